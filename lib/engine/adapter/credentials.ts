@@ -1,0 +1,100 @@
+import { errors, Provider } from 'oidc-provider';
+import type { Adapter, AdapterPayload } from 'oidc-provider';
+
+import type { Credential, Grant, Storage } from '../../contracts.ts';
+import { now } from '../clock.ts';
+import { hashCredential } from '../hash.ts';
+import { redeem } from '../redemption.ts';
+import { currentState } from '../request-state.ts';
+import type { RequestState } from '../request-state.ts';
+
+// The adapter of a grant lives in another row; see GRANT_LIFETIME's use below.
+const YEARS_100 = 100 * 31_536_000;
+
+/**
+ * Authorization codes and refresh tokens: spent by exactly one request.
+ *
+ * The engine looks a credential up, checks it, calls `consume`, and later saves what it is exchanged for. Two requests
+ * can pass the checks at once, so `consume` only takes note, and the save of the successor spends the presented
+ * credential and keeps the new one in one transaction with one winner (see redemption.ts).
+ *
+ * @param grace - in seconds: how long a spent credential still answers with the successor it got
+ */
+export function credentialAdapter(kind: Credential['kind'], storage: Storage, grace: number): Partial<Adapter> {
+  return {
+    async upsert(value, payload) {
+      const state = currentState();
+      const credential = toCredential(kind, value, payload);
+      if (kind === 'code') {
+        await storage.credentials.start(approvedGrant(payload), credential);
+      } else if (state?.presented) {
+        await redeem(storage.credentials, state, grace, { value, credential });
+      } else {
+        throw new Error('A refresh token is only issued in exchange for a code or another refresh token');
+      }
+    },
+    async find(value) {
+      const found = await storage.credentials.find(kind, hashCredential(value));
+      if (!found) return undefined;
+      const { credential, grant } = found;
+      const state = currentState();
+      if (state) state.grant = grant;
+      return {
+        ...(credential.payload as AdapterPayload),
+        jti: value,
+        ...(isReplay(credential, grace, state) ? { consumed: true } : {}),
+      };
+    },
+    async consume(value) {
+      const state = currentState();
+      if (!state) throw new Error('A credential is only spent by a token request');
+      state.presented = { kind, id: hashCredential(value), value };
+    },
+    // A single refresh token is revoked together with its family, by the engine's calls on the grant.
+    async destroy() {},
+    async revokeByGrantId(grantId) {
+      await storage.grants.revoke({ id: grantId }, now());
+    },
+  };
+}
+
+/**
+ * Tells a theft from a retry. A request that was under way when the credential was spent, or that comes within the
+ * grace window, is not shown that it is spent: it will lose in `redeem` without harm to the winner. Any later one is
+ * shown it, and the engine revokes the family (RFC 9700 section 4.14.2, RFC 6749 section 4.1.2).
+ */
+function isReplay(credential: Credential, grace: number, state: RequestState | undefined): boolean {
+  if (credential.consumedAt === undefined) return false;
+  const arrivedAt = state?.arrivedAt ?? Date.now();
+  return arrivedAt > credential.consumedAt + grace * 1000;
+}
+
+function toCredential(kind: Credential['kind'], value: string, payload: AdapterPayload): Credential {
+  const { jti: _value, consumed: _consumed, ...rest } = payload;
+  return {
+    kind,
+    id: hashCredential(value),
+    grantId: payload.grantId!,
+    payload: rest,
+    expiresAt: payload.exp!,
+    consumedAt: undefined,
+    sealedSuccessor: undefined,
+  };
+}
+
+/** The grant of the authorization request that the engine is answering; see consent.ts, which made it. */
+function approvedGrant(payload: AdapterPayload): Grant {
+  const grant = Provider.ctx?.oidc.entities.Grant;
+  if (!grant || grant.jti !== payload.grantId) {
+    throw new errors.InvalidRequest('the authorization request has no grant');
+  }
+  return {
+    id: grant.jti,
+    userId: grant.accountId!,
+    clientId: grant.clientId!,
+    scopes: Object.values(grant.resources ?? {}).flatMap((scope) => scope.split(' ')),
+    createdAt: now(),
+    expiresAt: now() + YEARS_100,
+    revokedAt: undefined,
+  };
+}

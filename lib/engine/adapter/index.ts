@@ -1,0 +1,44 @@
+import type { Adapter, AdapterFactory } from 'oidc-provider';
+
+import type { Storage } from '../../contracts.ts';
+import type { ResolvedOptions } from '../../options.ts';
+import type { ClientDirectory } from '../client-directory.ts';
+import { accessTokenAdapter } from './access-tokens.ts';
+import { clientAdapter } from './clients.ts';
+import { credentialAdapter } from './credentials.ts';
+import { grantAdapter } from './grants.ts';
+import { interactionAdapter } from './interactions.ts';
+import { sessionAdapter } from './sessions.ts';
+
+/** Joins the engine's models to the storage: one adapter per model, and no other model is ever kept. */
+export function createAdapterFactory(
+  storage: Storage,
+  clients: ClientDirectory,
+  { issuer, refreshGrace, lifetimes }: Pick<ResolvedOptions, 'issuer' | 'refreshGrace' | 'lifetimes'>,
+): AdapterFactory {
+  const adapters: Record<string, Partial<Adapter>> = {
+    Client: clientAdapter(clients),
+    Session: sessionAdapter(storage.sessions),
+    Interaction: interactionAdapter(storage.interactions),
+    Grant: grantAdapter(storage.grants, issuer),
+    AuthorizationCode: credentialAdapter('code', storage, 0),
+    RefreshToken: credentialAdapter('refresh_token', storage, refreshGrace),
+    AccessToken: accessTokenAdapter('user', storage, lifetimes.accessToken),
+    ClientCredentials: accessTokenAdapter('client', storage, lifetimes.accessToken),
+  };
+  return (model) => ({ ...unsupported(model), ...adapters[model] });
+}
+
+function unsupported(model: string): Adapter {
+  const refuse = (operation: keyof Adapter) => (): Promise<never> =>
+    Promise.reject(new Error(`The engine asked to ${operation} a ${model}, which this server does not keep`));
+  return {
+    upsert: refuse('upsert'),
+    find: refuse('find'),
+    findByUid: refuse('findByUid'),
+    findByUserCode: refuse('findByUserCode'),
+    consume: refuse('consume'),
+    destroy: refuse('destroy'),
+    revokeByGrantId: refuse('revokeByGrantId'),
+  };
+}

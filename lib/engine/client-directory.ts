@@ -1,0 +1,68 @@
+import type { ClientSecret, ClientStore, Logger, StoredClient } from '../contracts.ts';
+import { now } from './clock.ts';
+import { matchesHash } from './hash.ts';
+
+// A use is noted once a minute at most: "last used" needs no more, and a write per token would cost more than the token.
+const TOUCH_INTERVAL = 60;
+const MOST_ENTRIES = 10_000;
+
+/** Clients as the hot paths need them: kept in memory for a while, forgotten at once when changed on this node. */
+export interface ClientDirectory {
+  find(id: string): Promise<StoredClient | undefined>;
+  /** Whether a presented secret is one of the client's live ones. */
+  verifySecret(id: string, presented: string): Promise<boolean>;
+  forget(id: string): void;
+}
+
+/** @param maxAge - in seconds: how old a remembered client may be, so that a change on another node is seen */
+export function createClientDirectory(
+  store: ClientStore,
+  { maxAge, logger }: { maxAge: number; logger: Logger },
+): ClientDirectory {
+  const entries = new Map<string, { stored: Promise<StoredClient | undefined>; loadedAt: number }>();
+  const notedAt = new Map<string, number>();
+
+  async function find(id: string): Promise<StoredClient | undefined> {
+    const entry = entries.get(id);
+    if (entry && now() - entry.loadedAt < maxAge) return entry.stored;
+    const stored = store.find(id);
+    const [oldest] = entries.keys();
+    if (entries.size >= MOST_ENTRIES && oldest !== undefined) entries.delete(oldest);
+    entries.set(id, { stored, loadedAt: now() });
+    try {
+      const found = await stored;
+      // Ids that strangers make up must not fill the memory.
+      if (!found) forget(id, stored);
+      return found;
+    } catch (error) {
+      forget(id, stored);
+      throw error;
+    }
+  }
+
+  function forget(id: string, stored?: Promise<StoredClient | undefined>): void {
+    if (stored === undefined || entries.get(id)?.stored === stored) entries.delete(id);
+  }
+
+  async function verifySecret(id: string, presented: string): Promise<boolean> {
+    const stored = await find(id);
+    const match = stored?.secrets.find((secret) => isLive(secret) && matchesHash(presented, secret.hash));
+    if (match) noteUse(id, match);
+    return match !== undefined;
+  }
+
+  function noteUse(id: string, secret: ClientSecret): void {
+    const at = now();
+    if (at - (notedAt.get(secret.id) ?? secret.lastUsedAt ?? 0) < TOUCH_INTERVAL) return;
+    notedAt.set(secret.id, at);
+    store.touchSecret(id, secret.id, at).catch((error: unknown) => {
+      logger.warn({ error, client_id: id }, 'the last use of a client secret was not noted');
+    });
+  }
+
+  return { find, verifySecret, forget: (id) => forget(id) };
+}
+
+function isLive(secret: ClientSecret): boolean {
+  return secret.expiresAt === undefined || secret.expiresAt > now();
+}

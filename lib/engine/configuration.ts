@@ -1,0 +1,107 @@
+import type { Configuration, JWK } from 'oidc-provider';
+
+import type { ResolvedOptions } from '../options.ts';
+import { createFindAccount } from './accounts.ts';
+import { createAdapterFactory } from './adapter/index.ts';
+import type { ClientDirectory } from './client-directory.ts';
+import { createLoadGrant } from './consent.ts';
+import { ENDPOINTS } from './endpoints.ts';
+import type { ServerKeys } from './keys.ts';
+import { createPrompts } from './prompts.ts';
+import { createResourceServerInfo } from './scopes.ts';
+
+/** What the engine asks back when it shows an error to a person. */
+export type RenderError = NonNullable<Configuration['renderError']>;
+
+/** Translates the options into the engine's configuration. Pure: the same options give the same configuration. */
+export function engineConfiguration(
+  options: ResolvedOptions,
+  { clients, keys, renderError }: { clients: ClientDirectory; keys: ServerKeys; renderError: RenderError },
+): Configuration {
+  const { issuer, basePath, lifetimes, secure, signingAlgorithm, storage } = options;
+  const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
+  const prefix = secure ? (basePath === '' ? '__Host-' : '__Secure-') : '';
+  const pathPrefix = secure ? '__Secure-' : '';
+  return {
+    adapter: createAdapterFactory(storage, clients, options),
+    jwks: { keys: [...keys.signing] as JWK[] },
+    routes: {
+      authorization: ENDPOINTS.authorization,
+      token: ENDPOINTS.token,
+      revocation: ENDPOINTS.revocation,
+      introspection: ENDPOINTS.introspection,
+      jwks: ENDPOINTS.jwks,
+      end_session: ENDPOINTS.end_session,
+    },
+    cookies: {
+      keys: [...keys.cookies],
+      names: {
+        session: `${prefix}gatehouse_session`,
+        interaction: `${pathPrefix}gatehouse_interaction`,
+        resume: `${pathPrefix}gatehouse_resume`,
+      },
+      long: { ...cookie, path: basePath || '/' },
+      short: cookie,
+    },
+    scopes: [],
+    claims: {},
+    responseTypes: ['code'],
+    subjectTypes: ['public'],
+    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
+    clientDefaults: {
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'client_secret_basic',
+      id_token_signed_response_alg: signingAlgorithm,
+    },
+    features: {
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      userinfo: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      clientCredentials: { enabled: true },
+      revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
+      introspection: {
+        enabled: true,
+        allowedPolicy: (_ctx, client, token) =>
+          client.clientAuthMethod !== 'none' && token.clientId === client.clientId,
+      },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => issuer,
+        useGrantedResource: () => true,
+        getResourceServerInfo: createResourceServerInfo(options, clients),
+      },
+    },
+    interactions: {
+      policy: createPrompts(options.currentUser),
+      url: (_ctx, interaction) => `${basePath}${ENDPOINTS.interaction}/${interaction.uid}`,
+    },
+    pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' },
+    ttl: {
+      AccessToken: lifetimes.accessToken,
+      ClientCredentials: lifetimes.accessToken,
+      AuthorizationCode: lifetimes.authorizationCode,
+      RefreshToken: lifetimes.refreshToken,
+      Session: lifetimes.session,
+      Interaction: lifetimes.interaction,
+      // Neither is issued by the engine here; a value each keeps it from printing a notice about its default.
+      Grant: lifetimes.refreshToken,
+      IdToken: lifetimes.accessToken,
+    },
+    issueRefreshToken: (_ctx, client) => Promise.resolve(client.grantTypeAllowed('refresh_token')),
+    rotateRefreshToken: () => true,
+    expiresWithSession: () => false,
+    revokeGrantPolicy: (ctx) => !(ctx.oidc.route === 'revocation' && ctx.oidc.entities.AccessToken),
+    extraTokenClaims: (_ctx, token) =>
+      'grantId' in token && token.grantId
+        ? { principal: 'user', grant_id: token.grantId }
+        : { principal: 'client' },
+    findAccount: createFindAccount(options.users),
+    loadExistingGrant: createLoadGrant(storage.consents, clients, issuer),
+    clientBasedCORS: (_ctx, origin, client) =>
+      client.redirectUris?.some((uri) => URL.parse(uri)?.origin === origin) ?? false,
+    renderError,
+  };
+}

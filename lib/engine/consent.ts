@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+
+import type { Configuration, Grant, KoaContextWithOIDC } from 'oidc-provider';
+
+import type { ConsentStore } from '../contracts.ts';
+import type { ClientDirectory } from './client-directory.ts';
+
+/**
+ * Makes the grant of an authorization request out of what the user agreed to before, in whatever browser.
+ *
+ * Each authorization gets a grant of its own, so that revoking one family of tokens never touches another browser or
+ * device. It is kept when its code is (see adapter/credentials.ts); a request that ends in a page leaves no row.
+ */
+export function createLoadGrant(
+  consents: ConsentStore,
+  clients: ClientDirectory,
+  resource: string,
+): NonNullable<Configuration['loadExistingGrant']> {
+  return async (ctx) => {
+    const { account, client, provider, requestParamScopes } = ctx.oidc;
+    const scopes = await agreedScopes(ctx);
+    if (!scopes) return undefined;
+    const grant = new provider.Grant({ accountId: account!.accountId, clientId: client!.clientId });
+    grant.jti = randomUUID();
+    const granted = [...requestParamScopes].filter((scope) => scopes === 'all' || scopes.includes(scope));
+    if (granted.length > 0) grant.addResourceScope(resource, granted.join(' '));
+    allowEmptyScope(grant);
+    return grant;
+  };
+
+  async function agreedScopes(ctx: KoaContextWithOIDC): Promise<readonly string[] | 'all' | undefined> {
+    const clientId = ctx.oidc.client!.clientId;
+    const stored = await clients.find(clientId);
+    if (stored?.client.firstParty) return 'all';
+    return (await consents.find(ctx.oidc.account!.accountId, clientId))?.scopes;
+  }
+}
+
+// The engine refuses an authorization request that ends with no scope granted (actions/authorization/interactions.js).
+// Here that is a normal request: the user's own permissions apply. A blank passes that check, and every later reader
+// of the scope splits it away.
+function allowEmptyScope(grant: Grant): void {
+  const filtered = grant.getOIDCScopeFiltered.bind(grant);
+  grant.getOIDCScopeFiltered = (filter) => filtered(filter) || ' ';
+}
+
+/** Tells whether the user was never asked: an authorization without a stored consent has a grant without an id. */
+export function isConsentMissing(ctx: KoaContextWithOIDC): boolean {
+  return ctx.oidc.entities.Grant?.jti === undefined;
+}
+
+/** Remembers what a user agreed to, on top of what they agreed to before. */
+export async function rememberConsent(
+  consents: ConsentStore,
+  agreed: { userId: string; clientId: string; scopes: readonly string[]; at: number },
+): Promise<void> {
+  const before = await consents.find(agreed.userId, agreed.clientId);
+  await consents.save({
+    userId: agreed.userId,
+    clientId: agreed.clientId,
+    scopes: [...new Set([...(before?.scopes ?? []), ...agreed.scopes])].toSorted(),
+    createdAt: before?.createdAt ?? agreed.at,
+    updatedAt: agreed.at,
+  });
+}
+

@@ -1,0 +1,13 @@
+import { createHash, hash, timingSafeEqual } from 'node:crypto';
+
+/** The name under which a credential is kept: its SHA-256, base64url. Enough for values with 256 bits of randomness. */
+export function hashCredential(value: string): string {
+  return hash('sha256', value, 'base64url');
+}
+
+/** Compares a presented value with a kept hash in constant time. */
+export function matchesHash(value: string, kept: string): boolean {
+  const presented = createHash('sha256').update(value).digest();
+  const expected = Buffer.from(kept, 'base64url');
+  return expected.length === presented.length && timingSafeEqual(presented, expected);
+}

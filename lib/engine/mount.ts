@@ -1,0 +1,91 @@
+import type { Context, Middleware, Next } from 'koa';
+import compose from 'koa-compose';
+import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
+
+import type { Pages } from '../contracts.ts';
+import type { ResolvedOptions } from '../options.ts';
+import { serverMetadata } from './metadata.ts';
+import { startState } from './request-state.ts';
+import { tokenBody } from './token-body.ts';
+import { completeResponse } from './token-response.ts';
+
+const OWN_PATH = /^\/(?:oauth|\.well-known)\//i;
+const WELL_KNOWN = '/.well-known/oauth-authorization-server';
+
+/**
+ * Joins the pages and the engine to a host's app. Requests that are not theirs go on to the host untouched.
+ *
+ * The engine works in a context of its own, so that its cookies are signed with its own keys, its URLs begin at the
+ * issuer, and nothing that it changes reaches the host but the response.
+ */
+export function createMount(
+  options: ResolvedOptions,
+  {
+    provider,
+    pages,
+    unwrapToken,
+  }: { provider: () => Provider; pages: Pages; unwrapToken: Parameters<typeof tokenBody>[0] },
+): Middleware {
+  const { basePath, mountPath, refreshGrace, storage } = options;
+  const readBody = tokenBody(unwrapToken);
+
+  return async function gatehouse(ctx, next) {
+    const path = pathBelow(mountPath, ctx.path) ?? insertedWellKnown(basePath, ctx.path);
+    if (path === undefined || !OWN_PATH.test(path)) return next();
+    const handled = (await showPage(ctx, path)) || (await runEngine(ctx, path));
+    return handled ? undefined : next();
+  };
+
+  async function showPage(ctx: Context, path: string): Promise<boolean> {
+    const { path: hostPath } = ctx;
+    ctx.path = path;
+    try {
+      return await isHandled((fallThrough) => pages.middleware(ctx, fallThrough));
+    } finally {
+      ctx.path = hostPath;
+    }
+  }
+
+  async function runEngine(ctx: Context, path: string): Promise<boolean> {
+    const engine = provider();
+    const own = engine.createContext(ctx.req, ctx.res);
+    const state = startState(own, ctx);
+    own.state = ctx.state;
+    own.path = path;
+    const steps = compose([readBody, ...engine.middleware]);
+    if (!(await isHandled((fallThrough) => steps(own, fallThrough)))) return false;
+    if ('oidc' in own) await complete(own as unknown as KoaContextWithOIDC);
+    if (!state.hasPage) {
+      ctx.status = own.status;
+      ctx.body = own.body;
+    }
+    return true;
+  }
+
+  async function complete(own: KoaContextWithOIDC): Promise<void> {
+    if (own.oidc.route === 'discovery') {
+      own.body = serverMetadata(own.body as Record<string, unknown>, options);
+    } else {
+      await completeResponse(own, storage.credentials, refreshGrace);
+    }
+  }
+}
+
+/** Runs a middleware and tells whether it answered instead of calling the next one. */
+async function isHandled(run: (fallThrough: Next) => Promise<unknown>): Promise<boolean> {
+  let handled = true;
+  await run(async () => {
+    handled = false;
+  });
+  return handled;
+}
+
+function pathBelow(mountPath: string, path: string): string | undefined {
+  if (mountPath === '') return path;
+  return path.startsWith(`${mountPath}/`) ? path.slice(mountPath.length) : undefined;
+}
+
+/** RFC 8414 section 3.1 puts the issuer's path behind the well-known one, where a mount path in front cannot match. */
+function insertedWellKnown(basePath: string, path: string): string | undefined {
+  return basePath !== '' && path === WELL_KNOWN + basePath ? WELL_KNOWN : undefined;
+}

@@ -1,0 +1,33 @@
+import { errors } from 'oidc-provider';
+
+import type { Credential, CredentialStore } from '../contracts.ts';
+import type { RequestState } from './request-state.ts';
+import { openSuccessor, sealSuccessor } from './seal.ts';
+
+/**
+ * Spends the credential that the request presented and keeps the refresh token it is exchanged for.
+ *
+ * Who comes second inside the grace window gets the successor that the first one got, because only who presents the
+ * same refresh token can open it; everybody else who comes second gets `invalid_grant`.
+ */
+export async function redeem(
+  credentials: CredentialStore,
+  state: RequestState,
+  grace: number,
+  successor?: { value: string; credential: Credential },
+): Promise<void> {
+  const { presented } = state;
+  if (!presented || state.redeemed) return;
+  const replayable = successor !== undefined && presented.kind === 'refresh_token' && grace > 0;
+  const redemption = await credentials.redeem(presented, {
+    at: Date.now(),
+    successor: successor?.credential,
+    sealedSuccessor: replayable ? sealSuccessor(successor.value, presented.value) : undefined,
+  });
+  if (redemption.outcome === 'spent' && replayable && redemption.sealedSuccessor !== undefined) {
+    state.successor = openSuccessor(redemption.sealedSuccessor, presented.value);
+  } else if (redemption.outcome !== 'redeemed') {
+    throw new errors.InvalidGrant(`${presented.kind} was spent by another request`);
+  }
+  state.redeemed = true;
+}

@@ -1,0 +1,53 @@
+import type { Context } from 'koa';
+import { Provider } from 'oidc-provider';
+
+import type { AccessTokenClaims, Credential, Grant } from '../contracts.ts';
+
+/**
+ * What the steps of one request tell each other. The engine calls the adapter once per row; keeping the pieces here
+ * until they are complete is what lets several rows become one transaction.
+ */
+export interface RequestState {
+  /** The host's context of the same request. */
+  readonly host: Context;
+  /** When the request came in, in milliseconds. */
+  readonly arrivedAt: number;
+  /** The grant that came along with a code or a refresh token. */
+  grant?: Grant;
+  /** A code or refresh token that the engine has checked and will spend. */
+  presented?: Pick<Credential, 'kind' | 'id'> & { readonly value: string };
+  /** The presented credential is spent in the storage. */
+  redeemed?: true;
+  /** Inside the grace window: the successor that was minted before, to be answered instead of a new one. */
+  successor?: string;
+  /** A JWT at the revocation or introspection endpoint, verified. */
+  claims?: AccessTokenClaims;
+  /** What went wrong inside the server. */
+  failure?: unknown;
+  /** A page for a person has been put on the host's context. */
+  hasPage?: true;
+  /** What the error page shows, to find the log line by. */
+  reference?: string;
+}
+
+const states = new WeakMap<object, RequestState>();
+
+/** Starts the state of a request that the engine will work on in a context of its own. */
+export function startState(engineContext: object, host: Context): RequestState {
+  const state: RequestState = { host, arrivedAt: Date.now() };
+  states.set(engineContext, state);
+  return state;
+}
+
+/** The state of a request, by the engine's context. */
+export function stateOf(engineContext: object): RequestState {
+  const state = states.get(engineContext);
+  if (!state) throw new Error('The engine was run without its request state');
+  return state;
+}
+
+/** The state of the request that the engine is working on; `undefined` outside of its routes. */
+export function currentState(): RequestState | undefined {
+  const { ctx } = Provider;
+  return ctx && states.get(ctx);
+}

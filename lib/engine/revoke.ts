@@ -1,0 +1,53 @@
+import type { Storage, VerifyAccessToken } from '../contracts.ts';
+import { now } from './clock.ts';
+import { hashCredential } from './hash.ts';
+
+/** What to revoke. */
+export type RevocationTarget =
+  /** An access token: that token. A refresh token or a code: its whole family. */
+  | { readonly token: string }
+  /** A grant id, as in the `grant_id` claim. */
+  | { readonly grant: string }
+  /** A user's id: all their tokens at all clients, and their login sessions. Call it when a password changes. */
+  | { readonly user: string }
+  /** A `client_id`: all its tokens, its users' and its own, issued until now. */
+  | { readonly client: string };
+
+/** Makes `auth.revoke()`. */
+export function createRevoke(
+  storage: Storage,
+  verify: () => VerifyAccessToken,
+  accessTokenLifetime: number,
+): (target: RevocationTarget) => Promise<void> {
+  return async function revoke(target) {
+    const at = now();
+    if ('token' in target) {
+      await revokeToken(target.token, at);
+    } else if ('grant' in target) {
+      await storage.grants.revoke({ id: target.grant }, at);
+    } else if ('user' in target) {
+      await storage.grants.revoke({ userId: target.user }, at);
+      await storage.sessions.removeOfUser(target.user);
+    } else {
+      await storage.grants.revoke({ clientId: target.client }, at);
+      await storage.revocations.add({
+        kind: 'client',
+        value: target.client,
+        revokedAt: at,
+        expiresAt: at + accessTokenLifetime,
+      });
+    }
+  };
+
+  async function revokeToken(token: string, at: number): Promise<void> {
+    const claims = await verify()(token);
+    if (claims) {
+      await storage.revocations.add({ kind: 'token', value: claims.jti, revokedAt: at, expiresAt: claims.exp });
+      return;
+    }
+    for (const kind of ['refresh_token', 'code'] as const) {
+      const found = await storage.credentials.find(kind, hashCredential(token));
+      if (found) await storage.grants.revoke({ id: found.grant.id }, at);
+    }
+  }
+}

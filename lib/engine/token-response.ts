@@ -1,0 +1,53 @@
+import { errors } from 'oidc-provider';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+
+import type { CredentialStore } from '../contracts.ts';
+import { StorageError } from '../errors.ts';
+import { redeem } from './redemption.ts';
+import { stateOf } from './request-state.ts';
+
+/** Completes what the engine answered at an endpoint for clients. */
+export async function completeResponse(
+  ctx: KoaContextWithOIDC,
+  credentials: CredentialStore,
+  grace: number,
+): Promise<void> {
+  const state = stateOf(ctx);
+  if (state.failure instanceof StorageError) return sayUnavailable(ctx);
+  if (ctx.oidc.route !== 'token') return;
+  if (ctx.status !== 200) return sayUnauthorizedClient(ctx);
+  try {
+    // Normally done when the refresh token was saved; a configuration without refresh tokens gets its one winner here.
+    await redeem(credentials, state, grace);
+  } catch (error) {
+    if (!(error instanceof errors.InvalidGrant)) throw error;
+    ctx.status = 400;
+    ctx.body = { error: error.error, error_description: error.error_description };
+    return;
+  }
+  if (state.successor !== undefined) {
+    ctx.body = { ...(ctx.body as object), refresh_token: state.successor };
+  }
+}
+
+function sayUnavailable(ctx: KoaContextWithOIDC): void {
+  ctx.status = 503;
+  ctx.set('Retry-After', '1');
+  ctx.body = { error: 'temporarily_unavailable', error_description: 'the server cannot reach its storage' };
+}
+
+/** The engine calls a grant type that is not the client's `invalid_request`; RFC 6749 section 5.2 has a code for it. */
+function sayUnauthorizedClient(ctx: KoaContextWithOIDC): void {
+  const { client, params } = ctx.oidc;
+  const grantType = params?.['grant_type'];
+  const isRefused =
+    (ctx.body as { error?: string } | undefined)?.error === 'invalid_request' &&
+    typeof grantType === 'string' &&
+    GRANT_TYPES.has(grantType) &&
+    client?.grantTypeAllowed(grantType) === false;
+  if (isRefused) {
+    ctx.body = { error: 'unauthorized_client', error_description: 'this client may not use this grant type' };
+  }
+}
+
+const GRANT_TYPES = new Set(['authorization_code', 'refresh_token', 'client_credentials']);

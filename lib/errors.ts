@@ -1,0 +1,101 @@
+/**
+ * Every code that a {@link GatehouseError} can carry. Codes are stable: match on them, not on messages.
+ */
+export type GatehouseErrorCode =
+  | 'ERR_CONFIG'
+  | 'ERR_NODE_VERSION'
+  | 'ERR_STORAGE'
+  | 'ERR_MIGRATIONS_PENDING'
+  | 'ERR_CLIENT_INVALID'
+  | 'ERR_CLIENT_NOT_FOUND'
+  | 'ERR_INTERACTION_EXPIRED'
+  | 'ERR_BODY'
+  | 'ERR_CROSS_SITE'
+  | 'ERR_PERMISSION_UNKNOWN'
+  | 'ERR_CLOSED';
+
+/**
+ * The base of everything this package throws on purpose.
+ *
+ * @property code - stable, one of {@link GatehouseErrorCode}
+ * @property status - the HTTP status that fits when the error reaches a caller over HTTP
+ */
+export class GatehouseError extends Error {
+  readonly code: GatehouseErrorCode;
+  readonly status: number;
+
+  constructor(code: GatehouseErrorCode, message: string, options?: ErrorOptions & { status?: number }) {
+    super(message, options);
+    this.name = new.target.name;
+    this.code = code;
+    this.status = options?.status ?? 500;
+  }
+}
+
+/** A mistake in the options, found once at start. The message names the option and says what to do. */
+export class ConfigError extends GatehouseError {
+  /** The option at fault, such as `issuer` or `scopes.schools:read`. */
+  readonly option: string;
+
+  constructor(option: string, remedy: string, options?: ErrorOptions) {
+    super('ERR_CONFIG', `${option}: ${remedy}`, options);
+    this.option = option;
+  }
+}
+
+/** The storage could not do what was asked: unreachable, locked or not migrated. Answered with 503. */
+export class StorageError extends GatehouseError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('ERR_STORAGE', message, { ...options, status: 503 });
+  }
+}
+
+/** The database's tables are older than this version of the package. `storage.migrate()` is the remedy. */
+export class MigrationsPendingError extends GatehouseError {
+  /** Names of the migrations that have not run, in order. */
+  readonly pending: readonly string[];
+
+  constructor(pending: readonly string[]) {
+    super(
+      'ERR_MIGRATIONS_PENDING',
+      `The database lacks ${pending.length} migration(s): ${pending.join(', ')}. Run \`gatehouse migrate\` or \`await storage.migrate()\` before serving.`,
+      { status: 503 },
+    );
+    this.pending = pending;
+  }
+}
+
+/** What is wrong with one field of a client. */
+export interface FieldError {
+  /** The field, such as `name` or `redirectUris[1]`. */
+  field: string;
+  message: string;
+}
+
+/** A client was refused at registration or update. `fields` has one entry per mistake. */
+export class ClientInvalidError extends GatehouseError {
+  readonly fields: readonly FieldError[];
+
+  constructor(fields: readonly FieldError[]) {
+    super('ERR_CLIENT_INVALID', fields.map(({ field, message }) => `${field}: ${message}`).join('; '), { status: 422 });
+    this.fields = fields;
+  }
+}
+
+/** The login or consent that a page belongs to is over: expired, finished in another tab, or of another browser. */
+export class InteractionExpiredError extends GatehouseError {
+  constructor(options?: ErrorOptions) {
+    super(
+      'ERR_INTERACTION_EXPIRED',
+      'This sign-in is no longer open. Go back to the app and start again.',
+      { ...options, status: 400 },
+    );
+  }
+}
+
+/** A request body that cannot be read: too large, malformed, or already consumed by another middleware. */
+export class BodyError extends GatehouseError {
+  constructor(message: string, options?: ErrorOptions & { status?: number }) {
+    super('ERR_BODY', message, { status: 400, ...options });
+  }
+}

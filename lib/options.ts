@@ -1,0 +1,317 @@
+import type { Context } from 'koa';
+import type { Configuration } from 'oidc-provider';
+
+import type { Gate, Interactions, Logger, Storage, User, UserStore } from './contracts.ts';
+import { parseDuration } from './duration.ts';
+import type { Duration } from './duration.ts';
+import { ConfigError } from './errors.ts';
+
+/** What a scope means: a sentence for the consent page, and the permissions a token with it is limited to. */
+export interface Scope<P extends string = string> {
+  /** Shown on the consent page, such as "See your schools". */
+  readonly description: string;
+  readonly permissions: readonly P[];
+}
+
+/** How long things live. What is left out comes from the preset. */
+export interface Lifetimes {
+  /** @default 'reference' */
+  readonly preset?: LifetimePreset;
+  /** @default '1 year', preset `short`: '1 hour' */
+  readonly accessToken?: Duration;
+  /** Of each refresh token; every refresh starts it anew. @default '1 year', preset `short`: '30 days' */
+  readonly refreshToken?: Duration;
+  /** At most 10 minutes (RFC 6749 section 4.1.2). @default '60 seconds' */
+  readonly authorizationCode?: Duration;
+  /** Of a login in a browser. @default '14 days' */
+  readonly session?: Duration;
+  /** How long a login or consent page stays open. @default '1 hour' */
+  readonly interaction?: Duration;
+}
+
+/** `reference`: the lifetimes that the platform specification shows. `short`: an hour, and 30 days to refresh. */
+export type LifetimePreset = 'reference' | 'short';
+
+/** Algorithms that can sign access tokens (RFC 7518, RFC 8037). */
+export type SigningAlgorithm = 'ES256' | 'RS256' | 'EdDSA';
+
+/** What `createAuthServer()` takes. Checked once at start; every mistake is a `ConfigError` that names the option. */
+export interface AuthServerOptions<
+  P extends string = string,
+  R extends string = string,
+  U extends User = User,
+> {
+  /**
+   * The server's identity and base URL (RFC 8414 section 2), such as `https://platform.example`. All URLs that the
+   * server gives out start with it, whatever the `Host` header says. `http` is for loopback addresses only.
+   */
+  readonly issuer: string;
+  /**
+   * Where the server's paths begin in this app. Set it to `'/'` when a proxy removes the issuer's path.
+   * @default the issuer's path
+   */
+  readonly mountPath?: string;
+  /** The people: your user table behind four methods. */
+  readonly users: UserStore<U>;
+  /** Who is logged in by the host's own session. With it, people who are logged in already see no login page. */
+  readonly currentUser?: (ctx: Context) => U | undefined | Promise<U | undefined>;
+  /** The host's own login page, a path or URL; people come with `?return_to=`. @default the bundled login page */
+  readonly loginUrl?: string;
+  /** `knexStorage(knex)`, or `memoryStorage()` for tests and first steps. */
+  readonly storage: Storage;
+  /** The pages: `pages()` of `koa-gatehouse/interactions`, or your own. */
+  readonly interactions: Interactions;
+  /** The permissions and roles: `defineGate({ permissions, roles })`. */
+  readonly gate: Gate<P, R>;
+  /** The scopes that clients may ask for, by name. @default {} */
+  readonly scopes?: Readonly<Record<string, Scope<NoInfer<P>>>>;
+  /** A preset's name, or single lifetimes. @default 'reference' */
+  readonly lifetimes?: LifetimePreset | Lifetimes;
+  /** @default 'ES256' */
+  readonly signingAlgorithm?: SigningAlgorithm;
+  /**
+   * Keys that sign the server's cookies, newest first. The same on every node.
+   * @default one made on first start and kept in the storage
+   */
+  readonly cookieKeys?: readonly string[];
+  /** How long a revocation on one node may take to reach the others. At least one second. @default '5 seconds' */
+  readonly revocationLag?: Duration;
+  /**
+   * How long a refresh token that was just used gets the same answer again, so that two tabs or a retry do not log a
+   * person out. `0` turns it off. @default '10 seconds'
+   */
+  readonly refreshGrace?: Duration;
+  /** For `callback()`: read the client's address from `X-Forwarded-For`. In your own app set `app.proxy`. @default false */
+  readonly trustProxy?: boolean;
+  /** A pino-shaped logger. @default warnings and errors on stderr */
+  readonly logger?: Logger;
+  /** The one escape hatch: receives the engine's configuration and returns the one to use. */
+  readonly configure?: (configuration: Configuration) => Configuration;
+}
+
+/** The options, checked and complete. Later code has no defaults of its own. */
+export interface ResolvedOptions<
+  P extends string = string,
+  R extends string = string,
+  U extends User = User,
+> extends Readonly<Required<Pick<AuthServerOptions<P, R, U>, 'users' | 'storage' | 'interactions' | 'gate' | 'signingAlgorithm' | 'trustProxy' | 'logger'>>> {
+  readonly issuer: string;
+  readonly origin: string;
+  /** The issuer's path without a trailing slash, in front of every path given out: `''` or `/auth`. */
+  readonly basePath: string;
+  /** What is removed from the path of a request. */
+  readonly mountPath: string;
+  readonly secure: boolean;
+  readonly currentUser: AuthServerOptions<P, R, U>['currentUser'];
+  readonly loginUrl: string | undefined;
+  readonly scopes: ReadonlyMap<string, Scope<P>>;
+  /** In seconds. */
+  readonly lifetimes: Readonly<Record<keyof Omit<Lifetimes, 'preset'>, number>>;
+  readonly cookieKeys: readonly string[] | undefined;
+  readonly revocationLag: number;
+  readonly refreshGrace: number;
+  readonly configure: (configuration: Configuration) => Configuration;
+}
+
+const YEAR = 31_536_000;
+const DAY = 86_400;
+const PRESETS = {
+  reference: { accessToken: YEAR, refreshToken: YEAR, authorizationCode: 60, session: 14 * DAY, interaction: 3600 },
+  short: { accessToken: 3600, refreshToken: 30 * DAY, authorizationCode: 60, session: 14 * DAY, interaction: 3600 },
+} as const;
+
+const OPTION_NAMES: ReadonlySet<string> = new Set<keyof AuthServerOptions>([
+  'issuer',
+  'mountPath',
+  'users',
+  'currentUser',
+  'loginUrl',
+  'storage',
+  'interactions',
+  'gate',
+  'scopes',
+  'lifetimes',
+  'signingAlgorithm',
+  'cookieKeys',
+  'revocationLag',
+  'refreshGrace',
+  'trustProxy',
+  'logger',
+  'configure',
+]);
+
+/**
+ * Checks the options once, fills in the defaults and freezes the result.
+ *
+ * @throws ConfigError naming the first option that is wrong, with the remedy
+ */
+export function resolveOptions<P extends string, R extends string, U extends User>(
+  options: AuthServerOptions<P, R, U>,
+): ResolvedOptions<P, R, U> {
+  if (typeof options !== 'object' || options === null) {
+    throw new ConfigError('options', 'pass an object such as { issuer, users, storage, interactions, gate }');
+  }
+  for (const name of Object.keys(options)) {
+    if (!OPTION_NAMES.has(name)) {
+      throw new ConfigError(name, `there is no such option; the options are ${[...OPTION_NAMES].join(', ')}`);
+    }
+  }
+  const issuer = checkIssuer(options.issuer);
+  const { storage, interactions, gate, users } = options;
+  if (typeof users?.authenticate !== 'function' || typeof users.find !== 'function' || typeof users.permissions !== 'function') {
+    throw new ConfigError('users', 'pass an object with the methods authenticate(login, password), find(id) and permissions(user)');
+  }
+  if (typeof storage?.credentials?.redeem !== 'function') {
+    throw new ConfigError('storage', 'pass knexStorage(knex) from koa-gatehouse/adapters/knex, or memoryStorage() from koa-gatehouse/adapters/memory for tests and first steps');
+  }
+  if (typeof interactions !== 'function') {
+    throw new ConfigError('interactions', 'pass pages() from koa-gatehouse/interactions, or a function of your own');
+  }
+  if (typeof gate?.effective !== 'function') {
+    throw new ConfigError('gate', 'pass defineGate({ permissions, roles })');
+  }
+  return Object.freeze({
+    ...issuer,
+    mountPath: checkMountPath(options.mountPath, issuer.basePath),
+    users,
+    currentUser: checkFunction('currentUser', options.currentUser),
+    loginUrl: checkLoginUrl(options.loginUrl, issuer.issuer, options.currentUser !== undefined),
+    storage,
+    interactions,
+    gate,
+    scopes: checkScopes(options.scopes ?? {}, gate),
+    lifetimes: checkLifetimes(options.lifetimes ?? 'reference'),
+    signingAlgorithm: checkAlgorithm(options.signingAlgorithm ?? 'ES256'),
+    cookieKeys: checkCookieKeys(options.cookieKeys),
+    revocationLag: checkDuration('revocationLag', options.revocationLag ?? 5, 1),
+    refreshGrace: checkDuration('refreshGrace', options.refreshGrace ?? 10, 0),
+    trustProxy: options.trustProxy === true,
+    logger: checkLogger(options.logger),
+    configure: checkFunction('configure', options.configure) ?? ((configuration: Configuration) => configuration),
+  });
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+function checkIssuer(issuer: unknown): Pick<ResolvedOptions, 'issuer' | 'origin' | 'basePath' | 'secure'> {
+  const example = 'such as https://platform.example';
+  const url = typeof issuer === 'string' ? URL.parse(issuer) : null;
+  if (!url) throw new ConfigError('issuer', `give the server's base URL as a string, ${example}`);
+  if (url.search || url.hash || url.username || url.password || /[?#]/.test(issuer as string)) {
+    throw new ConfigError('issuer', `leave out query, fragment and credentials (RFC 8414 section 2), ${example}`);
+  }
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.test(url.hostname))) {
+    throw new ConfigError('issuer', `use https; http is accepted for loopback addresses only, not for ${url.host}`);
+  }
+  const basePath = url.pathname.replace(/\/+$/, '');
+  return { issuer: url.origin + basePath, origin: url.origin, basePath, secure: url.protocol === 'https:' };
+}
+
+function checkMountPath(mountPath: unknown, basePath: string): string {
+  if (mountPath === undefined) return basePath;
+  if (typeof mountPath !== 'string' || !mountPath.startsWith('/')) {
+    throw new ConfigError('mountPath', "give a path that starts with a slash, such as '/auth', or '/' when a proxy removes the issuer's path");
+  }
+  return mountPath.replace(/\/+$/, '');
+}
+
+function checkLoginUrl(loginUrl: unknown, issuer: string, hasCurrentUser: boolean): string | undefined {
+  if (loginUrl === undefined) return undefined;
+  const url = typeof loginUrl === 'string' ? URL.parse(loginUrl, issuer) : null;
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new ConfigError('loginUrl', "give a path or URL of the host's login page, such as '/login'");
+  }
+  if (!hasCurrentUser) {
+    throw new ConfigError('loginUrl', 'also pass currentUser, so that the server learns who has logged in there');
+  }
+  return url.href;
+}
+
+function checkScopes<P extends string>(scopes: Readonly<Record<string, Scope<P>>>, gate: Gate<P>): ReadonlyMap<string, Scope<P>> {
+  for (const [name, scope] of Object.entries(scopes)) {
+    const option = `scopes.${name}`;
+    if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(name)) {
+      throw new ConfigError(option, 'a scope name has no spaces, quotes or backslashes (RFC 6749 section 3.3)');
+    }
+    if (name === 'openid' || name === 'offline_access') {
+      throw new ConfigError(option, 'this name belongs to OpenID Connect, whose tokens this server does not issue; every authorization-code client gets a refresh token without it');
+    }
+    if (typeof scope?.description !== 'string' || scope.description.trim() === '') {
+      throw new ConfigError(`${option}.description`, 'say in a sentence what people agree to, such as "See your schools"');
+    }
+    if (!Array.isArray(scope.permissions)) {
+      throw new ConfigError(`${option}.permissions`, 'list the permissions that a token with this scope is limited to');
+    }
+    for (const permission of scope.permissions) {
+      if (!gate.has(permission)) {
+        throw new ConfigError(`${option}.permissions`, `"${permission}" is not a permission of the gate`);
+      }
+    }
+  }
+  return new Map(Object.entries(scopes));
+}
+
+function checkLifetimes(lifetimes: LifetimePreset | Lifetimes): ResolvedOptions['lifetimes'] {
+  const { preset = 'reference', ...own } = typeof lifetimes === 'string' ? { preset: lifetimes } : lifetimes;
+  if (!Object.hasOwn(PRESETS, preset)) {
+    throw new ConfigError('lifetimes', `the presets are ${Object.keys(PRESETS).join(' and ')}, not ${String(preset)}`);
+  }
+  const resolved: Record<string, number> = { ...PRESETS[preset] };
+  for (const [name, duration] of Object.entries(own)) {
+    if (!Object.hasOwn(resolved, name)) {
+      throw new ConfigError(`lifetimes.${name}`, `there is no such lifetime; they are ${Object.keys(resolved).join(', ')}`);
+    }
+    resolved[name] = checkDuration(`lifetimes.${name}`, duration, 1);
+  }
+  if (resolved['authorizationCode']! > 600) {
+    throw new ConfigError('lifetimes.authorizationCode', 'a code lives 10 minutes at most (RFC 6749 section 4.1.2)');
+  }
+  return Object.freeze(resolved) as ResolvedOptions['lifetimes'];
+}
+
+function checkDuration(option: string, duration: unknown, least: number): number {
+  const seconds = parseDuration(duration);
+  if (seconds === undefined || seconds < least) {
+    throw new ConfigError(option, `give seconds, or a number and a unit such as '1 hour' or '30 days'; at least ${least} s`);
+  }
+  return seconds;
+}
+
+function checkAlgorithm(algorithm: unknown): SigningAlgorithm {
+  if (algorithm === 'ES256' || algorithm === 'RS256' || algorithm === 'EdDSA') return algorithm;
+  throw new ConfigError('signingAlgorithm', 'choose ES256, RS256 or EdDSA');
+}
+
+function checkCookieKeys(keys: unknown): readonly string[] | undefined {
+  if (keys === undefined) return undefined;
+  if (!Array.isArray(keys) || keys.length === 0 || keys.some((key) => typeof key !== 'string' || key.length < 32)) {
+    throw new ConfigError('cookieKeys', 'give an array of random strings of at least 32 characters, newest first');
+  }
+  return Object.freeze([...(keys as string[])]);
+}
+
+function checkLogger(logger: unknown): Logger {
+  if (logger === undefined) return stderrLogger;
+  for (const level of ['debug', 'info', 'warn', 'error']) {
+    if (typeof (logger as Record<string, unknown> | null)?.[level] !== 'function') {
+      throw new ConfigError('logger', `pass an object with debug, info, warn and error, as pino has; ${level} is missing`);
+    }
+  }
+  return logger as Logger;
+}
+
+function checkFunction<F>(option: string, value: F | undefined): F | undefined {
+  if (value !== undefined && typeof value !== 'function') throw new ConfigError(option, 'pass a function, or leave it out');
+  return value;
+}
+
+const stderrLogger: Logger = Object.freeze({
+  debug() {},
+  info() {},
+  warn(fields: object, message: string) {
+    console.warn(message, fields);
+  },
+  error(fields: object, message: string) {
+    console.error(message, fields);
+  },
+});
