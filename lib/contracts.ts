@@ -208,7 +208,11 @@ export interface CredentialStore {
    */
   redeem(
     spent: Pick<Credential, 'kind' | 'id'>,
-    exchange: { /** In milliseconds. */ at: number; successor?: Credential | undefined; sealedSuccessor?: string | undefined },
+    exchange: {
+      /** In milliseconds. */ at: number;
+      successor?: Credential | undefined;
+      sealedSuccessor?: string | undefined;
+    },
   ): Promise<Redemption>;
 }
 
@@ -342,7 +346,9 @@ export interface ClientPrincipal<P extends string = string> extends PrincipalBas
 }
 
 /** The user or the client that a token speaks for. Told apart by `type`, never by comparing ids. */
-export type Principal<P extends string = string, U extends User = User> = UserPrincipal<P, U> | ClientPrincipal<P>;
+export type Principal<P extends string = string, U extends User = User> =
+  | UserPrincipal<P, U>
+  | ClientPrincipal<P>;
 
 /** What the guard puts on `ctx.state`: a user or a client, never both. */
 export type GuardedState<P extends string = string, U extends User = User> =
@@ -357,7 +363,10 @@ export interface Gate<P extends string = string, R extends string = string> {
   /** Tells whether a name is one of the gate's permissions. */
   has(permission: string): permission is P;
   /** What a holder of these roles and direct permissions may do. Names that the gate does not know are left out. */
-  effective(held: { permissions: readonly string[]; roles: readonly string[] }): ReadonlyMap<P, PermissionSource>;
+  effective(held: {
+    permissions: readonly string[];
+    roles: readonly string[];
+  }): ReadonlyMap<P, PermissionSource>;
 }
 
 /** The claims of a verified access token (RFC 9068 section 2.2). */
@@ -425,10 +434,10 @@ export interface InteractionFlow {
   logout(ctx: Context): Promise<void>;
 }
 
-/** What the error page has to say. Nothing in it is from the request but `error`'s registered code. */
+/** What the error page has to say. */
 export interface PageError {
   readonly status: number;
-  /** The OAuth error code, such as `invalid_redirect_uri`. */
+  /** The OAuth error code, such as `invalid_redirect_uri`; or `interaction_expired`, which is a code of ours. */
   readonly error: string;
   /** For a developer; plain text. */
   readonly description: string;

@@ -8,7 +8,7 @@ import { createGuard } from './access/guard.ts';
 import { createPrincipalLoader } from './access/principal.ts';
 import { createRequires } from './access/requires.ts';
 import type { Requires } from './access/requires.ts';
-import type { Finding, GuardedState, Pages, User } from './contracts.ts';
+import type { Finding, GuardedState, Logger, Pages, User } from './contracts.ts';
 import { createClientDirectory } from './engine/client-directory.ts';
 import { createClientRegistry } from './engine/client-registry.ts';
 import type { ClientRegistry } from './engine/client-registry.ts';
@@ -57,6 +57,8 @@ export interface AuthServer<P extends string = string, R extends string = string
   check(): Promise<readonly Finding[]>;
   /** Releases what the storage opened. */
   close(): Promise<void>;
+  /** Where the server writes; the API router writes there too. */
+  readonly logger: Logger;
   /** The engine, for what this package does not cover. */
   readonly provider: Provider;
 }
@@ -80,10 +82,15 @@ export async function createAuthServer<P extends string, R extends string, U ext
   if (pending.length > 0) throw new MigrationsPendingError(pending);
 
   const storage = observeRevocations(resolved.storage, ({ kind, value }) => {
-    guard.forget(kind === 'grant' ? { grantId: value } : kind === 'client' ? { clientId: value } : { tokenId: value });
+    guard.forget(
+      kind === 'grant' ? { grantId: value } : kind === 'client' ? { clientId: value } : { tokenId: value },
+    );
   });
   const options = { ...resolved, storage };
-  const keys = await loadKeys(storage.keys, { algorithm: options.signingAlgorithm, cookieKeys: options.cookieKeys });
+  const keys = await loadKeys(storage.keys, {
+    algorithm: options.signingAlgorithm,
+    cookieKeys: options.cookieKeys,
+  });
   const verify = createVerifyAccessToken({ issuer, audience: issuer, signing: keys.signing });
 
   const directory = createClientDirectory(storage.clients, { maxAge: revocationLag, logger });
@@ -101,7 +108,11 @@ export async function createAuthServer<P extends string, R extends string, U ext
   });
 
   const renderError = createRenderError(() => pages);
-  const provider = createProvider(options, engineConfiguration(options, { clients: directory, keys, renderError }), directory);
+  const provider = createProvider(
+    options,
+    engineConfiguration(options, { clients: directory, keys, renderError }),
+    directory,
+  );
   logEvents(provider, logger);
   const flow = createInteractionFlow(options, { clients: directory, provider: () => provider });
   const pages: Pages = options.interactions(flow);
@@ -121,7 +132,8 @@ export async function createAuthServer<P extends string, R extends string, U ext
       app.on('error', (error: Error & { expose?: boolean }) => {
         if (!error.expose) logger.error({ err: error }, 'request failed');
       });
-      return app.use(mount).callback();
+      const handle = app.use(mount).callback();
+      return (request, response) => void handle(request, response);
     },
     guard: () => guard,
     requires: createRequires<P, U>({ gate, realm: issuer }),
@@ -144,6 +156,7 @@ export async function createAuthServer<P extends string, R extends string, U ext
       }));
     },
     close: () => storage.close(),
+    logger,
     provider,
   };
 }

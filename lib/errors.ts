@@ -77,7 +77,9 @@ export class ClientInvalidError extends GatehouseError {
   readonly fields: readonly FieldError[];
 
   constructor(fields: readonly FieldError[]) {
-    super('ERR_CLIENT_INVALID', fields.map(({ field, message }) => `${field}: ${message}`).join('; '), { status: 422 });
+    super('ERR_CLIENT_INVALID', fields.map(({ field, message }) => `${field}: ${message}`).join('; '), {
+      status: 422,
+    });
     this.fields = fields;
   }
 }
@@ -85,11 +87,10 @@ export class ClientInvalidError extends GatehouseError {
 /** The login or consent that a page belongs to is over: expired, finished in another tab, or of another browser. */
 export class InteractionExpiredError extends GatehouseError {
   constructor(options?: ErrorOptions) {
-    super(
-      'ERR_INTERACTION_EXPIRED',
-      'This sign-in is no longer open. Go back to the app and start again.',
-      { ...options, status: 400 },
-    );
+    super('ERR_INTERACTION_EXPIRED', 'This sign-in is no longer open. Go back to the app and start again.', {
+      ...options,
+      status: 400,
+    });
   }
 }
 

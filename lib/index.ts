@@ -61,10 +61,4 @@ export {
   StorageError,
 } from './errors.ts';
 export type { FieldError, GatehouseErrorCode } from './errors.ts';
-export type {
-  AuthServerOptions,
-  LifetimePreset,
-  Lifetimes,
-  Scope,
-  SigningAlgorithm,
-} from './options.ts';
+export type { AuthServerOptions, LifetimePreset, Lifetimes, Scope, SigningAlgorithm } from './options.ts';

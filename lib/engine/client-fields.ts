@@ -29,7 +29,7 @@ export interface ClientFields<P extends string = string, R extends string = stri
 
 /** What a client is checked against. */
 export interface KnownNames {
-  readonly gate: Gate;
+  readonly gate: { has(permission: string): boolean; readonly roles: Gate['roles'] };
   readonly scopes: ReadonlyMap<string, unknown>;
 }
 
@@ -59,7 +59,8 @@ export function checkClientFields(
   for (const [field, value] of Object.entries({ confidential, firstParty, native })) {
     if (typeof value !== 'boolean') refuse(field, 'true or false');
   }
-  if (ownerId !== undefined && (typeof ownerId !== 'string' || ownerId === '')) refuse('ownerId', "give a user's id");
+  if (ownerId !== undefined && (typeof ownerId !== 'string' || ownerId === ''))
+    refuse('ownerId', "give a user's id");
   for (const scope of allowed ?? []) if (!scopes.has(scope)) refuse('scopes', `there is no scope "${scope}"`);
 
   if (grantType === 'authorization_code') {
@@ -68,15 +69,18 @@ export function checkClientFields(
       const mistake = redirectUriMistake(uri, { native });
       if (mistake) refuse(`redirectUris[${index}]`, mistake);
     });
-    if (native && confidential) refuse('native', 'an installed app cannot keep a secret; set confidential to false');
+    if (native && confidential)
+      refuse('native', 'an installed app cannot keep a secret; set confidential to false');
     for (const field of ['roles', 'permissions'] as const) {
-      if ((fields[field] ?? []).length > 0) refuse(field, "for client credentials only; here the user's own apply");
+      if ((fields[field] ?? []).length > 0)
+        refuse(field, "for client credentials only; here the user's own apply");
     }
   } else if (grantType === 'client_credentials') {
     if (redirectUris.length > 0) refuse('redirectUris', 'a client credentials client has none');
     if (!confidential) refuse('confidential', 'client credentials need a secret (RFC 6749 section 4.4)');
     if (native || firstParty) refuse(native ? 'native' : 'firstParty', 'for authorization code clients only');
-    for (const role of roles) if (!Object.hasOwn(gate.roles, role)) refuse('roles', `there is no role "${role}"`);
+    for (const role of roles)
+      if (!Object.hasOwn(gate.roles, role)) refuse('roles', `there is no role "${role}"`);
     for (const permission of permissions) {
       if (!gate.has(permission)) refuse('permissions', `there is no permission "${permission}"`);
     }
@@ -84,7 +88,18 @@ export function checkClientFields(
     refuse('grantType', 'choose authorization_code or client_credentials');
   }
   if (mistakes.length > 0) throw new ClientInvalidError(mistakes);
-  return { name, grantType, redirectUris, confidential, native, firstParty, scopes: allowed, roles, permissions, ownerId };
+  return {
+    name,
+    grantType,
+    redirectUris,
+    confidential,
+    native,
+    firstParty,
+    scopes: allowed,
+    roles,
+    permissions,
+    ownerId,
+  };
 }
 
 function list(

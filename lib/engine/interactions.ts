@@ -46,7 +46,7 @@ export function createInteractionFlow(
       const open = await findOpen(ctx, uid, 'consent');
       await open.destroy();
       const parameters = new URLSearchParams({ ...(open.params as Record<string, string>), prompt: 'login' });
-      return `${issuer}${ENDPOINTS.authorization}?${parameters}`;
+      return `${issuer}${ENDPOINTS.authorization}?${parameters.toString()}`;
     },
     async skipLogin(ctx, { uid }) {
       const open = await findOpen(ctx, uid, 'login');
@@ -91,7 +91,8 @@ export function createInteractionFlow(
       if (error instanceof errors.SessionNotFound) throw new InteractionExpiredError({ cause: error });
       throw error;
     }
-    if (open.uid !== uid || (prompt !== undefined && open.prompt.name !== prompt)) throw new InteractionExpiredError();
+    if (open.uid !== uid || (prompt !== undefined && open.prompt.name !== prompt))
+      throw new InteractionExpiredError();
     return open;
   }
 
@@ -118,7 +119,8 @@ export function createInteractionFlow(
   async function finishLogin(ctx: Context, uid: string, user: User, amr?: string[]): Promise<string> {
     const open = await findOpen(ctx, uid, 'login');
     const session = await provider().Session.get(ctx);
-    if (session.accountId !== undefined && session.accountId !== user.id) await changeUser(open, session, user);
+    if (session.accountId !== undefined && session.accountId !== user.id)
+      await changeUser(open, session, user);
     const login = { accountId: user.id, ...(amr ? { amr } : {}) };
     return provider().interactionResult(ctx.req, ctx.res, { login }, { mergeWithLastSubmission: false });
   }

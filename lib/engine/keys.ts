@@ -23,7 +23,12 @@ export async function loadKeys(
   store: KeyStore,
   { algorithm, cookieKeys }: { algorithm: SigningAlgorithm; cookieKeys: readonly string[] | undefined },
 ): Promise<ServerKeys> {
-  const signing = await ensure(store, 'token', (jwk) => jwk.alg === algorithm, () => generateSigningKey(algorithm));
+  const signing = await ensure(
+    store,
+    'token',
+    (jwk) => jwk.alg === algorithm,
+    () => generateSigningKey(algorithm),
+  );
   const cookies =
     cookieKeys ?? (await ensure(store, 'cookie', () => true, generateCookieKey)).map((jwk) => jwk.k!);
   return { signing, cookies };

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 import type { Context, Middleware, Next } from 'koa';
 import compose from 'koa-compose';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
@@ -5,6 +7,7 @@ import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { Pages } from '../contracts.ts';
 import type { ResolvedOptions } from '../options.ts';
 import { serverMetadata } from './metadata.ts';
+import { showError } from './render-error.ts';
 import { startState } from './request-state.ts';
 import { tokenBody } from './token-body.ts';
 import { completeResponse } from './token-response.ts';
@@ -26,7 +29,7 @@ export function createMount(
     unwrapToken,
   }: { provider: () => Provider; pages: Pages; unwrapToken: Parameters<typeof tokenBody>[0] },
 ): Middleware {
-  const { basePath, mountPath, refreshGrace, storage } = options;
+  const { basePath, logger, mountPath, refreshGrace, storage } = options;
   const readBody = tokenBody(unwrapToken);
 
   return async function gatehouse(ctx, next) {
@@ -41,6 +44,11 @@ export function createMount(
     ctx.path = path;
     try {
       return await isHandled((fallThrough) => pages.middleware(ctx, fallThrough));
+    } catch (error) {
+      const reference = randomUUID();
+      logger.error({ err: error, reference }, 'page failed');
+      await showError(pages, ctx, error, { status: 500, error: 'server_error', description: '', reference });
+      return true;
     } finally {
       ctx.path = hostPath;
     }

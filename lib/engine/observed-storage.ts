@@ -26,13 +26,17 @@ export function observeRevocations(storage: Storage, onRevoked: (revoked: Revoke
         onRevoked(revocation);
       },
     },
-  }) as Storage;
+  });
 }
 
 /** The members of a port with its methods bound, also when a class implements it. */
 function delegated<T extends object>(port: T): T {
   const names = new Set<string>();
-  for (let level: object | null = port; level && level !== Object.prototype; level = Object.getPrototypeOf(level)) {
+  for (
+    let level: object | null = port;
+    level && level !== Object.prototype;
+    level = Object.getPrototypeOf(level)
+  ) {
     for (const name of Object.getOwnPropertyNames(level)) if (name !== 'constructor') names.add(name);
   }
   return Object.fromEntries(

@@ -24,7 +24,9 @@ export function createPrompts(currentUser: ResolvedOptions['currentUser']): inte
   // Rich authorization requests are not offered, and a remembered consent is good for native apps too.
   consent.checks.remove('rar_prompt');
   consent.checks.remove('native_client_prompt');
-  consent.checks.add(new Check('no_consent', 'consent was never given', 'consent_required', isConsentMissing));
+  consent.checks.add(
+    new Check('no_consent', 'consent was never given', 'consent_required', isConsentMissing),
+  );
   return policy;
 }
 

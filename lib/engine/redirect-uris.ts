@@ -8,7 +8,8 @@ const PRIVATE_USE_SCHEME = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/;
 export function redirectUriMistake(uri: unknown, { native }: { native: boolean }): string | undefined {
   if (typeof uri !== 'string' || uri === '') return 'give a URI';
   if (uri.length > 2000) return 'at most 2000 characters';
-  if (/[^\x21-\x7e]/.test(uri)) return 'no spaces, control characters or letters outside of ASCII; encode them';
+  if (/[^\x21-\x7e]/.test(uri))
+    return 'no spaces, control characters or letters outside of ASCII; encode them';
   const url = URL.parse(uri);
   if (!url) return 'give an absolute URI, such as https://app.example/callback';
   if (uri.includes('#')) return 'a redirect URI has no fragment (RFC 6749 section 3.1.2)';
@@ -24,4 +25,3 @@ export function redirectUriMistake(uri: unknown, { native }: { native: boolean }
     ? undefined
     : 'a scheme of your own is a reversed domain name, such as com.example.app:/callback (RFC 8252 section 7.1)';
 }
-

@@ -1,7 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import type { Context } from 'koa';
+import { errors } from 'oidc-provider';
 
-import type { Pages } from '../contracts.ts';
-import { StorageError } from '../errors.ts';
+import type { PageError, Pages } from '../contracts.ts';
+import { InteractionExpiredError, StorageError } from '../errors.ts';
 import type { RenderError } from './configuration.ts';
 import { directEndpoint } from './endpoints.ts';
 import { stateOf } from './request-state.ts';
@@ -9,20 +10,29 @@ import { stateOf } from './request-state.ts';
 /** Shows the engine's errors: a page for people, JSON for clients whatever they accept. */
 export function createRenderError(pages: () => Pages): RenderError {
   return async (ctx, out, error) => {
-    if (directEndpoint(ctx.path) !== undefined || ctx.oidc.route === 'jwks' || ctx.oidc.route === 'discovery') {
+    if (directEndpoint(ctx.path) || ctx.oidc.route === 'jwks' || ctx.oidc.route === 'discovery') {
       ctx.body = out;
       return;
     }
     const state = stateOf(ctx);
     state.hasPage = true;
-    state.reference = randomUUID();
-    const isUnavailable = error instanceof StorageError;
-    if (isUnavailable) ctx.set('Retry-After', '1');
-    await pages().error(state.host, {
-      status: isUnavailable ? 503 : ctx.status,
-      error: isUnavailable ? 'temporarily_unavailable' : out.error,
+    await showError(pages(), state.host, error, {
+      status: ctx.status,
+      error: out.error,
       description: out.error_description ?? '',
       reference: state.reference,
     });
   };
+}
+
+/** Shows an error page, with the words for what went wrong. */
+export async function showError(pages: Pages, ctx: Context, error: unknown, page: PageError): Promise<void> {
+  if (error instanceof StorageError) {
+    ctx.set('Retry-After', '1');
+    await pages.error(ctx, { ...page, status: 503, error: 'temporarily_unavailable', description: '' });
+  } else if (error instanceof errors.SessionNotFound || error instanceof InteractionExpiredError) {
+    await pages.error(ctx, { ...page, status: 400, error: 'interaction_expired' });
+  } else {
+    await pages.error(ctx, page);
+  }
 }

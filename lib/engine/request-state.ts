@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 import type { Context } from 'koa';
 import { Provider } from 'oidc-provider';
 
@@ -10,6 +12,8 @@ import type { AccessTokenClaims, Credential, Grant } from '../contracts.ts';
 export interface RequestState {
   /** The host's context of the same request. */
   readonly host: Context;
+  /** What the error page and the log line have in common. */
+  readonly reference: string;
   /** When the request came in, in milliseconds. */
   readonly arrivedAt: number;
   /** The grant that came along with a code or a refresh token. */
@@ -26,15 +30,13 @@ export interface RequestState {
   failure?: unknown;
   /** A page for a person has been put on the host's context. */
   hasPage?: true;
-  /** What the error page shows, to find the log line by. */
-  reference?: string;
 }
 
 const states = new WeakMap<object, RequestState>();
 
 /** Starts the state of a request that the engine will work on in a context of its own. */
 export function startState(engineContext: object, host: Context): RequestState {
-  const state: RequestState = { host, arrivedAt: Date.now() };
+  const state: RequestState = { host, reference: randomUUID(), arrivedAt: Date.now() };
   states.set(engineContext, state);
   return state;
 }

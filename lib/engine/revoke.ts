@@ -42,7 +42,12 @@ export function createRevoke(
   async function revokeToken(token: string, at: number): Promise<void> {
     const claims = await verify()(token);
     if (claims) {
-      await storage.revocations.add({ kind: 'token', value: claims.jti, revokedAt: at, expiresAt: claims.exp });
+      await storage.revocations.add({
+        kind: 'token',
+        value: claims.jti,
+        revokedAt: at,
+        expiresAt: claims.exp,
+      });
       return;
     }
     for (const kind of ['refresh_token', 'code'] as const) {

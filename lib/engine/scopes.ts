@@ -4,7 +4,11 @@ import type { Client, KoaContextWithOIDC, ResourceServer } from 'oidc-provider';
 import type { ResolvedOptions } from '../options.ts';
 import type { ClientDirectory } from './client-directory.ts';
 
-type ResourceServerInfo = (ctx: KoaContextWithOIDC, resource: string, client: Client) => Promise<ResourceServer>;
+type ResourceServerInfo = (
+  ctx: KoaContextWithOIDC,
+  resource: string,
+  client: Client,
+) => Promise<ResourceServer>;
 
 /**
  * Describes the one API that tokens are for, and refuses scopes that the client may not have.
@@ -23,7 +27,8 @@ export function createResourceServerInfo(
     // At a refresh the engine has compared the scopes with those of the token, which may be older than the options.
     if (!ctx.oidc.entities.RefreshToken) {
       const refused = [...ctx.oidc.requestParamScopes].filter((scope) => !known.includes(scope));
-      if (refused.length > 0) throw new errors.InvalidScope('requested scope is not allowed', refused.join(' '));
+      if (refused.length > 0)
+        throw new errors.InvalidScope('requested scope is not allowed', refused.join(' '));
     }
     return {
       scope: known.join(' '),

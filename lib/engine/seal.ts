@@ -11,9 +11,12 @@ const TAG_LENGTH = 16;
 export function sealSuccessor(successor: string, presented: string): string {
   const nonce = randomBytes(NONCE_LENGTH);
   const cipher = createCipheriv(ALGORITHM, keyFrom(presented), nonce);
-  return Buffer.concat([nonce, cipher.update(successor, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString(
-    'base64url',
-  );
+  return Buffer.concat([
+    nonce,
+    cipher.update(successor, 'utf8'),
+    cipher.final(),
+    cipher.getAuthTag(),
+  ]).toString('base64url');
 }
 
 /** Opens what {@link sealSuccessor} sealed. Throws when the presented token is not the one it was sealed for. */
@@ -23,7 +26,10 @@ export function openSuccessor(sealed: string, presented: string): string {
     authTagLength: TAG_LENGTH,
   });
   decipher.setAuthTag(bytes.subarray(-TAG_LENGTH));
-  return Buffer.concat([decipher.update(bytes.subarray(NONCE_LENGTH, -TAG_LENGTH)), decipher.final()]).toString('utf8');
+  return Buffer.concat([
+    decipher.update(bytes.subarray(NONCE_LENGTH, -TAG_LENGTH)),
+    decipher.final(),
+  ]).toString('utf8');
 }
 
 // The presented token has 256 bits of randomness, so HKDF without a salt is enough (RFC 5869 section 3.1).

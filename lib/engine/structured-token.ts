@@ -13,7 +13,9 @@ const LOOKS_LIKE_JWT = /^[\w-]+\.[\w-]*\.[\w-]*$/;
  * verifies is replaced by its `jti`, under which the adapter finds its claims; one that does not, by an id that nothing
  * has, which both endpoints answer as RFC 7009 section 2.2 and RFC 7662 section 2.2 say.
  */
-export function createUnwrapToken(verify: () => VerifyAccessToken): (ctx: Context, form: URLSearchParams) => Promise<void> {
+export function createUnwrapToken(
+  verify: () => VerifyAccessToken,
+): (ctx: Context, form: URLSearchParams) => Promise<void> {
   return async (ctx, form) => {
     const token = form.get('token');
     if (!token || form.getAll('token').length > 1 || !LOOKS_LIKE_JWT.test(token)) return;

@@ -75,9 +75,12 @@ async function readText(ctx: Context): Promise<string> {
     bytes = await getRawBody(ctx.req, { limit: LIMIT, length: ctx.get('content-length') || null });
   } catch (cause) {
     const isTooLarge = (cause as { type?: unknown }).type === 'entity.too.large';
-    throw new BodyError(isTooLarge ? `the request body is larger than ${LIMIT} bytes` : 'the request body did not arrive whole', {
-      cause,
-    });
+    throw new BodyError(
+      isTooLarge ? `the request body is larger than ${LIMIT} bytes` : 'the request body did not arrive whole',
+      {
+        cause,
+      },
+    );
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -44,7 +44,5 @@ function isAccessTokenClaims(payload: AccessTokenClaims): boolean {
 }
 
 function publicPart({ kty, kid, alg, use, crv, x, y, n, e }: JWK): JWK {
-  return Object.fromEntries(
-    Object.entries({ kty, kid, alg, use, crv, x, y, n, e }).filter(([, value]) => value !== undefined),
-  ) as unknown as JWK;
+  return { kty, kid, alg, use, crv, x, y, n, e } as JWK;
 }

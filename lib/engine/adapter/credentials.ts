@@ -20,7 +20,11 @@ const YEARS_100 = 100 * 31_536_000;
  *
  * @param grace - in seconds: how long a spent credential still answers with the successor it got
  */
-export function credentialAdapter(kind: Credential['kind'], storage: Storage, grace: number): Partial<Adapter> {
+export function credentialAdapter(
+  kind: Credential['kind'],
+  storage: Storage,
+  grace: number,
+): Partial<Adapter> {
   return {
     async upsert(value, payload) {
       const state = currentState();

@@ -7,7 +7,11 @@ import { hashCredential } from '../hash.ts';
 export function interactionAdapter(interactions: InteractionStore): Partial<Adapter> {
   return {
     async upsert(id, { jti: _id, ...payload }) {
-      await interactions.save({ id: hashCredential(id), payload: withoutCookie(payload), expiresAt: payload.exp! });
+      await interactions.save({
+        id: hashCredential(id),
+        payload: withoutCookie(payload),
+        expiresAt: payload.exp!,
+      });
     },
     async find(id) {
       const record = await interactions.find(hashCredential(id));

@@ -31,5 +31,5 @@ export function sessionAdapter(sessions: SessionStore): Partial<Adapter> {
 }
 
 function toPayload(session: StoredSession): AdapterPayload {
-  return session.payload as AdapterPayload;
+  return session.payload;
 }

@@ -1,0 +1,29 @@
+import type { Context } from 'koa';
+import type { Interaction } from '../lib/contracts.ts';
+import { displayName } from './display-name.ts';
+import { sentence } from './sentence.ts';
+import type { Site } from './site.ts';
+
+/** Shows the consent page: which app wants what, who is asked, and where they go next. */
+export function askForConsent(ctx: Context, interaction: Interaction, { show, text, brand }: Site): void {
+  const { action, canSwitchUser, client, redirectUri, scopes, user } = interaction;
+  const names = { client: client.name, brand };
+  show(ctx, {
+    view: 'consent',
+    heading: sentence(text['consent.heading'], names),
+    lead: sentence(text['consent.lead'], names),
+    formsStayHere: false,
+    action,
+    scopes: scopes.map(({ description }) => description),
+    user: user && displayName(user),
+    canSwitchUser,
+    destination: destination(redirectUri),
+  });
+}
+
+// A private-use scheme has no origin: `com.example.app:/callback` opens the app that has claimed `com.example.app:`.
+function destination(redirectUri: string): string {
+  const url = URL.parse(redirectUri);
+  if (!url) return redirectUri;
+  return url.origin === 'null' ? url.protocol : url.origin;
+}

@@ -1,0 +1,58 @@
+import type { Context, Middleware } from 'koa';
+import type { PageError } from '../lib/contracts.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import type { GatehouseErrorCode } from '../lib/errors.ts';
+import { sentence } from './sentence.ts';
+import type { Site } from './site.ts';
+import type { TextKey, Texts } from './text.ts';
+
+type ErrorName = { [K in TextKey]: K extends `error.${infer Name}.heading` ? Name : never }[TextKey];
+
+/** What a person may run into on the pages themselves. Everything else is a fault, and the caller's to log. */
+const REFUSALS: Partial<Record<GatehouseErrorCode, ErrorName>> = {
+  ERR_INTERACTION_EXPIRED: 'interaction_expired',
+  ERR_CROSS_SITE: 'cross_site',
+  ERR_BODY: 'unreadable_form',
+};
+
+/** Shows an error in words for a person; below them, small, what the developer of the app needs. */
+export function showError(ctx: Context, error: PageError, { show, text }: Site): void {
+  const { status, error: code, description, reference } = error;
+  const known = isErrorName(code, text) ? code : undefined;
+  const name = known ?? (status >= 500 ? 'server_error' : 'other');
+  show(ctx, {
+    view: 'notice',
+    status,
+    heading: sentence(text[`error.${name}.heading`]),
+    lead: sentence(text[`error.${name}.lead`]),
+    details: [
+      { label: text['error.code'], value: code },
+      { label: text['error.description'], value: description },
+      { label: text['error.reference'], value: reference },
+    ].filter(({ value }) => value !== ''),
+  });
+}
+
+/** Answers what a page's step refuses with a page, and lets every other error pass. */
+export function answerRefusals({ show, text }: Site): Middleware {
+  return async function answerRefusal(ctx, next) {
+    try {
+      await next();
+    } catch (error) {
+      const name = error instanceof GatehouseError ? REFUSALS[error.code] : undefined;
+      if (!(error instanceof GatehouseError) || !name) throw error;
+      show(ctx, {
+        view: 'notice',
+        status: error.status,
+        heading: sentence(text[`error.${name}.heading`]),
+        lead: sentence(text[`error.${name}.lead`]),
+        details:
+          name === 'unreadable_form' ? [{ label: text['error.description'], value: error.message }] : [],
+      });
+    }
+  };
+}
+
+function isErrorName(code: string, text: Texts): code is ErrorName {
+  return Object.hasOwn(text, `error.${code}.heading`);
+}

@@ -1,0 +1,35 @@
+import type { Context } from 'koa';
+import { displayName } from './display-name.ts';
+import { sentence } from './sentence.ts';
+import type { Site } from './site.ts';
+
+/** Asks whether to sign out, or says that nobody is signed in. */
+export async function askForLogout(ctx: Context, { flow, show, text, brand }: Site): Promise<void> {
+  const user = await flow.currentUser(ctx);
+  if (user) {
+    show(ctx, {
+      view: 'logout',
+      heading: sentence(text['logout.heading'], { brand }),
+      lead: sentence(text['logout.lead'], { user: displayName(user) }),
+      action: `${flow.basePath}/oauth/logout`,
+    });
+  } else {
+    show(ctx, {
+      view: 'notice',
+      details: [],
+      heading: sentence(text['logout.nobodyHeading']),
+      lead: sentence(text['logout.nobodyLead']),
+    });
+  }
+}
+
+/** Signs out and says so. */
+export async function submitLogout(ctx: Context, { flow, show, text }: Site): Promise<void> {
+  await flow.logout(ctx);
+  show(ctx, {
+    view: 'notice',
+    details: [],
+    heading: sentence(text['logout.doneHeading']),
+    lead: sentence(text['logout.doneLead']),
+  });
+}

@@ -1,0 +1,35 @@
+/** A piece of a sentence: the page's own words, or a name that somebody else chose. */
+export interface SentencePart {
+  readonly text: string;
+  readonly isName: boolean;
+}
+
+/** A sentence with names in it. The layout sets each name apart, so that an odd one cannot reorder the words around it. */
+export type Sentence = readonly SentencePart[];
+
+/** The names that a sentence can mention. */
+export type Names = Readonly<Partial<Record<'client' | 'user' | 'brand', string>>>;
+
+/** Fills the placeholders of a text with names, as in `sentence('Authorize {client}', { client: 'Reports' })`. */
+export function sentence(text: string, names: Names = {}): Sentence {
+  const filled = new Map(Object.entries(names));
+  return text
+    .split(/(\{\w+\})/)
+    .map((part) => {
+      const name = filled.get(part.slice(1, -1));
+      if (name === undefined || !part.startsWith('{')) return { text: part, isName: false };
+      // The brand is the page's own word.
+      return { text: printable(name), isName: part !== '{brand}' };
+    })
+    .filter(({ text: part }) => part !== '');
+}
+
+/** The sentence as plain text, for the title. */
+export function plain(parts: Sentence): string {
+  return parts.map(({ text }) => text).join('');
+}
+
+/** Drops the characters that would reverse or hide the text around them. */
+export function printable(name: string): string {
+  return name.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, '');
+}

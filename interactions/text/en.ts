@@ -1,0 +1,70 @@
+/** The pages in English: the language that says which sentences there are. */
+export const en = {
+  'page.problem': 'There is a problem',
+  'page.errorTitle': 'Error:',
+  'page.terms': 'Terms',
+  'page.privacy': 'Privacy',
+
+  'login.heading': 'Sign in',
+  'login.lead': 'to continue to {client}',
+  'login.login': 'Email',
+  'login.loginMissing': 'Enter your email.',
+  'login.password': 'Password',
+  'login.passwordMissing': 'Enter your password.',
+  'login.refused': 'Email or password is incorrect.',
+  'login.submit': 'Sign in',
+
+  'consent.heading': 'Authorize {client}',
+  'consent.lead': '{client} is asking for access to your {brand} account.',
+  'consent.scopes': 'It will be able to:',
+  'consent.noScopes': 'It will be able to act on your behalf, with the permissions that you have.',
+  'consent.user': 'Signed in as',
+  'consent.switch': 'Not you?',
+  'consent.destination': 'You will be sent to',
+  'consent.authorize': 'Authorize',
+  'consent.deny': 'Deny',
+
+  'logout.heading': 'Sign out of {brand}?',
+  'logout.lead': 'You are signed in as {user}.',
+  'logout.submit': 'Sign out',
+  'logout.doneHeading': 'You are signed out',
+  'logout.doneLead': 'You can close this page. Apps that you have authorized stay connected.',
+  'logout.nobodyHeading': 'You are not signed in',
+  'logout.nobodyLead': 'There is nothing to sign out of in this browser.',
+
+  'error.code': 'Error',
+  'error.description': 'Details',
+  'error.reference': 'Reference',
+  'error.access_denied.heading': 'Access was not given',
+  'error.access_denied.lead': 'Nothing was shared with the app. Go back to it to try again.',
+  'error.cross_site.heading': 'This form came from another site',
+  'error.cross_site.lead': 'It was stopped to protect your account. Go back to the app and start again.',
+  'error.interaction_expired.heading': 'This sign-in is no longer open',
+  'error.interaction_expired.lead':
+    'It took too long, or it was finished in another tab. Go back to the app and start again.',
+  'error.invalid_client.heading': 'This app is not known here',
+  'error.invalid_client.lead':
+    'It may have been removed or switched off. Go back to it and tell its developer.',
+  'error.invalid_redirect_uri.heading': 'This link does not lead back to the app',
+  'error.invalid_redirect_uri.lead':
+    'The app wants to send you to an address that is not registered for it. Go back to it and tell its developer.',
+  'error.invalid_request.heading': 'This link is incomplete',
+  'error.invalid_request.lead':
+    'Something in it is missing or wrong. Go back to the app and start again; if it stays like this, tell its developer.',
+  'error.invalid_scope.heading': 'This app asks for too much',
+  'error.invalid_scope.lead': 'It wants access that it cannot have. Go back to it and tell its developer.',
+  'error.server_error.heading': 'Something went wrong on our side',
+  'error.server_error.lead':
+    'Wait a moment and try again. If it stays like this, tell us the reference below.',
+  'error.temporarily_unavailable.heading': 'We are too busy right now',
+  'error.temporarily_unavailable.lead': 'Nothing is lost. Wait a few minutes and try again.',
+  'error.unauthorized_client.heading': 'This app cannot sign people in',
+  'error.unauthorized_client.lead': 'It is not registered for that. Go back to it and tell its developer.',
+  'error.unreadable_form.heading': 'That form could not be read',
+  'error.unreadable_form.lead': 'Go back and try again.',
+  'error.unsupported_response_type.heading': 'This link is not supported',
+  'error.unsupported_response_type.lead':
+    'The app asks for something that this server does not offer. Go back to it and tell its developer.',
+  'error.other.heading': 'That did not work',
+  'error.other.lead': 'Go back to the app and start again.',
+} as const;

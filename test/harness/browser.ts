@@ -1,0 +1,132 @@
+/** A browser without pictures: keeps cookies by path, follows nothing by itself, and posts the forms that pages contain. */
+export class Browser {
+  #cookies = new Map<string, { value: string; path: string; origin: string }>();
+
+  /** Requests a URL once. */
+  async get(url: string | URL, headers: Record<string, string> = {}): Promise<Page> {
+    return this.#send(new URL(url), { method: 'GET', headers });
+  }
+
+  /** Requests a URL and follows redirects for as long as they stay on this origin. */
+  async open(url: string | URL): Promise<Page> {
+    return this.follow(await this.get(url));
+  }
+
+  /** Follows redirects for as long as they stay on the page's origin. */
+  async follow(page: Page): Promise<Page> {
+    let current = page;
+    for (let hops = 0; hops < 10; hops += 1) {
+      const { location } = current;
+      if (!location || location.origin !== current.url.origin) return current;
+      current = await this.get(location);
+    }
+    throw new Error(`Too many redirects after ${page.url.href}`);
+  }
+
+  /** Posts a page's form the way a browser does: the button's `formaction` or the form's action, and the fields. */
+  async submit(page: Page, button: string, fields: Record<string, string> = {}): Promise<Page> {
+    const action = page.actionOf(button);
+    const body = new URLSearchParams({ ...page.hiddenFields(), ...fields });
+    return this.post(action, body);
+  }
+
+  async post(url: URL, body: URLSearchParams, headers: Record<string, string> = {}): Promise<Page> {
+    return this.#send(url, {
+      method: 'POST',
+      body,
+      headers: { origin: url.origin, 'sec-fetch-site': 'same-origin', ...headers },
+    });
+  }
+
+  async #send(url: URL, init: Omit<RequestInit, 'headers'> & { headers: Record<string, string> }): Promise<Page> {
+    const cookie = [...this.#cookies]
+      .filter(([, { path, origin }]) => origin === url.origin && url.pathname.startsWith(path))
+      .map(([key, { value }]) => `${key.split(' ')[0]}=${value}`)
+      .join('; ');
+    const response = await fetch(url, {
+      ...init,
+      redirect: 'manual',
+      headers: { ...init.headers, ...(cookie ? { cookie } : {}) },
+    });
+    for (const line of response.headers.getSetCookie()) this.#keep(line, url);
+    return new Page(url, response, await response.text());
+  }
+
+  #keep(line: string, { origin }: URL): void {
+    const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+    const path = /;\s*path=([^;]+)/i.exec(line)?.[1] ?? '/';
+    const key = `${name} ${path}`;
+    if (/expires=Thu, 01 Jan 1970/i.test(line)) this.#cookies.delete(key);
+    else this.#cookies.set(key, { value, path, origin });
+  }
+}
+
+/** One response, as a browser sees it. */
+export class Page {
+  readonly url: URL;
+  readonly response: Response;
+  readonly html: string;
+
+  constructor(url: URL, response: Response, html: string) {
+    this.url = url;
+    this.response = response;
+    this.html = html;
+  }
+
+  get status(): number {
+    return this.response.status;
+  }
+
+  /** Where the response redirects to. */
+  get location(): URL | undefined {
+    const location = this.response.headers.get('location');
+    return location === null ? undefined : new URL(location, this.url);
+  }
+
+  /** The heading of the page. */
+  get heading(): string {
+    return text(/<h1[^>]*>([\s\S]*?)<\/h1>/.exec(this.html)?.[1] ?? '');
+  }
+
+  /** The page's words without its tags. */
+  get text(): string {
+    return text(/<main[^>]*>([\s\S]*?)<\/main>/.exec(this.html)?.[1] ?? this.html);
+  }
+
+  hiddenFields(): Record<string, string> {
+    const fields = this.html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g);
+    return Object.fromEntries([...fields].map(([, name, value]) => [name!, decode(value!)]));
+  }
+
+  actionOf(button: string): URL {
+    const forms = [...this.html.matchAll(/<form([^>]*)>([\s\S]*?)<\/form>/g)];
+    for (const [, form = '', inside = ''] of forms) {
+      for (const [, attributes = '', label = ''] of inside.matchAll(/<button([^>]*)>([\s\S]*?)<\/button>/g)) {
+        if (text(label) !== button) continue;
+        const action = attribute(attributes, 'formaction') ?? attribute(form, 'action') ?? this.url.href;
+        return new URL(decode(action), this.url);
+      }
+    }
+    throw new Error(`There is no button "${button}" on ${this.url.href}, which says: ${this.text}`);
+  }
+}
+
+function attribute(attributes: string, name: string): string | undefined {
+  return new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1];
+}
+
+function text(html: string): string {
+  return decode(html.replaceAll(/<[^>]+>/g, ' '))
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}
+
+function decode(html: string): string {
+  return html
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#34;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');
+}

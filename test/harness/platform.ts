@@ -1,0 +1,243 @@
+import { createApiRouter, createAuthServer, defineGate } from 'koa-gatehouse';
+import type { AuthServer, AuthServerOptions, Client, Gate, Logger, User, UserStore } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { pages } from 'koa-gatehouse/interactions';
+import Koa from 'koa';
+
+import { Browser } from './browser.ts';
+import type { Page } from './browser.ts';
+import { serve } from './serve.ts';
+
+type Permission = 'view_schools' | 'edit_schools';
+
+export const gate: Gate<Permission, 'registrar'> = defineGate({
+  permissions: { view_schools: 'View schools', edit_schools: 'Edit schools' },
+  roles: { registrar: ['view_schools', 'edit_schools'] },
+});
+
+interface Person extends User {
+  readonly password: string;
+  readonly permissions: readonly Permission[];
+  readonly roles?: readonly string[];
+}
+
+/** Three people: one who may view schools, one who may not, one with a role. */
+export function people(): UserStore<Person> & { readonly all: Person[] } {
+  const all: Person[] = [
+    {
+      id: '1',
+      name: 'Ann',
+      email: 'ann@school.example',
+      password: 'correct horse',
+      permissions: ['view_schools'],
+    },
+    { id: '2', name: 'Bob', email: 'bob@school.example', password: 'battery staple', permissions: [] },
+    {
+      id: '3',
+      name: 'Cleo',
+      email: 'cleo@school.example',
+      password: 'open sesame',
+      permissions: [],
+      roles: ['registrar'],
+    },
+  ];
+  return {
+    all,
+    authenticate: async (login, password) =>
+      all.find((one) => one.email === login && one.password === password),
+    find: async (id) => all.find((one) => one.id === id),
+    permissions: async (user) => user.permissions,
+    roles: async (user) => user.roles ?? [],
+  };
+}
+
+/** A logger that remembers, for tests that read what was logged. */
+export function rememberingLogger(): Logger & {
+  readonly lines: { level: string; message: string; fields: object }[];
+} {
+  const lines: { level: string; message: string; fields: object }[] = [];
+  const at = (level: string) => (fields: object, message: string) =>
+    void lines.push({ level, message, fields });
+  return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+export interface Platform extends AsyncDisposable {
+  readonly origin: string;
+  readonly auth: AuthServer<Permission, 'registrar', Person>;
+  readonly users: ReturnType<typeof people>;
+  readonly logger: ReturnType<typeof rememberingLogger>;
+  /** Registers an authorization-code app that sends people to its callback. */
+  registerApp(fields?: Partial<Parameters<AuthServer['clients']['create']>[0]>): Promise<RegisteredApp>;
+  /** Registers a client-credentials app. */
+  registerService(permissions?: readonly Permission[]): Promise<RegisteredApp>;
+  /** Posts JSON to the token endpoint. */
+  token(parameters: Record<string, unknown>): Promise<TokenAnswer>;
+  /** Calls the API with a token. */
+  api(
+    path: string,
+    token?: string,
+  ): Promise<{ status: number; headers: Headers; body: Record<string, unknown> }>;
+}
+
+export interface RegisteredApp {
+  readonly client: Client;
+  readonly secret: string;
+  readonly redirectUri: string;
+}
+
+export interface TokenAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: {
+    access_token: string;
+    refresh_token: string;
+    token_type: string;
+    expires_in: number;
+    scope?: string;
+    error?: string;
+    error_description?: string;
+  };
+}
+
+/** Serves a school platform with the package's public names: its pages, its endpoints and its API. */
+export async function startPlatform(
+  given: Partial<AuthServerOptions<Permission, 'registrar', Person>> = {},
+): Promise<Platform> {
+  const users = people();
+  const logger = rememberingLogger();
+  let auth!: Platform['auth'];
+  const served = await serve(async (origin) => {
+    const storage = given.storage ?? memoryStorage();
+    await storage.migrate();
+    auth = await createAuthServer<Permission, 'registrar', Person>({
+      issuer: origin,
+      users,
+      storage,
+      interactions: pages({ brand: { name: 'Acme Schools' } }),
+      gate,
+      scopes: { 'schools:read': { description: 'See your schools', permissions: ['view_schools'] } },
+      logger,
+      ...given,
+    });
+    const api = createApiRouter({ auth });
+    api.get('/schools', auth.requires('view_schools'), (ctx) => {
+      ctx.body = { data: [{ id: 1, name: 'Hill School' }] };
+    });
+    const app = new Koa();
+    app.silent = true;
+    app.use(auth.middleware()).use(api.routes());
+    const handle = app.callback();
+    return (request, response) => void handle(request, response);
+  });
+  const { origin } = served;
+
+  async function register(fields: Parameters<AuthServer['clients']['create']>[0]): Promise<RegisteredApp> {
+    const { client, secret } = await (auth as unknown as AuthServer).clients.create(fields);
+    return { client, secret: secret ?? '', redirectUri: client.redirectUris[0] ?? '' };
+  }
+
+  return {
+    origin,
+    auth,
+    users,
+    logger,
+    registerApp: (fields = {}) =>
+      register({
+        name: 'Reports',
+        grantType: 'authorization_code',
+        redirectUris: ['https://reports.example/callback'],
+        ...fields,
+      }),
+    registerService: (permissions = []) =>
+      register({ name: 'Nightly', grantType: 'client_credentials', permissions }),
+    async token(parameters) {
+      const response = await fetch(`${origin}/oauth/token`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(parameters),
+      });
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: (await response.json()) as TokenAnswer['body'],
+      };
+    },
+    async api(path, token) {
+      const response = await fetch(`${origin}/api/v1${path}`, {
+        headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+      });
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: (await response.json()) as Record<string, unknown>,
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      await served[Symbol.asyncDispose]();
+      await auth.close();
+    },
+  };
+}
+
+/** The authorization URL of an app. */
+export function authorizeUrl(
+  platform: Platform,
+  app: RegisteredApp,
+  parameters: Record<string, string> = {},
+): URL {
+  const url = new URL('/oauth/authorize', platform.origin);
+  url.search = String(
+    new URLSearchParams({
+      client_id: app.client.id,
+      redirect_uri: app.redirectUri,
+      response_type: 'code',
+      scope: '',
+      state: 'xyz',
+      ...parameters,
+    }),
+  );
+  return url;
+}
+
+/** Signs a person in on the login page. */
+export async function signIn(
+  browser: Browser,
+  page: Page,
+  person = 'ann@school.example',
+  password = 'correct horse',
+): Promise<Page> {
+  return browser.follow(await browser.submit(page, 'Sign in', { login: person, password }));
+}
+
+/** Walks a person through login and consent, and gives what the app receives at its callback. */
+export async function authorize(
+  platform: Platform,
+  app: RegisteredApp,
+  {
+    browser = new Browser(),
+    parameters = {},
+  }: { browser?: Browser; parameters?: Record<string, string> } = {},
+): Promise<URLSearchParams> {
+  let page = await browser.open(authorizeUrl(platform, app, parameters));
+  if (page.html.includes('type="password"')) page = await signIn(browser, page);
+  if (page.html.includes('Authorize</button>'))
+    page = await browser.follow(await browser.submit(page, 'Authorize'));
+  if (page.location === undefined) throw new Error(`No redirect to the app, but: ${page.text}`);
+  return page.location.searchParams;
+}
+
+/** The whole authorization code flow; gives the token response. */
+export async function connect(
+  platform: Platform,
+  app: RegisteredApp,
+  options: Parameters<typeof authorize>[2] = {},
+): Promise<TokenAnswer> {
+  const callback = await authorize(platform, app, options);
+  return platform.token({
+    grant_type: 'authorization_code',
+    client_id: app.client.id,
+    client_secret: app.secret,
+    redirect_uri: app.redirectUri,
+    code: callback.get('code'),
+  });
+}

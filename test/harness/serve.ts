@@ -1,0 +1,25 @@
+import { createServer } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Serves a listener on a free loopback port. */
+export async function serve(
+  listener: (origin: string) => RequestListener | Promise<RequestListener>,
+): Promise<{ origin: string; server: Server; [Symbol.asyncDispose](): Promise<void> }> {
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  server.on('request', await listener(origin));
+  return {
+    origin,
+    server,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+  };
+}

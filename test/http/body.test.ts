@@ -1,0 +1,202 @@
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import { bodyParser } from '@koa/bodyparser';
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import type { Context, Middleware } from 'koa';
+import { koaBody } from 'koa-body';
+import { BodyError } from '../../lib/errors.ts';
+import { readForm } from '../../lib/http/body.ts';
+import { serve } from '../interactions/serve.ts';
+
+const FORM = 'application/x-www-form-urlencoded';
+
+async function answerForm(ctx: Context): Promise<void> {
+  try {
+    ctx.body = { fields: await readForm(ctx) };
+  } catch (error) {
+    if (!(error instanceof BodyError)) throw error;
+    ctx.status = error.status;
+    ctx.body = { code: error.code, message: error.message };
+  }
+}
+
+async function post(
+  url: string,
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = {},
+): Promise<object> {
+  const response = await fetch(url, { method: 'POST', body, headers: { 'content-type': FORM, ...headers } });
+  return { status: response.status, ...((await response.json()) as object) };
+}
+
+const REPEATED = {
+  status: 400,
+  code: 'ERR_BODY',
+  message: 'A field of the form is repeated, nested or oddly named.',
+};
+const NOT_UTF8 = { status: 400, code: 'ERR_BODY', message: 'The form is not percent-encoded UTF-8.' };
+const TOO_LARGE = { status: 413, code: 'ERR_BODY', message: 'The form is larger than 16384 bytes.' };
+
+test('reads the fields of a form, as they were typed', async (t) => {
+  const url = await serve(t, answerForm);
+  t.deepEqual(await post(url, 'login=ann%2Bwork%40school.example&password=+%C3%A4%3D1%262=3+&empty=&bare'), {
+    status: 200,
+    fields: { login: 'ann+work@school.example', password: ' ä=1&2=3 ', empty: '', bare: '' },
+  });
+  t.deepEqual(await post(url, ''), { status: 200, fields: {} });
+  t.deepEqual(await post(url, 'login=zoë', { 'content-type': `${FORM.toUpperCase()}; charset=UTF-8` }), {
+    status: 200,
+    fields: { login: 'zoë' },
+  });
+});
+
+test('a second reader in the same request gets the same fields', async (t) => {
+  const url = await serve(
+    t,
+    async (ctx, next) => {
+      await readForm(ctx);
+      await next();
+    },
+    answerForm,
+  );
+  t.deepEqual(await post(url, 'login=%C3%A4nn'), { status: 200, fields: { login: 'änn' } });
+});
+
+test('a field must be one text', async (t) => {
+  const url = await serve(t, answerForm);
+  t.deepEqual(await post(url, 'login=a&login=b'), REPEATED);
+  t.deepEqual(await post(url, 'login[]=a'), REPEATED);
+  t.deepEqual(await post(url, 'login[email]=a'), REPEATED);
+  t.deepEqual(await post(url, 'login.email=a'), REPEATED);
+  t.deepEqual(await post(url, '=a'), REPEATED);
+});
+
+test('names of Object.prototype are fields like any other', async (t) => {
+  const url = await serve(t, async (ctx) => {
+    const fields = await readForm(ctx);
+    ctx.body = { own: Object.keys(fields), toString: typeof fields['toString'] };
+  });
+  t.deepEqual(await post(url, '__proto__=a&constructor=b'), {
+    status: 200,
+    own: ['__proto__', 'constructor'],
+    toString: 'undefined',
+  });
+});
+
+test('text that is not UTF-8, or holds a NUL, is refused', async (t) => {
+  const url = await serve(t, answerForm);
+  t.deepEqual(await post(url, 'login=%FF'), NOT_UTF8);
+  t.deepEqual(await post(url, 'login=%'), NOT_UTF8);
+  t.deepEqual(await post(url, 'login=%ED%A0%80'), NOT_UTF8);
+  t.deepEqual(await post(url, new Uint8Array([0x61, 0x3d, 0xff])), {
+    status: 400,
+    code: 'ERR_BODY',
+    message: 'The form is not UTF-8.',
+  });
+  t.deepEqual(await post(url, 'login=a%00b'), {
+    status: 400,
+    code: 'ERR_BODY',
+    message: 'A field of the form holds a NUL.',
+  });
+});
+
+test('another content type, or a compressed form, is refused with 415', async (t) => {
+  const url = await serve(t, answerForm);
+  const wrongType = { status: 415, code: 'ERR_BODY', message: `The form must be sent as ${FORM}.` };
+  t.deepEqual(await post(url, '{"login":"a"}', { 'content-type': 'application/json' }), wrongType);
+  t.deepEqual(await post(url, 'login=a', { 'content-type': 'text/plain' }), wrongType);
+  t.deepEqual(await post(url, 'login=a', { 'content-type': 'nonsense' }), wrongType);
+  const formData = new FormData();
+  formData.set('login', 'a');
+  const response = await fetch(url, { method: 'POST', body: formData });
+  t.is(response.status, 415);
+  t.deepEqual(await post(url, new Uint8Array(gzipSync('login=a')), { 'content-encoding': 'gzip' }), {
+    status: 415,
+    code: 'ERR_BODY',
+    message: 'The form must not be compressed.',
+  });
+});
+
+test('a form of more than 16 KiB is refused with 413', async (t) => {
+  const url = await serve(t, answerForm);
+  t.deepEqual(await post(url, `a=${'x'.repeat(16 * 1024 - 2)}`), {
+    status: 200,
+    fields: { a: 'x'.repeat(16 * 1024 - 2) },
+  });
+  t.deepEqual(await post(url, `a=${'x'.repeat(16 * 1024 - 1)}`), TOO_LARGE);
+});
+
+test('a form that never ends is answered, and its connection closed', async (t) => {
+  const url = await serve(t, answerForm);
+  const agent = new Agent({ keepAlive: true });
+  t.teardown(() => {
+    agent.destroy();
+  });
+  const endless = request(url, { method: 'POST', agent, headers: { 'content-type': FORM } });
+  endless.on('error', () => {});
+  endless.write(`a=${'x'.repeat(20_000)}`);
+  const [response] = (await once(endless, 'response')) as [IncomingMessage];
+  t.is(response.statusCode, 413);
+  t.is(response.headers.connection, 'close');
+  t.deepEqual(JSON.parse(await text(response)), { code: TOO_LARGE.code, message: TOO_LARGE.message });
+  await once(endless, 'close');
+});
+
+const parsers: Record<string, () => Middleware> = {
+  'koa-body': () => koaBody(),
+  '@koa/bodyparser': () => bodyParser(),
+  '@koa/bodyparser for JSON only': () => bodyParser({ enableTypes: ['json'] }),
+  'a parser that leaves the text': () => koaBody({ urlencoded: false, text: true, textTypes: [FORM] }),
+};
+
+for (const [name, parser] of Object.entries(parsers)) {
+  test(`works behind ${name} of the host`, async (t: ExecutionContext) => {
+    const url = await serve(t, parser(), answerForm);
+    t.deepEqual(await post(url, 'login=ann&password=+%C3%A4+'), {
+      status: 200,
+      fields: { login: 'ann', password: ' ä ' },
+    });
+    t.deepEqual(await post(url, ''), { status: 200, fields: {} });
+    t.deepEqual(await post(url, 'login=a&login=b'), REPEATED);
+    t.deepEqual(await post(url, 'login[email]=a'), REPEATED);
+    t.deepEqual(await post(url, `a=${'x'.repeat(20_000)}`), TOO_LARGE);
+    const json = await post(url, '{"login":"ann"}', { 'content-type': 'application/json' });
+    t.like(json, { status: 415 });
+  });
+}
+
+test('a form that another middleware consumed is refused, without waiting for it', async (t) => {
+  const url = await serve(
+    t,
+    async (ctx, next) => {
+      await text(ctx.req);
+      await next();
+    },
+    answerForm,
+  );
+  t.deepEqual(await post(url, 'login=ann'), {
+    status: 400,
+    code: 'ERR_BODY',
+    message: 'The form was consumed by another middleware, which left nothing in ctx.request.body.',
+  });
+});
+
+test('a stream that a middleware has set to text is refused, not a fault', async (t) => {
+  const url = await serve(
+    t,
+    async (ctx, next) => {
+      ctx.req.setEncoding('utf8');
+      await next();
+    },
+    answerForm,
+  );
+  t.deepEqual(await post(url, 'login=ann'), {
+    status: 400,
+    code: 'ERR_BODY',
+    message: 'The form could not be read.',
+  });
+});

@@ -1,0 +1,65 @@
+import test from 'ava';
+import type { Context } from 'koa';
+import { GatehouseError } from '../../lib/errors.ts';
+import { requireSameOrigin } from '../../lib/http/same-origin.ts';
+import { serve } from '../interactions/serve.ts';
+
+const ORIGIN = 'https://platform.example';
+
+function answer(ctx: Context): void {
+  try {
+    requireSameOrigin(ctx, ORIGIN);
+    ctx.body = 'passed';
+  } catch (error) {
+    if (!(error instanceof GatehouseError)) throw error;
+    ctx.status = error.status;
+    ctx.body = `${error.code}: ${error.message}`;
+  }
+}
+
+const passes: Record<string, Record<string, string>> = {
+  'the page itself': { 'sec-fetch-site': 'same-origin', cookie: 'a=b' },
+  'the page itself, on another address of the server': {
+    'sec-fetch-site': 'same-origin',
+    origin: 'http://localhost:3000',
+    cookie: 'a=b',
+  },
+  'a reload by the person': { 'sec-fetch-site': 'none', cookie: 'a=b' },
+  'a browser without Sec-Fetch-Site': { origin: ORIGIN, cookie: 'a=b' },
+  'a browser that only sends Referer': { referer: `${ORIGIN}/oauth/interaction/x`, cookie: 'a=b' },
+  'a program without cookies': {},
+};
+
+const refused: Record<string, Record<string, string>> = {
+  'another site': { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example', cookie: 'a=b' },
+  'another site without cookies': { 'sec-fetch-site': 'cross-site' },
+  'a sister domain': { 'sec-fetch-site': 'same-site', cookie: 'a=b' },
+  'another site that claims our origin': { 'sec-fetch-site': 'cross-site', origin: ORIGIN },
+  'an unknown kind of site': { 'sec-fetch-site': 'same-origin, cross-site' },
+  'another origin': { origin: 'https://evil.example', cookie: 'a=b' },
+  'an origin that begins like ours': { origin: `${ORIGIN}.evil.example` },
+  'another port': { origin: `${ORIGIN}:8443` },
+  'plain http': { origin: 'http://platform.example' },
+  'a sandboxed frame': { origin: 'null', cookie: 'a=b' },
+  'another origin with our Referer': { origin: 'https://evil.example', referer: `${ORIGIN}/` },
+  'a Referer of another site': { referer: `https://evil.example/?${ORIGIN}/`, cookie: 'a=b' },
+  'a Referer that is no URL': { referer: 'platform.example', cookie: 'a=b' },
+  'cookies of unknown origin': { cookie: 'a=b' },
+  'a Host header that agrees with the sender': { host: 'evil.example', origin: 'https://evil.example' },
+};
+
+for (const [who, headers] of Object.entries(passes)) {
+  test(`passes: ${who}`, async (t) => {
+    const response = await fetch(await serve(t, answer), { method: 'POST', headers });
+    t.is(response.status, 200);
+    t.is(await response.text(), 'passed');
+  });
+}
+
+for (const [who, headers] of Object.entries(refused)) {
+  test(`refused: ${who}`, async (t) => {
+    const response = await fetch(await serve(t, answer), { method: 'POST', headers });
+    t.is(response.status, 403);
+    t.is(await response.text(), 'ERR_CROSS_SITE: This form was sent from another site.');
+  });
+}

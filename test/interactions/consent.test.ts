@@ -1,0 +1,115 @@
+import test from 'ava';
+import { ann, fakeFlow, reports } from './fake-flow.ts';
+import { servePages } from './serve-pages.ts';
+
+const PAGE = '/oauth/interaction/consent';
+
+test('the page names the app, the person, and where they go next', async (t) => {
+  const site = await servePages(t, fakeFlow());
+  const page = await site.get(PAGE);
+  t.is(page.status, 200);
+  t.true(page.html.includes('<title>Authorize Reports · Acme</title>'));
+  t.true(page.html.includes('<h1>Authorize <bdi>Reports</bdi></h1>'));
+  t.true(page.text.includes('Reports is asking for access to your Acme account.'));
+  t.true(page.text.includes('It will be able to act on your behalf, with the permissions that you have.'));
+  t.true(page.text.includes('Signed in as ann@school.example Not you?'));
+  t.true(page.text.includes('You will be sent to https://reports.example'));
+  t.false(page.html.includes('callback'));
+  t.is(
+    page.headers.get('content-security-policy'),
+    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'",
+  );
+});
+
+test('scopes are listed as sentences', async (t) => {
+  const scopes = [
+    { name: 'schools:read', description: 'See your schools' },
+    { name: 'reports:write', description: 'Write <reports>' },
+  ];
+  const site = await servePages(t, fakeFlow({ consent: { scopes } }));
+  const page = await site.get(PAGE);
+  t.true(page.text.includes('It will be able to: See your schools Write &lt;reports&gt;'));
+  t.false(page.text.includes('schools:read'));
+  t.false(page.text.includes('on your behalf'));
+});
+
+test('the choice is two buttons, "Authorize" and "Deny", each with a form of its own', async (t) => {
+  const site = await servePages(t, fakeFlow());
+  const { html } = await site.get(PAGE);
+  t.regex(
+    html,
+    /<form method="post" action="\/oauth\/interaction\/consent\/consent">\s*<button class="primary">Authorize<\/button>/,
+  );
+  t.regex(html, /<form method="post" action="\/oauth\/interaction\/consent\/deny">\s*<button>Deny<\/button>/);
+});
+
+for (const step of ['consent', 'deny', 'switch']) {
+  test(`${step} is posted and goes on where the flow says`, async (t) => {
+    const flow = fakeFlow();
+    const site = await servePages(t, flow);
+    const page = await site.post(`${PAGE}/${step}`);
+    t.is(page.status, 303);
+    t.is(page.headers.get('location'), `/oauth/authorize/${step}`);
+    t.deepEqual(flow.calls, [`${step} consent`]);
+  });
+
+  test(`${step} is nothing that a link or another site can do`, async (t) => {
+    const flow = fakeFlow();
+    const site = await servePages(t, flow);
+    t.is((await site.get(`${PAGE}/${step}`)).headers.get('location'), PAGE);
+    const page = await site.post(`${PAGE}/${step}`, {}, { 'sec-fetch-site': 'same-site' });
+    t.is(page.status, 403);
+    t.deepEqual(flow.calls, []);
+  });
+}
+
+test('"Not you?" is not offered when the host decides who it is', async (t) => {
+  const site = await servePages(t, fakeFlow({ consent: { canSwitchUser: false } }));
+  const page = await site.get(PAGE);
+  t.true(page.text.includes('Signed in as ann@school.example'));
+  t.false(page.text.includes('Not you?'));
+});
+
+test('a person without email is called by name, one without either by id', async (t) => {
+  const named = await servePages(t, fakeFlow({ consent: { user: { id: 'u1', name: 'Ann Lee' } } }));
+  t.true((await named.get(PAGE)).text.includes('Signed in as Ann Lee'));
+  const bare = await servePages(t, fakeFlow({ consent: { user: { id: 'u1', name: '', email: '' } } }));
+  t.true((await bare.get(PAGE)).text.includes('Signed in as u1'));
+});
+
+test('where an app on the device or on this machine is sent to is told as it is', async (t) => {
+  const destinations = {
+    'com.example.reports:/callback': 'com.example.reports:',
+    'http://127.0.0.1:51234/callback': 'http://127.0.0.1:51234',
+    // A Cyrillic letter.
+    'https://rep\u043Erts.example/': 'https://xn--reprts-yqf.example',
+  };
+  for (const [redirectUri, shown] of Object.entries(destinations)) {
+    const site = await servePages(t, fakeFlow({ consent: { redirectUri } }));
+    const page = await site.get(PAGE);
+    t.true(page.html.includes(`<dd><bdi>${shown}</bdi></dd>`), redirectUri);
+  }
+});
+
+test('names that outsiders chose cannot leave their place', async (t) => {
+  const name = `</h1><script>alert(1)</script>\u202Ecod\u2066\n`;
+  const site = await servePages(
+    t,
+    fakeFlow({
+      consent: {
+        client: { ...reports, name },
+        user: { ...ann, email: '<img src=x onerror=alert(1)>' },
+        scopes: [{ name: 'a', description: '<b onclick=alert(1)>' }],
+        redirectUri: `https://reports.example/"><script>`,
+      },
+    }),
+  );
+  const { html } = await site.get(PAGE);
+  t.true(html.includes('<h1>Authorize <bdi>&lt;/h1&gt;&lt;script&gt;alert(1)&lt;/script&gt;cod</bdi></h1>'));
+  t.true(
+    html.includes('<title>Authorize &lt;/h1&gt;&lt;script&gt;alert(1)&lt;/script&gt;cod · Acme</title>'),
+  );
+  t.true(html.includes('&lt;img src=x onerror=alert(1)&gt;'));
+  t.true(html.includes('<li>&lt;b onclick=alert(1)&gt;</li>'));
+  t.notRegex(html, /<script|<img src=x|<b /);
+});

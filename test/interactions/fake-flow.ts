@@ -1,0 +1,97 @@
+import type { Client, Interaction, InteractionFlow, User } from '../../lib/contracts.ts';
+import { InteractionExpiredError } from '../../lib/errors.ts';
+
+export const ann: User = { id: 'u1', name: 'Ann Lee', email: 'ann@school.example' };
+
+export const reports: Client = {
+  id: '6f2c1c1e-57c5-4a52-9d2f-0d5f0e3b8f10',
+  name: 'Reports',
+  grantType: 'authorization_code',
+  redirectUris: ['https://reports.example/callback'],
+  confidential: true,
+  native: false,
+  firstParty: false,
+  scopes: undefined,
+  roles: [],
+  permissions: [],
+  ownerId: undefined,
+  disabled: false,
+  createdAt: 0,
+  updatedAt: 0,
+};
+
+export interface FakeFlow extends InteractionFlow {
+  /** What the pages asked for, in order, such as `login u1`. */
+  readonly calls: string[];
+}
+
+/** A flow with two open interactions, `/oauth/interaction/login` and `/oauth/interaction/consent`. */
+export function fakeFlow(
+  change: {
+    flow?: Partial<InteractionFlow>;
+    login?: Partial<Interaction>;
+    consent?: Partial<Interaction>;
+  } = {},
+): FakeFlow {
+  const basePath = change.flow?.basePath ?? '';
+  const common = {
+    client: reports,
+    scopes: [],
+    redirectUri: 'https://reports.example/callback?from=gatehouse',
+    loginHint: undefined,
+    canSwitchUser: true,
+  };
+  const open = new Map<string, Interaction>([
+    [
+      'login',
+      {
+        ...common,
+        uid: 'login',
+        prompt: 'login',
+        user: undefined,
+        action: `${basePath}/oauth/interaction/login`,
+        ...change.login,
+      },
+    ],
+    [
+      'consent',
+      {
+        ...common,
+        uid: 'consent',
+        prompt: 'consent',
+        user: ann,
+        action: `${basePath}/oauth/interaction/consent`,
+        ...change.consent,
+      },
+    ],
+  ]);
+  const calls: string[] = [];
+  const goTo = (step: string): string => {
+    calls.push(step);
+    return `${basePath}/oauth/authorize/${step.split(' ')[0]}`;
+  };
+  return {
+    calls,
+    basePath,
+    origin: 'https://platform.example',
+    find: async (_ctx, uid) => {
+      const interaction = open.get(uid);
+      if (!interaction) throw new InteractionExpiredError();
+      return interaction;
+    },
+    authenticate: async (_ctx, login, password) => {
+      calls.push(`authenticate ${login}`);
+      return login === ann.email && password === ' right, blanks and all ' ? ann : undefined;
+    },
+    login: async (_ctx, { uid }, user) => goTo(`login ${uid} ${user.id}`),
+    consent: async (_ctx, { uid }) => goTo(`consent ${uid}`),
+    deny: async (_ctx, { uid }) => goTo(`deny ${uid}`),
+    switchUser: async (_ctx, { uid }) => goTo(`switch ${uid}`),
+    skipLogin: async () => undefined,
+    currentUser: async () => ann,
+    logout: async () => {
+      calls.push('logout');
+    },
+    ...change.flow,
+  };
+}

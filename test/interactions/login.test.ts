@@ -1,0 +1,189 @@
+import test from 'ava';
+import { fakeFlow, reports } from './fake-flow.ts';
+import { servePages } from './serve-pages.ts';
+
+const PAGE = '/oauth/interaction/login';
+const RIGHT = { login: 'ann@school.example', password: ' right, blanks and all ' };
+
+test('the page asks for email and password, and says what for', async (t) => {
+  const site = await servePages(t, fakeFlow());
+  const page = await site.get(PAGE);
+  t.is(page.status, 200);
+  t.is(page.headers.get('content-type'), 'text/html; charset=utf-8');
+  t.true(page.html.includes('<html lang="en">'));
+  t.true(page.html.includes('<title>Sign in · Acme</title>'));
+  t.true(page.text.includes('Sign in to continue to Reports'));
+  t.regex(page.html, /<form method="post" action="\/oauth\/interaction\/login\/login" novalidate>/);
+  t.regex(page.html, /<label for="login">Email<\/label>\s*<input id="login" name="login"[^>]* autofocus>/);
+  t.regex(
+    page.html,
+    /<label for="password">Password<\/label>\s*<input id="password"[^>]*"current-password">/,
+  );
+  t.false(page.html.includes('<script'));
+});
+
+test('its headers let nothing in, and do not stand in the way of the redirect to the app', async (t) => {
+  const site = await servePages(t, fakeFlow());
+  const { headers } = await site.get(PAGE);
+  t.is(
+    headers.get('content-security-policy'),
+    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'",
+  );
+  t.is(headers.get('x-frame-options'), 'DENY');
+  t.is(headers.get('x-content-type-options'), 'nosniff');
+  t.is(headers.get('cache-control'), 'no-store');
+  t.is(headers.get('referrer-policy'), 'same-origin');
+});
+
+test('a login hint is filled in, and the password is next', async (t) => {
+  const site = await servePages(t, fakeFlow({ login: { loginHint: 'ann@school.example' } }));
+  const { html } = await site.get(PAGE);
+  t.regex(html, /id="login"[^>]* value="ann@school.example">/);
+  t.regex(html, /id="password"[^>]* autofocus>/);
+});
+
+test('the page is skipped when the host knows who it is', async (t) => {
+  const flow = fakeFlow({ flow: { skipLogin: async () => '/oauth/authorize/known' } });
+  const site = await servePages(t, flow);
+  const page = await site.get(PAGE);
+  t.is(page.status, 303);
+  t.is(page.headers.get('location'), '/oauth/authorize/known');
+  t.is(page.headers.get('cache-control'), 'no-store');
+});
+
+test('the right password goes on; blanks around the email are dropped, those of the password are not', async (t) => {
+  const flow = fakeFlow();
+  const site = await servePages(t, flow);
+  const page = await site.post(`${PAGE}/login`, { ...RIGHT, login: ' ann@school.example ' });
+  t.is(page.status, 303);
+  t.is(page.headers.get('location'), '/oauth/authorize/login');
+  t.deepEqual(flow.calls, ['authenticate ann@school.example', 'login login u1']);
+});
+
+test('a wrong password is refused: the email is kept, the password is not, which one was wrong is not said', async (t) => {
+  const flow = fakeFlow();
+  const site = await servePages(t, flow);
+  const page = await site.post(`${PAGE}/login`, { ...RIGHT, password: 'wrong-one' });
+  t.is(page.status, 422);
+  t.true(page.html.includes('<title>Error: Sign in · Acme</title>'));
+  t.regex(page.html, /role="alert" tabindex="-1" autofocus aria-labelledby="problems"/);
+  t.true(page.text.includes('There is a problem Email or password is incorrect.'));
+  t.regex(page.html, /<a href="#login">Email or password is incorrect\.<\/a>/);
+  t.regex(
+    page.html,
+    /id="login"[^>]* value="ann@school.example" aria-invalid="true" aria-describedby="login-problem">/,
+  );
+  t.regex(page.html, /id="password"[^>]* aria-invalid="true" aria-describedby="login-problem">/);
+  t.false(page.html.includes('wrong-one'));
+  t.is(page.html.split('autofocus').length, 2);
+
+  const stranger = await site.post(`${PAGE}/login`, { ...RIGHT, login: 'bob@school.example' });
+  t.is(stranger.html.replaceAll('bob@', 'ann@'), page.html);
+});
+
+test('each missing field is named, and nobody is asked', async (t) => {
+  const flow = fakeFlow();
+  const site = await servePages(t, flow);
+  const both = await site.post(`${PAGE}/login`, { login: '  ' });
+  t.is(both.status, 422);
+  t.true(both.text.includes('There is a problem Enter your email. Enter your password.'));
+  t.regex(both.html, /id="login"[^>]* aria-describedby="login-problem">/);
+  t.regex(both.html, /id="password"[^>]* aria-describedby="password-problem">/);
+
+  const one = await site.post(`${PAGE}/login`, { login: 'ann@school.example', password: '' });
+  t.is(one.status, 422);
+  t.true(one.text.includes('There is a problem Enter your password.'));
+  t.false(one.text.includes('Enter your email.'));
+  t.deepEqual(flow.calls, []);
+});
+
+test("what outsiders wrote is text, in every place where it's shown", async (t) => {
+  const hostile = `"><script>alert(1)</script>\u202E<%= 1 %>'&`;
+  const escaped = '&#34;&gt;&lt;script&gt;alert(1)&lt;/script&gt;';
+  const flow = fakeFlow({ login: { loginHint: hostile, client: { ...reports, name: hostile } } });
+  const site = await servePages(t, flow);
+  for (const page of [
+    await site.get(PAGE),
+    await site.post(`${PAGE}/login`, { login: hostile, password: 'x' }),
+  ]) {
+    t.false(page.html.includes('<script'));
+    t.true(page.html.includes(`<bdi>${escaped}&lt;%= 1 %&gt;&#39;&amp;</bdi>`));
+    t.true(page.html.includes(`value="${escaped}`));
+  }
+});
+
+test('a form of an earlier prompt, or of none, leads back to the app and is not a fault', async (t) => {
+  const flow = fakeFlow();
+  const site = await servePages(t, flow);
+  for (const path of [
+    '/oauth/interaction/consent/login',
+    '/oauth/interaction/login/consent',
+    '/oauth/interaction/login/deny',
+    '/oauth/interaction/login/switch',
+    '/oauth/interaction/gone/login',
+    '/oauth/interaction/%00%ff/login',
+  ]) {
+    const page = await site.post(path, RIGHT);
+    t.is(page.status, 400, path);
+    t.true(page.text.includes('This sign-in is no longer open'), path);
+    t.true(page.text.includes('Go back to the app and start again.'), path);
+  }
+  t.deepEqual(flow.calls, []);
+});
+
+test("another site's form is refused before anything is looked at", async (t) => {
+  const flow = fakeFlow();
+  const site = await servePages(t, flow);
+  const page = await site.post(`${PAGE}/login`, RIGHT, { 'sec-fetch-site': 'cross-site' });
+  t.is(page.status, 403);
+  t.true(page.text.includes('This form came from another site'));
+  t.deepEqual(flow.calls, []);
+});
+
+test('a body that is no form is refused with its status, on a page', async (t) => {
+  const flow = fakeFlow();
+  const site = await servePages(t, flow);
+  const cases: [body: string, type: string, status: number, details: string][] = [
+    ['{}', 'application/json', 415, 'The form must be sent as application/x-www-form-urlencoded.'],
+    ['login=a&login=b', 'application/x-www-form-urlencoded', 400, 'A field of the form is repeated'],
+    ['login=%FF', 'application/x-www-form-urlencoded', 400, 'The form is not percent-encoded UTF-8.'],
+    [`login=${'a'.repeat(20_000)}`, 'application/x-www-form-urlencoded', 413, 'larger than 16384 bytes'],
+  ];
+  for (const [body, type, status, details] of cases) {
+    const page = await site.post(`${PAGE}/login`, body, { 'content-type': type });
+    t.is(page.status, status);
+    t.true(page.text.includes('That form could not be read'));
+    t.true(page.text.includes(details));
+  }
+  t.deepEqual(flow.calls, []);
+});
+
+test('the address that a refused login leaves behind leads to the page again', async (t) => {
+  const site = await servePages(t, fakeFlow());
+  const page = await site.get(`${PAGE}/login`);
+  t.is(page.status, 303);
+  t.is(page.headers.get('location'), PAGE);
+});
+
+test('an unexpected error is left to the caller', async (t) => {
+  const flow = fakeFlow({
+    flow: {
+      authenticate: async () => {
+        throw new TypeError('The user store is broken.');
+      },
+    },
+  });
+  const site = await servePages(t, flow);
+  const page = await site.post(`${PAGE}/login`, RIGHT);
+  t.is(page.status, 500);
+  t.is(page.html, 'Internal Server Error');
+});
+
+test('below a base path every address on the page has it', async (t) => {
+  const flow = fakeFlow({ flow: { basePath: '/auth' } });
+  const site = await servePages(t, flow);
+  const { html } = await site.get(PAGE);
+  const addresses = [...html.matchAll(/(?:href|src|action)="([^"]+)"/g)].map(([, address]) => address);
+  t.is(addresses.length, 5);
+  for (const address of addresses) t.regex(address ?? '', /^\/auth\/oauth\//);
+});

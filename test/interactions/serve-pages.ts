@@ -1,0 +1,63 @@
+import type { ExecutionContext } from 'ava';
+import type { Context } from 'koa';
+import { pages } from 'koa-gatehouse/interactions';
+import type { PagesOptions } from 'koa-gatehouse/interactions';
+import type { PageError } from '../../lib/contracts.ts';
+import type { FakeFlow } from './fake-flow.ts';
+import { serve } from './serve.ts';
+
+/** What came back. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly html: string;
+  /** The words of the page, without tags, as they are in the HTML. */
+  readonly text: string;
+}
+
+/** Pages on a server of their own. */
+export interface ServedPages {
+  get(path: string): Promise<Answer>;
+  /** Posts a form as the page itself would. */
+  post(
+    path: string,
+    form?: string | Record<string, string>,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
+  /** Asks for the error page. */
+  fail(error: PageError): Promise<Answer>;
+}
+
+/** Serves the pages of a flow in front of a host that answers everything else with 404. */
+export async function servePages(
+  t: ExecutionContext,
+  flow: FakeFlow,
+  options: PagesOptions = { brand: { name: 'Acme' } },
+): Promise<ServedPages> {
+  const made = pages(options)(flow);
+  let error: PageError | undefined;
+  const origin = await serve(t, made.middleware, async (ctx: Context) => {
+    if (ctx.path === '/error' && error) await made.error(ctx, error);
+  });
+
+  async function ask(path: string, init: RequestInit = {}): Promise<Answer> {
+    const response = await fetch(origin + path, { redirect: 'manual', ...init });
+    const html = await response.text();
+    const text = html.replaceAll(/<[^>]+>/g, '').replaceAll(/\s+/g, ' ');
+    return { status: response.status, headers: response.headers, html, text };
+  }
+
+  return {
+    get: async (path) => ask(path),
+    post: async (path, form = {}, headers = {}) =>
+      ask(path, {
+        method: 'POST',
+        body: typeof form === 'string' ? form : new URLSearchParams(form),
+        headers: { 'sec-fetch-site': 'same-origin', ...headers },
+      }),
+    fail: async (wanted) => {
+      error = wanted;
+      return ask('/error');
+    },
+  };
+}
