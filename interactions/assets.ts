@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Next } from 'koa';
-import type { RouterContext } from 'koa-router';
+import type { Context, Next } from 'koa';
 import { setAssetHeaders } from '../lib/http/headers.ts';
 
 /** A file that the pages refer to. */
@@ -16,7 +15,7 @@ export interface Assets {
   /** The path of a file below the server's own path. */
   path(name: string): string;
   /** Answers `/oauth/assets/:hash/:name`; a name that is not ours falls through. */
-  readonly serve: (ctx: RouterContext, next: Next) => Promise<void>;
+  readonly serve: (ctx: Context, next: Next) => Promise<void>;
 }
 
 /** Reads a file of `interactions/public`. */
@@ -39,13 +38,14 @@ export function publishAssets(files: readonly Asset[]): Assets {
       return `/oauth/assets/${file.hash}/${name}`;
     },
     async serve(ctx, next) {
-      const file = published.get(ctx.params['name'] ?? '');
+      const { hash, name = '' } = ctx['params'] as Record<string, string>;
+      const file = published.get(name);
       if (!file) {
         await next();
         return;
       }
       // A hash that is not ours is of another version that runs beside this one: better its style than none.
-      setAssetHeaders(ctx, ctx.params['hash'] === file.hash);
+      setAssetHeaders(ctx, hash === file.hash);
       ctx.type = file.type;
       ctx.body = file.content;
     },

@@ -1,6 +1,5 @@
 import type { Context, Middleware } from 'koa';
 import Router from 'koa-router';
-import type { RouterContext } from 'koa-router';
 import type { Interaction } from '../lib/contracts.ts';
 import { InteractionExpiredError } from '../lib/errors.ts';
 import { requireSameOrigin } from '../lib/http/same-origin.ts';
@@ -22,8 +21,9 @@ export function pageRoutes(site: Site, assets: Assets): Middleware {
   const form = [answerRefusals(site), refuseOtherSites(flow.origin)];
 
   const follow = (prompt: Interaction['prompt'] | 'any', step: Step) =>
-    async function followStep(ctx: RouterContext): Promise<void> {
-      const interaction = await flow.find(ctx, ctx.params['uid'] ?? '');
+    async function followStep(ctx: Context): Promise<void> {
+      const { uid = '' } = ctx['params'] as Record<string, string>;
+      const interaction = await flow.find(ctx, uid);
       // A form of an earlier prompt: sent twice, or from a tab that was left open.
       if (prompt !== 'any' && prompt !== interaction.prompt) throw new InteractionExpiredError();
       const next = await step(ctx, interaction);

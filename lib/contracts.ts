@@ -135,6 +135,7 @@ export interface Grant {
   readonly clientId: string;
   readonly scopes: readonly string[];
   readonly createdAt: number;
+  /** When its code expires. A storage keeps the grant for as long as any credential of it lives. */
   readonly expiresAt: number;
   /** Set: every code and token of this grant is dead. */
   readonly revokedAt: number | undefined;

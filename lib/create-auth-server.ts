@@ -1,21 +1,19 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-
 import Koa from 'koa';
-import type { Middleware } from 'koa';
 import type { Provider } from 'oidc-provider';
 
 import { createGuard } from './access/guard.ts';
 import { createPrincipalLoader } from './access/principal.ts';
 import { createRequires } from './access/requires.ts';
-import type { Requires } from './access/requires.ts';
-import type { Finding, GuardedState, Logger, Pages, User } from './contracts.ts';
+import type { AuthServer } from './auth-server.ts';
+import type { Pages, User } from './contracts.ts';
 import { createClientDirectory } from './engine/client-directory.ts';
 import { createClientRegistry } from './engine/client-registry.ts';
-import type { ClientRegistry } from './engine/client-registry.ts';
 import { now } from './engine/clock.ts';
 import { engineConfiguration } from './engine/configuration.ts';
 import { createInteractionFlow } from './engine/interactions.ts';
-import { loadKeys } from './engine/keys.ts';
+import { createKeyMaterial } from './engine/key-material.ts';
+import { createKeyRing } from './engine/key-ring.ts';
+import { ensureKeys } from './engine/keys.ts';
 import { logEvents } from './engine/log.ts';
 import { createMount } from './engine/mount.ts';
 import { observeRevocations } from './engine/observed-storage.ts';
@@ -23,45 +21,12 @@ import { createProvider } from './engine/provider.ts';
 import { createRenderError } from './engine/render-error.ts';
 import { isRevoked } from './engine/revocation.ts';
 import { createRevoke } from './engine/revoke.ts';
-import type { RevocationTarget } from './engine/revoke.ts';
 import { createUnwrapToken } from './engine/structured-token.ts';
 import { createVerifyAccessToken } from './engine/tokens.ts';
 import { MigrationsPendingError } from './errors.ts';
+import { startMaintenance } from './maintenance.ts';
 import { resolveOptions } from './options.ts';
 import type { AuthServerOptions } from './options.ts';
-
-/** An authorization server and the gate of an API, ready to be mounted. */
-export interface AuthServer<P extends string = string, R extends string = string, U extends User = User> {
-  /** The server's identity and base URL, without a trailing slash. */
-  readonly issuer: string;
-  /** The issuer's path, in front of all of the server's own: `''` or such as `/auth`. */
-  readonly basePath: string;
-  /** The registered clients. */
-  readonly clients: ClientRegistry<P, R>;
-  /** Serves the OAuth endpoints and the pages in a Koa app; every other request goes on to the app. */
-  middleware(): Middleware;
-  /** Serves them without a Koa app of your own: `http.createServer(auth.callback())`. */
-  callback(): (request: IncomingMessage, response: ServerResponse) => void;
-  /** Lets requests with a good access token through, and puts the user or the client on `ctx.state` (RFC 6750). */
-  guard(): Middleware<GuardedState<P, U>>;
-  /** Lets callers through who hold all of the given permissions. Goes behind `guard()`. */
-  readonly requires: Requires<P, U>;
-  /**
-   * Revokes tokens: at once on this node, within `revocationLag` on the others.
-   * @throws StorageError when the storage cannot be reached; then nothing was revoked
-   */
-  revoke(target: RevocationTarget): Promise<void>;
-  /** Removes what has expired, in small batches. Resolves to the number of rows removed. */
-  prune(): Promise<number>;
-  /** What an operator should look at; empty when all is well. */
-  check(): Promise<readonly Finding[]>;
-  /** Releases what the storage opened. */
-  close(): Promise<void>;
-  /** Where the server writes; the API router writes there too. */
-  readonly logger: Logger;
-  /** The engine, for what this package does not cover. */
-  readonly provider: Provider;
-}
 
 // Small enough that one batch never holds a lock for long.
 const PRUNE_BATCH = 500;
@@ -77,7 +42,20 @@ export async function createAuthServer<P extends string, R extends string, U ext
   given: AuthServerOptions<P, R, U>,
 ): Promise<AuthServer<P, R, U>> {
   const resolved = resolveOptions(given);
-  const { basePath, gate, issuer, lifetimes, logger, revocationLag, scopes, trustProxy, users } = resolved;
+  const {
+    basePath,
+    gate,
+    issuer,
+    keyRotation,
+    lifetimes,
+    logger,
+    mountPath,
+    pruneInterval,
+    revocationLag,
+    scopes,
+    trustProxy,
+    users,
+  } = resolved;
   const pending = await resolved.storage.pendingMigrations();
   if (pending.length > 0) throw new MigrationsPendingError(pending);
 
@@ -87,11 +65,23 @@ export async function createAuthServer<P extends string, R extends string, U ext
     );
   });
   const options = { ...resolved, storage };
-  const keys = await loadKeys(storage.keys, {
+  const material = createKeyMaterial(options.keyEncryptionKeys);
+  const cookieKeys =
+    options.cookieKeys ?? (await ensureKeys(storage.keys, material, 'cookie')).map(({ jwk }) => jwk.k!);
+  const keyRing = await createKeyRing(storage.keys, material, {
     algorithm: options.signingAlgorithm,
-    cookieKeys: options.cookieKeys,
+    tokenLifetime: lifetimes.accessToken,
+    onChange() {
+      provider = buildProvider();
+      guard.forget();
+    },
   });
-  const verify = createVerifyAccessToken({ issuer, audience: issuer, signing: keys.signing });
+  const verify = createVerifyAccessToken({
+    issuer,
+    audience: issuer,
+    signing: () => keyRing.signing,
+    findKeys: () => keyRing.reload(),
+  });
 
   const directory = createClientDirectory(storage.clients, { maxAge: revocationLag, logger });
   const guard = createGuard<P, U>({
@@ -107,24 +97,57 @@ export async function createAuthServer<P extends string, R extends string, U ext
     guard.forget({ clientId: id });
   });
 
+  // The engine takes its signing keys once, so it is made anew when they change; requests under way keep the old one.
   const renderError = createRenderError(() => pages);
-  const provider = createProvider(
-    options,
-    engineConfiguration(options, { clients: directory, keys, renderError }),
-    directory,
-  );
-  logEvents(provider, logger);
+  const buildProvider = (): Provider => {
+    const configuration = engineConfiguration(options, {
+      clients: directory,
+      cookieKeys,
+      signing: keyRing.signing,
+      renderError,
+    });
+    const built = createProvider(options, configuration, directory);
+    logEvents(built, logger);
+    return built;
+  };
+  let provider = buildProvider();
+
   const flow = createInteractionFlow(options, { clients: directory, provider: () => provider });
   const pages: Pages = options.interactions(flow);
   const mount = createMount(options, {
     provider: () => provider,
     pages,
-    unwrapToken: createUnwrapToken(() => verify),
+    unwrapToken: createUnwrapToken(verify),
   });
+
+  async function prune(): Promise<number> {
+    let total = 0;
+    for (;;) {
+      const removed = await storage.prune(now(), PRUNE_BATCH);
+      total += removed;
+      if (removed === 0) return total;
+    }
+  }
+
+  // Every node has read the new key by then, also one whose clock is some seconds ahead.
+  const keyDelay = 2 * revocationLag + 5;
+  const stopMaintenance = startMaintenance(
+    [
+      { name: 'read keys', every: revocationLag, run: () => keyRing.reload() },
+      {
+        name: 'rotate keys',
+        every: Math.min(keyRotation, 3600),
+        run: () => keyRing.rotateOlderThan(keyRotation, keyDelay),
+      },
+      { name: 'prune', every: pruneInterval, run: prune },
+    ],
+    logger,
+  );
 
   return {
     issuer,
     basePath,
+    mountPath,
     clients,
     middleware: () => mount,
     callback() {
@@ -136,16 +159,13 @@ export async function createAuthServer<P extends string, R extends string, U ext
       return (request, response) => void handle(request, response);
     },
     guard: () => guard,
-    requires: createRequires<P, U>({ gate, realm: issuer }),
-    revoke: createRevoke(storage, () => verify, lifetimes.accessToken),
-    async prune() {
-      let total = 0;
-      for (;;) {
-        const removed = await storage.prune(now(), PRUNE_BATCH);
-        total += removed;
-        if (removed === 0) return total;
-      }
+    requires: createRequires<P>({ gate, realm: issuer }),
+    revoke: createRevoke(storage, verify, lifetimes.accessToken),
+    keys: {
+      list: () => keyRing.list(),
+      rotate: async ({ after = keyDelay } = {}) => keyRing.rotate(after),
     },
+    prune,
     async check() {
       const missing = await storage.pendingMigrations();
       return missing.map((name) => ({
@@ -155,8 +175,13 @@ export async function createAuthServer<P extends string, R extends string, U ext
         remedy: 'Run `gatehouse migrate` or `await storage.migrate()`.',
       }));
     },
-    close: () => storage.close(),
+    async close() {
+      await stopMaintenance();
+      await storage.close();
+    },
     logger,
-    provider,
+    get provider() {
+      return provider;
+    },
   };
 }

@@ -140,6 +140,12 @@ export function checkLifetimes(lifetimes: LifetimePreset | Lifetimes): ResolvedO
       'a code lives 10 minutes at most (RFC 6749 section 4.1.2)',
     );
   }
+  if (resolved['refreshToken']! < resolved['accessToken']!) {
+    throw new ConfigError(
+      'lifetimes.refreshToken',
+      'give it at least the lifetime of an access token; one that expires first is of no use',
+    );
+  }
   return Object.freeze(resolved);
 }
 
@@ -159,19 +165,15 @@ export function checkAlgorithm(algorithm: unknown): SigningAlgorithm {
   throw new ConfigError('signingAlgorithm', 'choose ES256, RS256 or EdDSA');
 }
 
-export function checkCookieKeys(keys: unknown): readonly string[] | undefined {
-  if (keys === undefined) return undefined;
-  if (
-    !Array.isArray(keys) ||
-    keys.length === 0 ||
-    keys.some((key) => typeof key !== 'string' || key.length < 32)
-  ) {
-    throw new ConfigError(
-      'cookieKeys',
-      'give an array of random strings of at least 32 characters, newest first',
-    );
+export function checkSecrets(option: string, secrets: unknown): readonly string[] {
+  if (!Array.isArray(secrets) || secrets.length === 0 || !secrets.every(isSecret)) {
+    throw new ConfigError(option, 'give random strings of at least 32 characters, newest first');
   }
-  return Object.freeze([...(keys as string[])]);
+  return Object.freeze([...(secrets as string[])]);
+}
+
+function isSecret(secret: unknown): boolean {
+  return typeof secret === 'string' && secret.length >= 32;
 }
 
 export function checkLogger(logger: unknown): Logger {

@@ -6,7 +6,6 @@ import type { Duration } from './duration.ts';
 import { ConfigError } from './errors.ts';
 import {
   checkAlgorithm,
-  checkCookieKeys,
   checkDuration,
   checkFunction,
   checkIssuer,
@@ -15,6 +14,7 @@ import {
   checkLoginUrl,
   checkMountPath,
   checkScopes,
+  checkSecrets,
 } from './option-checks.ts';
 
 /** What a scope means: a sentence for the consent page, and the permissions a token with it is limited to. */
@@ -85,6 +85,12 @@ export interface AuthServerOptions<
    * @default one made on first start and kept in the storage
    */
   readonly cookieKeys?: readonly string[];
+  /**
+   * Encrypts the server's own keys in the storage: a random string of at least 32 characters that is not in the
+   * database. To change it give the new one and, behind it, the old one.
+   * @default the keys are stored as they are
+   */
+  readonly keyEncryptionKey?: string | readonly string[];
   /** How long a revocation on one node may take to reach the others. At least one second. @default '5 seconds' */
   readonly revocationLag?: Duration;
   /**
@@ -92,6 +98,10 @@ export interface AuthServerOptions<
    * person out. `0` turns it off. @default '10 seconds'
    */
   readonly refreshGrace?: Duration;
+  /** How often a new signing key takes over, on whatever node comes first. `0`: only by `auth.keys.rotate()`. @default '90 days' */
+  readonly keyRotation?: Duration;
+  /** How often expired rows are removed. `0`: only by `auth.prune()` or the command line. @default '1 hour' */
+  readonly pruneInterval?: Duration;
   /** For `callback()`: read the client's address from `X-Forwarded-For`. In your own app set `app.proxy`. @default false */
   readonly trustProxy?: boolean;
   /** A pino-shaped logger. @default warnings and errors on stderr */
@@ -126,8 +136,12 @@ export interface ResolvedOptions<
   /** In seconds. */
   readonly lifetimes: Readonly<Record<keyof Omit<Lifetimes, 'preset'>, number>>;
   readonly cookieKeys: readonly string[] | undefined;
+  /** Newest first. */
+  readonly keyEncryptionKeys: readonly string[];
   readonly revocationLag: number;
   readonly refreshGrace: number;
+  readonly keyRotation: number;
+  readonly pruneInterval: number;
   readonly configure: (configuration: Configuration) => Configuration;
 }
 
@@ -144,8 +158,11 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof AuthServerOptions>([
   'lifetimes',
   'signingAlgorithm',
   'cookieKeys',
+  'keyEncryptionKey',
   'revocationLag',
   'refreshGrace',
+  'keyRotation',
+  'pruneInterval',
   'trustProxy',
   'logger',
   'configure',
@@ -206,9 +223,15 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     scopes: checkScopes(options.scopes ?? {}, gate),
     lifetimes: checkLifetimes(options.lifetimes ?? 'reference'),
     signingAlgorithm: checkAlgorithm(options.signingAlgorithm ?? 'ES256'),
-    cookieKeys: checkCookieKeys(options.cookieKeys),
+    cookieKeys: options.cookieKeys === undefined ? undefined : checkSecrets('cookieKeys', options.cookieKeys),
+    keyEncryptionKeys:
+      options.keyEncryptionKey === undefined
+        ? []
+        : checkSecrets('keyEncryptionKey', [options.keyEncryptionKey].flat()),
     revocationLag: checkDuration('revocationLag', options.revocationLag ?? 5, 1),
     refreshGrace: checkDuration('refreshGrace', options.refreshGrace ?? 10, 0),
+    keyRotation: checkDuration('keyRotation', options.keyRotation ?? '90 days', 0),
+    pruneInterval: checkDuration('pruneInterval', options.pruneInterval ?? '1 hour', 0),
     trustProxy: options.trustProxy === true,
     logger: checkLogger(options.logger),
     configure:

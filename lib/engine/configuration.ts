@@ -6,7 +6,6 @@ import { createAdapterFactory } from './adapter/index.ts';
 import type { ClientDirectory } from './client-directory.ts';
 import { createLoadGrant } from './consent.ts';
 import { ENDPOINTS } from './endpoints.ts';
-import type { ServerKeys } from './keys.ts';
 import { createPrompts } from './prompts.ts';
 import { createResourceServerInfo } from './scopes.ts';
 
@@ -16,7 +15,18 @@ export type RenderError = NonNullable<Configuration['renderError']>;
 /** Translates the options into the engine's configuration. Pure: the same options give the same configuration. */
 export function engineConfiguration(
   options: ResolvedOptions,
-  { clients, keys, renderError }: { clients: ClientDirectory; keys: ServerKeys; renderError: RenderError },
+  {
+    clients,
+    cookieKeys,
+    signing,
+    renderError,
+  }: {
+    clients: ClientDirectory;
+    cookieKeys: readonly string[];
+    /** The key that signs first. */
+    signing: readonly JWK[];
+    renderError: RenderError;
+  },
 ): Configuration {
   const { issuer, basePath, lifetimes, secure, signingAlgorithm, storage } = options;
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
@@ -24,7 +34,7 @@ export function engineConfiguration(
   const pathPrefix = secure ? '__Secure-' : '';
   return {
     adapter: createAdapterFactory(storage, clients, options),
-    jwks: { keys: [...keys.signing] as JWK[] },
+    jwks: { keys: [...signing] },
     routes: {
       authorization: ENDPOINTS.authorization,
       token: ENDPOINTS.token,
@@ -34,7 +44,7 @@ export function engineConfiguration(
       end_session: ENDPOINTS.end_session,
     },
     cookies: {
-      keys: [...keys.cookies],
+      keys: [...cookieKeys],
       names: {
         session: `${prefix}gatehouse_session`,
         interaction: `${pathPrefix}gatehouse_interaction`,

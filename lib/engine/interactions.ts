@@ -9,14 +9,17 @@ import type { ClientDirectory } from './client-directory.ts';
 import { now } from './clock.ts';
 import { rememberConsent } from './consent.ts';
 import { ENDPOINTS } from './endpoints.ts';
-import { HOST_LOGIN } from './prompts.ts';
+import { hasHostLoginChanged, HOST_LOGIN } from './prompts.ts';
+
+// Nobody was logged in at the host when its login page was asked for, so whoever comes back has just logged in.
+const SENT_TO_LOGIN = 'sent_to_login';
 
 /** What pages may ask of the engine; see the port for what each step does. */
 export function createInteractionFlow(
   options: ResolvedOptions,
   { clients, provider }: { clients: ClientDirectory; provider: () => Provider },
 ): InteractionFlow {
-  const { basePath, currentUser, issuer, loginUrl, origin, storage, users } = options;
+  const { basePath, currentUser, issuer, logger, loginUrl, origin, storage, users } = options;
 
   return {
     origin,
@@ -29,6 +32,9 @@ export function createInteractionFlow(
     login: (ctx, { uid }, user) => finishLogin(ctx, uid, user),
     async consent(ctx, { uid }) {
       const open = await findOpen(ctx, uid, 'consent');
+      // The page was open when the host's login changed. With nothing said yet, the engine asks whoever is there now.
+      if (currentUser && hasHostLoginChanged(await currentUser(ctx), open.session!))
+        return provider().interactionResult(ctx.req, ctx.res, {}, { mergeWithLastSubmission: false });
       await rememberConsent(storage.consents, {
         userId: open.session!.accountId,
         clientId: open.params['client_id'] as string,
@@ -45,7 +51,9 @@ export function createInteractionFlow(
     async switchUser(ctx, { uid }) {
       const open = await findOpen(ctx, uid, 'consent');
       await open.destroy();
-      const parameters = new URLSearchParams({ ...(open.params as Record<string, string>), prompt: 'login' });
+      const { prompt = '', ...rest } = open.params as Record<string, string>;
+      const prompts = new Set(['login', ...prompt.split(' ').filter(Boolean)]);
+      const parameters = new URLSearchParams({ ...rest, prompt: [...prompts].join(' ') });
       return `${issuer}${ENDPOINTS.authorization}?${parameters.toString()}`;
     },
     async skipLogin(ctx, { uid }) {
@@ -53,8 +61,17 @@ export function createInteractionFlow(
       const user = await currentUser?.(ctx);
       const { reasons } = open.prompt;
       const mustLoginAgain = reasons.includes('login_prompt') || reasons.includes('max_age');
-      if (user) return mustLoginAgain ? undefined : finishLogin(ctx, uid, user, [HOST_LOGIN]);
+      const wasSentToLogin = open.lastSubmission?.[SENT_TO_LOGIN] === true;
+      if (user) {
+        if (mustLoginAgain && !wasSentToLogin) return undefined;
+        if (await users.find(user.id)) return finishLogin(ctx, uid, user, [HOST_LOGIN]);
+        // Going on, or to the host's login page, could go round in circles.
+        logger.warn({ user_id: user.id }, 'currentUser gave a user whom users.find does not find');
+        return undefined;
+      }
       if (loginUrl === undefined) return undefined;
+      open.lastSubmission = { ...open.lastSubmission, [SENT_TO_LOGIN]: true };
+      await open.persist();
       const url = new URL(loginUrl);
       url.searchParams.set('return_to', `${issuer}${ENDPOINTS.interaction}/${uid}`);
       return url.href;

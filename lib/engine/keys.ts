@@ -6,58 +6,70 @@ import type { JWK } from 'jose';
 import type { KeyStore, StoredKey } from '../contracts.ts';
 import type { SigningAlgorithm } from '../options.ts';
 import { now } from './clock.ts';
+import type { KeyMaterial } from './key-material.ts';
 
-/** The server's own secrets, the one in use first. */
-export interface ServerKeys {
-  /** Private JWKs of the keys that sign or have signed access tokens. Each has `kid`, `alg` and `use`. */
-  readonly signing: readonly JWK[];
-  /** The strings that sign cookies. */
-  readonly cookies: readonly string[];
+/** A key of the storage, readable. */
+export interface ServerKey {
+  readonly stored: StoredKey;
+  readonly jwk: JWK;
 }
 
 /**
- * Reads the server's keys, and makes those that are missing. Nodes that start at once on an empty storage agree on one
- * key: the storage accepts each generation once, and the loser reads the winner's.
+ * Reads the live keys of one use, newest first, and makes one when none can be used.
+ *
+ * Nodes that start at once on an empty storage agree on one key: the storage accepts each generation once, and the
+ * loser reads the winner's.
  */
-export async function loadKeys(
+export async function ensureKeys(
   store: KeyStore,
-  { algorithm, cookieKeys }: { algorithm: SigningAlgorithm; cookieKeys: readonly string[] | undefined },
-): Promise<ServerKeys> {
-  const signing = await ensure(
-    store,
-    'token',
-    (jwk) => jwk.alg === algorithm,
-    () => generateSigningKey(algorithm),
-  );
-  const cookies =
-    cookieKeys ?? (await ensure(store, 'cookie', () => true, generateCookieKey)).map((jwk) => jwk.k!);
-  return { signing, cookies };
+  material: KeyMaterial,
+  use: StoredKey['use'],
+  algorithm?: SigningAlgorithm,
+): Promise<readonly ServerKey[]> {
+  for (;;) {
+    const all = await store.list(use);
+    const live = all.filter(({ retiresAt }) => retiresAt === undefined || retiresAt > now()).toReversed();
+    const keys = await Promise.all(
+      live.map(async (stored) => ({ stored, jwk: await material.read(stored.material) })),
+    );
+    if (keys.some((key) => canSign(key, algorithm))) return keys;
+    // Not `now()`: to a node whose clock is behind, the key would not be usable yet, and it would make another one.
+    await addKey(store, material, { use, algorithm, after: all, activeAt: 0 });
+  }
 }
 
-/** All live keys of a use, newest first, with one that fits in front; adds one when none fits. */
-async function ensure(
+/** Adds the next generation. Resolves to `undefined` when another node was first. */
+export async function addKey(
   store: KeyStore,
-  use: StoredKey['use'],
-  fits: (jwk: JWK) => boolean,
-  generate: () => Promise<JWK>,
-): Promise<readonly JWK[]> {
-  for (;;) {
-    const kept = await store.list(use);
-    const live = kept.filter((key) => key.retiresAt === undefined || key.retiresAt > now());
-    const jwks = live.map((key) => JSON.parse(key.material) as JWK).toReversed();
-    const current = jwks.find(fits);
-    if (current) return [current, ...jwks.filter((jwk) => jwk !== current)];
-    const jwk = await generate();
-    await store.add({
-      id: jwk.kid!,
-      use,
-      generation: (kept.at(-1)?.generation ?? 0) + 1,
-      material: JSON.stringify(jwk),
-      createdAt: now(),
-      activeAt: now(),
-      retiresAt: undefined,
-    });
-  }
+  material: KeyMaterial,
+  {
+    use,
+    algorithm,
+    after,
+    activeAt,
+  }: {
+    use: StoredKey['use'];
+    algorithm?: SigningAlgorithm | undefined;
+    after: readonly StoredKey[];
+    activeAt: number;
+  },
+): Promise<StoredKey | undefined> {
+  const jwk = algorithm ? await generateSigningKey(algorithm) : generateCookieKey();
+  const key: StoredKey = {
+    id: jwk.kid!,
+    use,
+    generation: Math.max(0, ...after.map(({ generation }) => generation)) + 1,
+    material: await material.write(jwk),
+    createdAt: now(),
+    activeAt,
+    retiresAt: undefined,
+  };
+  return (await store.add(key)) ? key : undefined;
+}
+
+/** Whether a key may be used for new signatures now. */
+export function canSign({ jwk, stored }: ServerKey, algorithm?: SigningAlgorithm): boolean {
+  return stored.activeAt <= now() && (algorithm === undefined || jwk.alg === algorithm);
 }
 
 async function generateSigningKey(algorithm: SigningAlgorithm): Promise<JWK> {
@@ -67,7 +79,7 @@ async function generateSigningKey(algorithm: SigningAlgorithm): Promise<JWK> {
   return { ...jwk, kid: await calculateJwkThumbprint(jwk), alg: algorithm, use: 'sig' };
 }
 
-function generateCookieKey(): Promise<JWK> {
+function generateCookieKey(): JWK {
   const kid = randomBytes(16).toString('base64url');
-  return Promise.resolve({ kty: 'oct', kid, k: randomBytes(32).toString('base64url') });
+  return { kty: 'oct', kid, k: randomBytes(32).toString('base64url') };
 }

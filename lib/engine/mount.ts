@@ -35,13 +35,11 @@ export function createMount(
   return async function gatehouse(ctx, next) {
     const path = pathBelow(mountPath, ctx.path) ?? insertedWellKnown(basePath, ctx.path);
     if (path === undefined || !OWN_PATH.test(path)) return next();
-    const handled = (await showPage(ctx, path)) || (await runEngine(ctx, path));
+    const handled = await atPath(ctx, path, async () => (await showPage(ctx)) || runEngine(ctx));
     return handled ? undefined : next();
   };
 
-  async function showPage(ctx: Context, path: string): Promise<boolean> {
-    const { path: hostPath } = ctx;
-    ctx.path = path;
+  async function showPage(ctx: Context): Promise<boolean> {
     try {
       return await isHandled((fallThrough) => pages.middleware(ctx, fallThrough));
     } catch (error) {
@@ -49,17 +47,14 @@ export function createMount(
       logger.error({ err: error, reference }, 'page failed');
       await showError(pages, ctx, error, { status: 500, error: 'server_error', description: '', reference });
       return true;
-    } finally {
-      ctx.path = hostPath;
     }
   }
 
-  async function runEngine(ctx: Context, path: string): Promise<boolean> {
+  async function runEngine(ctx: Context): Promise<boolean> {
     const engine = provider();
     const own = engine.createContext(ctx.req, ctx.res);
     const state = startState(own, ctx);
     own.state = ctx.state;
-    own.path = path;
     const steps = compose([readBody, ...engine.middleware]);
     if (!(await isHandled((fallThrough) => steps(own, fallThrough)))) return false;
     if ('oidc' in own) await complete(own as unknown as KoaContextWithOIDC);
@@ -76,6 +71,20 @@ export function createMount(
     } else {
       await completeResponse(own, storage.credentials, refreshGrace);
     }
+  }
+}
+
+/**
+ * Runs with the path that the pages and the engine know. It is kept on Node's request, which their contexts and the
+ * host's share, so the host's is put back.
+ */
+async function atPath<T>(ctx: Context, path: string, run: () => Promise<T>): Promise<T> {
+  const { path: hostPath } = ctx;
+  ctx.path = path;
+  try {
+    return await run();
+  } finally {
+    ctx.path = hostPath;
   }
 }
 

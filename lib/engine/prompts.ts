@@ -1,6 +1,7 @@
 import { interactionPolicy } from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
+import type { User } from '../contracts.ts';
 import type { ResolvedOptions } from '../options.ts';
 import { isConsentMissing } from './consent.ts';
 import { stateOf } from './request-state.ts';
@@ -14,10 +15,11 @@ export function createPrompts(currentUser: ResolvedOptions['currentUser']): inte
   const policy = base();
   const login = policy.get('login')!;
   const consent = policy.get('consent')!;
+  login.checks.add(new Check('user_gone', 'the user is gone', 'login_required', isUserGone));
   if (currentUser) {
     login.checks.add(
       new Check('host_session', 'the login of the host has changed', 'login_required', async (ctx) =>
-        hasHostLoginChanged(ctx, currentUser),
+        isHostLoginNeeded(ctx, currentUser),
       ),
     );
   }
@@ -30,13 +32,25 @@ export function createPrompts(currentUser: ResolvedOptions['currentUser']): inte
   return policy;
 }
 
+/** Left to itself the engine looks for the grant of a user whom it did not find, and fails. */
+function isUserGone(ctx: KoaContextWithOIDC): boolean {
+  return ctx.oidc.session?.accountId !== undefined && ctx.oidc.account === undefined;
+}
+
 /** The host's session has the last word: another user there, or a logout there, asks for a login here. */
-async function hasHostLoginChanged(
+async function isHostLoginNeeded(
   ctx: KoaContextWithOIDC,
   currentUser: NonNullable<ResolvedOptions['currentUser']>,
 ): Promise<boolean> {
   const { session, result } = ctx.oidc;
   if (result?.login || !session?.accountId) return false;
-  const user = await currentUser(stateOf(ctx).host);
-  return user ? user.id !== session.accountId : (session.amr?.includes(HOST_LOGIN) ?? false);
+  return hasHostLoginChanged(await currentUser(stateOf(ctx).host), session);
+}
+
+/** Tells whether a login here is not, or no longer, that of the user whom the host names. */
+export function hasHostLoginChanged(
+  hostUser: User | undefined,
+  login: { readonly accountId?: string | undefined; readonly amr?: string[] | undefined },
+): boolean {
+  return hostUser ? hostUser.id !== login.accountId : (login.amr?.includes(HOST_LOGIN) ?? false);
 }

@@ -18,10 +18,22 @@ export function redirectUriMistake(uri: unknown, { native }: { native: boolean }
     return 'no user name or password';
   }
   if (url.protocol === 'https:' || url.protocol === 'http:') {
-    return /^https?:\/\/[^/\\]/.test(uri) ? undefined : 'write it as https://host/path';
+    if (!/^https?:\/\/[^/\\]/.test(uri)) return 'write it as https://host/path';
+    return native ? nativeWebMistake(url) : undefined;
   }
   if (!native) return 'use https (or http); other schemes are for native apps';
   return PRIVATE_USE_SCHEME.test(url.protocol)
     ? undefined
     : 'a scheme of your own is a reversed domain name, such as com.example.app:/callback (RFC 8252 section 7.1)';
 }
+
+// The engine has these rules too, and would refuse every request of a client that does not keep them.
+function nativeWebMistake({ protocol, hostname }: URL): string | undefined {
+  const isLoopback = LOOPBACK.has(hostname);
+  if (protocol === 'http:' && !isLoopback)
+    return 'a native app uses http on 127.0.0.1, [::1] or localhost only (RFC 8252 section 7.3)';
+  if (protocol === 'https:' && isLoopback) return 'use http on a loopback address (RFC 8252 section 7.3)';
+  return undefined;
+}
+
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);

@@ -16,7 +16,7 @@ export type RevocationTarget =
 /** Makes `auth.revoke()`. */
 export function createRevoke(
   storage: Storage,
-  verify: () => VerifyAccessToken,
+  verify: VerifyAccessToken,
   accessTokenLifetime: number,
 ): (target: RevocationTarget) => Promise<void> {
   return async function revoke(target) {
@@ -40,7 +40,7 @@ export function createRevoke(
   };
 
   async function revokeToken(token: string, at: number): Promise<void> {
-    const claims = await verify()(token);
+    const claims = await verify(token);
     if (claims) {
       await storage.revocations.add({
         kind: 'token',

@@ -14,12 +14,12 @@ const LOOKS_LIKE_JWT = /^[\w-]+\.[\w-]*\.[\w-]*$/;
  * has, which both endpoints answer as RFC 7009 section 2.2 and RFC 7662 section 2.2 say.
  */
 export function createUnwrapToken(
-  verify: () => VerifyAccessToken,
+  verify: VerifyAccessToken,
 ): (ctx: Context, form: URLSearchParams) => Promise<void> {
   return async (ctx, form) => {
     const token = form.get('token');
     if (!token || form.getAll('token').length > 1 || !LOOKS_LIKE_JWT.test(token)) return;
-    const claims = await verify()(token);
+    const claims = await verify(token);
     if (claims) stateOf(ctx).claims = claims;
     form.set('token', claims?.jti ?? randomUUID());
   };

@@ -6,6 +6,7 @@ import getRawBody from 'raw-body';
 import { BodyError } from '../errors.ts';
 import { directEndpoint } from './endpoints.ts';
 import { jsonToForm, objectToForm } from './json-form.ts';
+import { stateOf } from './request-state.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const JSON_TYPE = 'application/json';
@@ -53,7 +54,7 @@ async function readForm(ctx: Context): Promise<URLSearchParams> {
   const type = ctx.is(FORM, JSON_TYPE);
   if (type === null || (type === false && !ctx.get('content-type'))) return new URLSearchParams();
   if (type === false) throw new BodyError(`send the parameters as ${FORM} or ${JSON_TYPE}`);
-  const { body, rawBody } = ctx.request as { body?: unknown; rawBody?: unknown };
+  const { body, rawBody } = whatHostRead(ctx);
   if (typeof rawBody === 'string') return parse(type, rawBody);
   if (!ctx.req.readable) {
     if (body === undefined) {
@@ -62,6 +63,15 @@ async function readForm(ctx: Context): Promise<URLSearchParams> {
     return typeof body === 'string' ? parse(type, body) : objectToForm(body);
   }
   return parse(type, await readText(ctx));
+}
+
+/** What a body parser of the host has left: on the host's request, or on Node's, where other frameworks put it. */
+function whatHostRead(ctx: Context): { body?: unknown; rawBody?: unknown } {
+  const { request, req } = stateOf(ctx).host as {
+    request: { body?: unknown; rawBody?: unknown };
+    req: { body?: unknown; rawBody?: unknown };
+  };
+  return request.body === undefined ? req : request;
 }
 
 function parse(type: string, text: string): URLSearchParams {

@@ -1,4 +1,4 @@
-import { createLocalJWKSet, jwtVerify } from 'jose';
+import { createLocalJWKSet, errors, jwtVerify } from 'jose';
 import type { JWK } from 'jose';
 
 import type { AccessTokenClaims, VerifyAccessToken } from '../contracts.ts';
@@ -11,31 +11,60 @@ export function createVerifyAccessToken({
   issuer,
   audience,
   signing,
+  findKeys,
 }: {
   issuer: string;
   audience: string;
-  signing: readonly JWK[];
+  /** The keys that this node knows. */
+  signing: () => readonly JWK[];
+  /** Looks for keys that this node does not know yet. Resolves to whether there are any. */
+  findKeys: () => Promise<boolean>;
 }): VerifyAccessToken {
-  const keys = createLocalJWKSet({ keys: signing.map(publicPart) });
-  const algorithms = [...new Set(signing.map((jwk) => jwk.alg!))];
-  return async (token) => {
-    try {
-      const { payload } = await jwtVerify<AccessTokenClaims>(token, keys, {
+  let known: readonly JWK[] = [];
+  let checkSignature: (token: string) => Promise<AccessTokenClaims>;
+
+  function checkWith(keys: readonly JWK[]): typeof checkSignature {
+    const published = createLocalJWKSet({ keys: keys.map(publicPart) });
+    const algorithms = [...new Set(keys.map((jwk) => jwk.alg!))];
+    const requiredClaims = ['sub', 'client_id', 'iat', 'exp', 'jti', 'principal'];
+    return async (token) => {
+      const { payload } = await jwtVerify<AccessTokenClaims>(token, published, {
         issuer,
         audience,
         algorithms,
         typ: 'at+jwt',
-        requiredClaims: ['sub', 'client_id', 'iat', 'exp', 'jti', 'principal'],
+        requiredClaims,
       });
-      return isAccessTokenClaims(payload) ? payload : undefined;
-    } catch {
-      return undefined;
+      return payload;
+    };
+  }
+
+  async function check(token: string): Promise<AccessTokenClaims> {
+    if (signing() !== known) {
+      known = signing();
+      checkSignature = checkWith(known);
     }
+    return checkSignature(token);
+  }
+
+  return async (token) => {
+    let claims: AccessTokenClaims;
+    try {
+      claims = await check(token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey) || !(await findKeys())) return undefined;
+      try {
+        claims = await check(token);
+      } catch {
+        return undefined;
+      }
+    }
+    return isAccessTokenClaims(claims) ? claims : undefined;
   };
 }
 
-function isAccessTokenClaims(payload: AccessTokenClaims): boolean {
-  const { sub, client_id: clientId, jti, aud, scope, principal, grant_id: grantId } = payload;
+function isAccessTokenClaims(claims: AccessTokenClaims): boolean {
+  const { sub, client_id: clientId, jti, aud, scope, principal, grant_id: grantId } = claims;
   return (
     [sub, clientId, jti, aud].every((claim) => typeof claim === 'string' && claim !== '') &&
     (scope === undefined || typeof scope === 'string') &&

@@ -8,9 +8,6 @@ import { redeem } from '../redemption.ts';
 import { currentState } from '../request-state.ts';
 import type { RequestState } from '../request-state.ts';
 
-// The adapter of a grant lives in another row; see GRANT_LIFETIME's use below.
-const YEARS_100 = 100 * 31_536_000;
-
 /**
  * Authorization codes and refresh tokens: spent by exactly one request.
  *
@@ -98,7 +95,7 @@ function approvedGrant(payload: AdapterPayload): Grant {
     clientId: grant.clientId!,
     scopes: Object.values(grant.resources ?? {}).flatMap((scope) => scope.split(' ')),
     createdAt: now(),
-    expiresAt: now() + YEARS_100,
+    expiresAt: payload.exp!,
     revokedAt: undefined,
   };
 }

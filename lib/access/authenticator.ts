@@ -1,0 +1,92 @@
+import type { AccessTokenClaims, User, VerifyAccessToken } from '../contracts.ts';
+import { isCompactJws } from './bearer-token.ts';
+import { REFUSALS } from './challenge.ts';
+import type { Refusal } from './challenge.ts';
+import type { LoadPrincipal } from './principal.ts';
+import { TokenCache } from './token-cache.ts';
+import type { KnownToken, TokenMatch } from './token-cache.ts';
+
+/** What it takes to tell whether a token is good. */
+export interface AuthenticatorOptions<P extends string = string, U extends User = User> {
+  readonly verify: VerifyAccessToken;
+  /** Whether the token, its grant or its client was revoked. */
+  readonly isRevoked: (claims: AccessTokenClaims) => Promise<boolean>;
+  readonly loadPrincipal: LoadPrincipal<P, U>;
+  /**
+   * Seconds for which a user, a client, their permissions and "not revoked" are taken as they were last read.
+   * @default 5
+   */
+  readonly revocationLag?: number;
+  /** How many tokens are remembered; each takes about 2 kB. @default 10000 */
+  readonly cacheSize?: number;
+  /** The time in milliseconds. @default Date.now */
+  readonly now?: () => number;
+}
+
+/** Remembers good tokens, so that each is verified once and its holder is read once per `revocationLag`. */
+export interface Authenticator<P extends string = string, U extends User = User> {
+  /** The token, if it is known to be good as of now. One Map look-up. */
+  recall(token: string): KnownToken<P, U> | undefined;
+  /** Verifies the token, or reads its holder again. Requests that come with the same token meanwhile share the answer. */
+  authenticate(token: string): Promise<KnownToken<P, U> | Refusal>;
+  /** Forgets tokens at once; without a match, all of them, as when a signing key is withdrawn. */
+  forget(match?: TokenMatch): void;
+}
+
+export function createAuthenticator<P extends string, U extends User>(
+  options: AuthenticatorOptions<P, U>,
+): Authenticator<P, U> {
+  const { verify, isRevoked, loadPrincipal, revocationLag = 5, cacheSize = 10_000, now = Date.now } = options;
+  const lag = revocationLag * 1000;
+  const cache = new TokenCache<P, U>(cacheSize);
+  const underway = new Map<string, Promise<KnownToken<P, U> | Refusal>>();
+
+  async function load(token: string): Promise<KnownToken<P, U> | Refusal> {
+    const loadedAt = now();
+    const claims = cache.get(token)?.claims ?? (await verify(token));
+    if (!claims) return REFUSALS.invalid;
+    const expiresAt = claims.exp * 1000;
+    if (expiresAt <= loadedAt) return REFUSALS.invalid;
+    const [revoked, principal] = await Promise.all([isRevoked(claims), loadPrincipal(claims)]);
+    if (revoked) return REFUSALS.revoked;
+    if (!principal) return REFUSALS.gone;
+    return { token, claims, principal, loadedAt, expiresAt, visited: false };
+  }
+
+  async function loadOnce(token: string): Promise<KnownToken<P, U> | Refusal> {
+    const loading = load(token);
+    underway.set(token, loading);
+    try {
+      const result = await loading;
+      // Not there any more: something was revoked meanwhile, and this answer may be from before.
+      if (underway.get(token) === loading) {
+        if ('claims' in result) cache.set(result);
+        else cache.delete(token);
+      }
+      return result;
+    } finally {
+      if (underway.get(token) === loading) underway.delete(token);
+    }
+  }
+
+  return {
+    recall(token) {
+      const known = cache.get(token);
+      if (known === undefined) return undefined;
+      const time = now();
+      const age = time - known.loadedAt;
+      // A negative age: the clock was set back, and nobody knows how old this is.
+      if (age < 0 || age >= lag || time >= known.expiresAt) return undefined;
+      known.visited = true;
+      return known;
+    },
+    async authenticate(token) {
+      if (!isCompactJws(token)) return REFUSALS.malformed;
+      return underway.get(token) ?? loadOnce(token);
+    },
+    forget(match) {
+      cache.forget(match);
+      underway.clear();
+    },
+  };
+}

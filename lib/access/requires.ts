@@ -1,0 +1,86 @@
+import type { Middleware } from 'koa';
+
+import type { Gate, Principal } from '../contracts.ts';
+import { ConfigError } from '../errors.ts';
+import { sendProblem } from '../http/problem.ts';
+import { challenge } from './challenge.ts';
+import { isWithheldByScopes } from './principal.ts';
+
+/** What `createRequires()` takes. */
+export interface RequiresOptions<P extends string = string> {
+  readonly gate: Pick<Gate<P>, 'has' | 'permissions'>;
+  /** The issuer. */
+  readonly realm: string;
+}
+
+/**
+ * Makes a middleware that lets a request through when the user or the client holds the permission; with several, all of
+ * them. Otherwise it answers 403 with the gate's message for the first one that is missing.
+ *
+ * Goes behind `auth.guard()`.
+ *
+ * @throws ConfigError at once, when the gate does not know a permission or none is given
+ */
+export type Requires<P extends string = string> = {
+  requires(...permissions: readonly [P, ...P[]]): Middleware;
+}['requires'];
+
+/** Binds `requires()` to a gate. */
+export function createRequires<P extends string>(options: RequiresOptions<P>): Requires<P> {
+  const { gate, realm } = options;
+  return function requires(...permissions) {
+    checkPermissions(permissions, (permission) => gate.has(permission));
+    return function requirePermissions(ctx, next) {
+      const principal = guardedPrincipal(ctx.state);
+      for (const permission of permissions) {
+        if (!principal.can(permission)) {
+          sendProblem(ctx, {
+            status: 403,
+            code: 'missing_permission',
+            detail: gate.permissions[permission].message,
+            members: { permission },
+            headers: isWithheldByScopes(principal, permission)
+              ? { 'WWW-Authenticate': insufficientScope(realm) }
+              : {},
+          });
+          return undefined;
+        }
+      }
+      return next();
+    };
+  };
+}
+
+function checkPermissions(permissions: readonly string[], isKnown: (permission: string) => boolean): void {
+  if (permissions.length === 0) {
+    throw new ConfigError(
+      'requires()',
+      'name at least one permission; a route for every caller needs the guard only',
+    );
+  }
+  for (const permission of permissions) {
+    if (!isKnown(permission)) {
+      throw new ConfigError(
+        `requires('${permission}')`,
+        'the gate has no such permission; define it or correct the name',
+      );
+    }
+  }
+}
+
+function guardedPrincipal(state: { readonly principal?: Principal }): Principal {
+  if (!state.principal) {
+    throw new ConfigError('requires()', 'put auth.guard() in front of it: it needs to know who calls');
+  }
+  return state.principal;
+}
+
+// RFC 6750 section 3.1: only when another token of the same holder would do. A holder without the permission gets no
+// challenge, because no token of theirs helps.
+function insufficientScope(realm: string): string {
+  return challenge(
+    realm,
+    'insufficient_scope',
+    'The scopes of the access token keep back a permission that is needed.',
+  );
+}

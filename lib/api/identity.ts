@@ -1,0 +1,39 @@
+import type { Middleware } from 'koa';
+
+import type { GuardedState, Principal } from '../contracts.ts';
+
+/** Who the caller is, as `GET /identity` says it. One shape for both kinds, so that a client needs no cases. */
+export interface Identity {
+  readonly type: 'user' | 'client';
+  /** The user's id, or the client's. */
+  readonly id: string;
+  readonly name: string | null;
+  /** `null` for a client, and for a user without one. */
+  readonly email: string | null;
+  readonly roles: readonly string[];
+  /** What the caller may do with this token, sorted. */
+  readonly permissions: readonly string[];
+  readonly scopes: readonly string[];
+  /** The client that presented the token. */
+  readonly client_id: string;
+}
+
+/** Answers `GET /identity`. */
+export const identity: Middleware<GuardedState> = (ctx) => {
+  ctx.set('Cache-Control', 'no-store');
+  ctx.body = { data: identityOf(ctx.state.principal) };
+};
+
+function identityOf(principal: Principal): Identity {
+  const { user, client } = principal;
+  return {
+    type: principal.type,
+    id: user ? user.id : client.id,
+    name: user ? (user.name ?? null) : client.name,
+    email: user?.email ?? null,
+    roles: principal.roles,
+    permissions: [...principal.permissions].toSorted(),
+    scopes: principal.scopes,
+    client_id: client.id,
+  };
+}

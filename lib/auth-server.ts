@@ -1,0 +1,55 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+import type { Middleware } from 'koa';
+import type { Provider } from 'oidc-provider';
+
+import type { GuardMiddleware } from './access/guard.ts';
+import type { Requires } from './access/requires.ts';
+import type { Finding, Logger, User } from './contracts.ts';
+import type { ClientRegistry } from './engine/client-registry.ts';
+import type { SigningKey } from './engine/key-ring.ts';
+import type { RevocationTarget } from './engine/revoke.ts';
+
+/** An authorization server and the gate of an API, ready to be mounted. */
+export interface AuthServer<P extends string = string, R extends string = string, U extends User = User> {
+  /** The server's identity and base URL, without a trailing slash. */
+  readonly issuer: string;
+  /** The issuer's path, in front of all of the server's own: `''` or such as `/auth`. */
+  readonly basePath: string;
+  /** Where its paths begin in the requests of this app: `''`, or such as `/auth`. */
+  readonly mountPath: string;
+  /** The registered clients. */
+  readonly clients: ClientRegistry<P, R>;
+  /** Serves the OAuth endpoints and the pages in a Koa app; every other request goes on to the app. */
+  middleware(): Middleware;
+  /** Serves them without a Koa app of your own: `http.createServer(auth.callback())`. */
+  callback(): (request: IncomingMessage, response: ServerResponse) => void;
+  /** Lets requests with a good access token through, and puts the user or the client on `ctx.state` (RFC 6750). */
+  guard(): GuardMiddleware<P, U>;
+  /** Lets callers through who hold all of the given permissions. Goes behind `guard()`. */
+  requires: Requires<P>;
+  /**
+   * Revokes tokens: at once on this node, within `revocationLag` on the others.
+   * @throws StorageError when the storage cannot be reached; then nothing was revoked
+   */
+  revoke(target: RevocationTarget): Promise<void>;
+  /** The keys that sign access tokens. */
+  readonly keys: {
+    list(): readonly SigningKey[];
+    /**
+     * Makes a new key, published at once, that signs after some seconds, by when every node knows it. Tokens of the
+     * key before it stay good until they expire.
+     */
+    rotate(options?: { after?: number }): Promise<SigningKey>;
+  };
+  /** Removes what has expired, in small batches. Resolves to the number of rows removed. */
+  prune(): Promise<number>;
+  /** What an operator should look at; empty when all is well. */
+  check(): Promise<readonly Finding[]>;
+  /** Releases what the storage opened. */
+  close(): Promise<void>;
+  /** Where the server writes; the API router writes there too. */
+  readonly logger: Logger;
+  /** The engine, for what this package does not cover. */
+  readonly provider: Provider;
+}

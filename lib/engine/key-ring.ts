@@ -1,0 +1,103 @@
+import type { JWK } from 'jose';
+
+import type { KeyStore } from '../contracts.ts';
+import { StorageError } from '../errors.ts';
+import type { SigningAlgorithm } from '../options.ts';
+import { now } from './clock.ts';
+import type { KeyMaterial } from './key-material.ts';
+import { addKey, canSign, ensureKeys } from './keys.ts';
+import type { ServerKey } from './keys.ts';
+
+/** A signing key as operators see it. */
+export interface SigningKey {
+  /** The `kid` in the header of the tokens it signs. */
+  readonly id: string;
+  /** `next`: published, so that verifiers know it before it signs. `active`: signs. `retired`: still verifies. */
+  readonly status: 'next' | 'active' | 'retired';
+  readonly createdAt: number;
+  readonly activeAt: number;
+  /** When the last token it signed has expired; `undefined` for the newest. */
+  readonly retiresAt: number | undefined;
+}
+
+/** The signing keys, as this node knows them. */
+export interface KeyRing {
+  /** Private JWKs, the one that signs first. */
+  readonly signing: readonly JWK[];
+  list(): readonly SigningKey[];
+  /** Reads the storage again, at most once a second however often it is asked. Resolves to whether something changed. */
+  reload(): Promise<boolean>;
+  /**
+   * Adds a key that signs from `delay` seconds on; the one before it verifies until its last token has expired.
+   * When another node rotates at the same moment, theirs is the one.
+   */
+  rotate(delay: number): Promise<SigningKey>;
+  /** Rotates when the newest key is older than some seconds. */
+  rotateOlderThan(age: number, delay: number): Promise<void>;
+}
+
+export async function createKeyRing(
+  store: KeyStore,
+  material: KeyMaterial,
+  {
+    algorithm,
+    tokenLifetime,
+    onChange,
+  }: { algorithm: SigningAlgorithm; tokenLifetime: number; onChange: () => void },
+): Promise<KeyRing> {
+  let readAt = Date.now();
+  let keys = await ensureKeys(store, material, 'token', algorithm);
+  let order = signingOrder();
+
+  function signingOrder(): readonly JWK[] {
+    const active = keys.find((key) => canSign(key, algorithm));
+    return keys
+      .toSorted((one, other) => Number(other === active) - Number(one === active))
+      .map(({ jwk }) => jwk);
+  }
+
+  async function read(): Promise<boolean> {
+    readAt = Date.now();
+    keys = await ensureKeys(store, material, 'token', algorithm);
+    const before = order;
+    const after = signingOrder();
+    if (before.length === after.length && before.every(({ kid }, index) => kid === after[index]!.kid))
+      return false;
+    order = after;
+    onChange();
+    return true;
+  }
+
+  function describe(key: ServerKey): SigningKey {
+    const { activeAt, createdAt, id, retiresAt } = key.stored;
+    const status = id === order[0]!.kid ? 'active' : activeAt > now() ? 'next' : 'retired';
+    return { id, status, createdAt, activeAt, retiresAt };
+  }
+
+  async function rotate(delay: number): Promise<SigningKey> {
+    const before = await store.list('token');
+    const activeAt = now() + delay;
+    const added = await addKey(store, material, { use: 'token', algorithm, after: before, activeAt });
+    for (const { id, retiresAt } of added ? before : []) {
+      if (retiresAt === undefined) await store.retire(id, activeAt + tokenLifetime);
+    }
+    await read();
+    const newest = keys[0];
+    if (!newest) throw new StorageError('The storage lost its signing keys');
+    return describe(newest);
+  }
+
+  return {
+    get signing() {
+      return order;
+    },
+    list: () => keys.map(describe),
+    // Strangers can send tokens with made-up key ids, each of which would cost a read.
+    reload: async () => (Date.now() - readAt < 1000 ? false : read()),
+    rotate,
+    async rotateOlderThan(age, delay) {
+      await read();
+      if (keys.every(({ stored }) => stored.createdAt <= now() - age)) await rotate(delay);
+    },
+  };
+}

@@ -1,0 +1,170 @@
+/** Errors of the API as `application/problem+json` (RFC 9457): one shape, whoever finds the fault. */
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+
+import type { Context, Middleware } from 'koa';
+
+import type { Logger } from '../contracts.ts';
+import { ClientInvalidError, GatehouseError } from '../errors.ts';
+import type { GatehouseErrorCode } from '../errors.ts';
+
+/** What went wrong, for a program and for the person who writes it. */
+export interface Problem {
+  readonly status: number;
+  /** Stable and for programs, such as `missing_permission`. */
+  readonly code: string;
+  /** One or two sentences that say what to do. Sent as `detail` and, for clients that look there, as `message`. */
+  readonly detail: string;
+  /**
+   * A URI that identifies the kind of problem (RFC 9457 section 3.1.1). Gatehouse's own problems keep the default: it
+   * has no domain to promise documents at, and `code` tells them apart.
+   * @default 'about:blank'
+   */
+  readonly type?: string;
+  /** @default the status's phrase, such as "Forbidden" */
+  readonly title?: string;
+  /** Further members of the document (RFC 9457 section 3.2). */
+  readonly members?: Readonly<Record<string, unknown>>;
+  /** Header fields that belong to it, such as `WWW-Authenticate`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Answers with a problem. Nothing is thrown, so that it looks the same under any error handler of the host. */
+export function sendProblem(ctx: Context, problem: Problem): void {
+  const { type = 'about:blank', status, title = phraseOf(status), detail, code, members, headers } = problem;
+  ctx.status = status;
+  ctx.set({
+    'Content-Type': 'application/problem+json; charset=utf-8',
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    ...headers,
+  });
+  ctx.body = JSON.stringify({ type, title, status, detail, code, message: detail, ...members });
+}
+
+/**
+ * Turns what later middleware throws into problems.
+ *
+ * - A `GatehouseError` below 500 keeps its status and message.
+ * - An error of `ctx.throw()` keeps its status, and its message when `expose` is true (the default below 500).
+ *   `ctx.throw(409, 'This name is taken.', { code: 'name_taken' })` sets the problem's code too.
+ * - Anything else is a 500. Its text goes to the log only, under the `reference` that the answer carries.
+ */
+export function problems(options: { readonly logger: Logger }): Middleware {
+  const { logger } = options;
+  return async function answerWithProblems(ctx, next) {
+    try {
+      await next();
+    } catch (error) {
+      if (ctx.respond === false || ctx.headerSent || !ctx.writable) throw error;
+      sendError(ctx, error, logger);
+    }
+  };
+}
+
+/** Answers with the problem that an error stands for, and logs it when the fault is the server's. */
+export function sendError(ctx: Context, error: unknown, logger: Logger): void {
+  // A handler may have set these for the answer that it did not finish (RFC 9110 section 8).
+  for (const name of REPRESENTATION_FIELDS) ctx.remove(name);
+  const problem = problemOf(error);
+  if (problem.status < 500) {
+    sendProblem(ctx, problem);
+    return;
+  }
+  const reference = randomUUID();
+  // The path without the query: a query may carry a credential.
+  logger.error({ err: error, reference, method: ctx.method, path: ctx.path }, 'An API request failed');
+  sendProblem(ctx, { ...problem, members: { ...problem.members, reference } });
+}
+
+const REPRESENTATION_FIELDS = [
+  'Content-Disposition',
+  'Content-Encoding',
+  'Content-Language',
+  'Content-Location',
+  'Content-Range',
+  'ETag',
+  'Last-Modified',
+];
+
+const CODES: Readonly<Record<GatehouseErrorCode, string>> = {
+  ERR_CONFIG: 'internal_error',
+  ERR_NODE_VERSION: 'internal_error',
+  ERR_STORAGE: 'temporarily_unavailable',
+  ERR_MIGRATIONS_PENDING: 'temporarily_unavailable',
+  ERR_CLIENT_INVALID: 'client_invalid',
+  ERR_CLIENT_NOT_FOUND: 'client_not_found',
+  ERR_INTERACTION_EXPIRED: 'interaction_expired',
+  ERR_BODY: 'body_invalid',
+  ERR_CROSS_SITE: 'cross_site',
+  ERR_PERMISSION_UNKNOWN: 'permission_unknown',
+  ERR_CLOSED: 'temporarily_unavailable',
+};
+
+const INTERNAL: Problem = {
+  status: 500,
+  code: 'internal_error',
+  detail: 'Something went wrong on the server. Give the reference when you report it.',
+};
+
+const UNAVAILABLE: Problem = {
+  status: 503,
+  code: 'temporarily_unavailable',
+  detail: 'The server cannot answer right now. Try again in a few seconds.',
+  headers: { 'Retry-After': '5' },
+};
+
+function problemOf(error: unknown): Problem {
+  if (error instanceof GatehouseError) return problemOfGatehouse(error);
+  if (isHttpError(error)) return problemOfHttpError(error);
+  // Most body parsers of Koa let JSON.parse's own error through, with a status on it: the caller's fault, not ours.
+  if (error instanceof SyntaxError && 'status' in error && error.status === 400) {
+    return { status: 400, code: 'body_invalid', detail: 'The body is not valid JSON.' };
+  }
+  return INTERNAL;
+}
+
+function problemOfGatehouse(error: GatehouseError): Problem {
+  const code = CODES[error.code];
+  if (code === UNAVAILABLE.code) return UNAVAILABLE;
+  if (error.status >= 500 || code === INTERNAL.code) return INTERNAL;
+  const members = error instanceof ClientInvalidError ? { errors: error.fields } : {};
+  return { status: error.status, code, detail: error.message, members };
+}
+
+/** What `ctx.throw()` and `ctx.assert()` throw. `expose` sets them apart from errors that only happen to have a status. */
+interface HttpError extends Error {
+  readonly status: number;
+  readonly expose: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly code?: unknown;
+}
+
+function isHttpError(error: unknown): error is HttpError {
+  if (!(error instanceof Error) || !('expose' in error) || !('status' in error)) return false;
+  const { expose, status } = error;
+  return (
+    typeof expose === 'boolean' && Number.isInteger(status) && Number(status) >= 400 && Number(status) < 600
+  );
+}
+
+function problemOfHttpError(error: HttpError): Problem {
+  const { status, expose, code, headers = {} } = error;
+  if (!expose && status === 500) return INTERNAL;
+  if (!expose && status === 503) return { ...UNAVAILABLE, headers: { ...UNAVAILABLE.headers, ...headers } };
+  const ownCode = expose && typeof code === 'string' && /^[a-z]+(_[a-z0-9]+)*$/.test(code) ? code : undefined;
+  return {
+    status,
+    code:
+      ownCode ??
+      phraseOf(status)
+        .toLowerCase()
+        .replaceAll(/[^a-z]+/g, '_'),
+    detail: expose ? error.message : `${phraseOf(status)}.`,
+    headers,
+  };
+}
+
+function phraseOf(status: number): string {
+  return STATUS_CODES[status] ?? 'Error';
+}

@@ -1,0 +1,4 @@
+import '#runtime';
+
+export { storageContract } from './storage-contract.ts';
+export type { Assertions, RegisterTest } from './test-runner.ts';

@@ -1,0 +1,54 @@
+import type { Storage } from '../contracts.ts';
+import { clientListContract } from './storage/client-lists.ts';
+import { clientSecretContract } from './storage/client-secrets.ts';
+import { clientContract } from './storage/clients.ts';
+import { consentContract } from './storage/consents.ts';
+import { credentialContract } from './storage/credentials.ts';
+import { grantContract } from './storage/grants.ts';
+import { keyContract } from './storage/keys.ts';
+import { migrationContract } from './storage/migrations.ts';
+import { pruneContract } from './storage/prune.ts';
+import { recordContract } from './storage/records.ts';
+import { redemptionContract } from './storage/redemption.ts';
+import { revocationContract } from './storage/revocations.ts';
+import type { StorageTest } from './storage/storage-test.ts';
+import type { RegisterTest } from './test-runner.ts';
+
+/**
+ * Registers the tests that a storage has to pass to be one: every method, and what must hold when many callers come at once.
+ *
+ * @param makeStorage - opens an empty storage for one test, before any `migrate()`. The suite closes it.
+ *
+ * @example
+ * import test from 'ava';
+ * import { storageContract } from 'koa-gatehouse/testing';
+ * storageContract(test, () => myStorage());
+ */
+export function storageContract(test: RegisterTest, makeStorage: () => Storage | Promise<Storage>): void {
+  const onEmptyStorage: StorageTest = (title, run) => {
+    test(title, async (t) => {
+      const storage = await makeStorage();
+      t.teardown(async () => storage.close());
+      await run(t, storage);
+    });
+  };
+  const onStorage: StorageTest = (title, run) => {
+    onEmptyStorage(title, async (t, storage) => {
+      await storage.migrate();
+      await run(t, storage);
+    });
+  };
+
+  migrationContract(onEmptyStorage);
+  clientContract(onStorage);
+  clientListContract(onStorage);
+  clientSecretContract(onStorage);
+  consentContract(onStorage);
+  grantContract(onStorage);
+  credentialContract(onStorage);
+  redemptionContract(onStorage);
+  revocationContract(onStorage);
+  recordContract(onStorage);
+  keyContract(onStorage);
+  pruneContract(onStorage);
+}

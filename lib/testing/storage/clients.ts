@@ -1,0 +1,103 @@
+import { inspect } from 'node:util';
+
+import { aClient, aCode, aConsent, aGrant, aRefreshToken, aSecret, LOOKALIKES, NOW } from './rows.ts';
+import type { StorageTest } from './storage-test.ts';
+
+export function clientContract(test: StorageTest): void {
+  test('clients: find gives back what was inserted, with its secrets', async (t, { clients }) => {
+    const client = aClient({
+      name: 'Timetable “ü” 🎒',
+      redirectUris: [],
+      grantType: 'client_credentials',
+      confidential: false,
+      native: true,
+      firstParty: true,
+      scopes: [],
+      roles: ['registrar'],
+      permissions: ['view_schools', 'edit_schools'],
+      ownerId: 'ann',
+      disabled: true,
+    });
+    const secrets = [
+      aSecret({ id: 'a' }),
+      aSecret({ id: 'b', createdAt: NOW + 1, expiresAt: NOW + 2, lastUsedAt: NOW + 3 }),
+    ];
+    await clients.insert(client, secrets);
+    t.deepEqual(await clients.find(client.id), { client, secrets });
+  });
+
+  test('clients: find tells "every scope" from "no scope"', async (t, { clients }) => {
+    await clients.insert(aClient({ id: 'every', scopes: undefined }), []);
+    await clients.insert(aClient({ id: 'none', scopes: [] }), []);
+    t.is((await clients.find('every'))?.client.scopes, undefined);
+    t.deepEqual((await clients.find('none'))?.client.scopes, []);
+  });
+
+  test('clients: ids that strangers make up are not found, and are no error', async (t, { clients }) => {
+    await clients.insert(aClient({ id: 'Id' }), []);
+    for (const id of [...LOOKALIKES, '', '%', "' or 1=1 --", 'Id\0', '\u{D800}', 'x'.repeat(100_000)]) {
+      t.is(await clients.find(id), undefined, JSON.stringify(id.slice(0, 20)));
+    }
+  });
+
+  test('clients: the same id twice is refused, and nothing of the second is kept', async (t, { clients }) => {
+    await clients.insert(aClient(), []);
+    const second = clients.insert(aClient({ name: 'confidential' }), [aSecret()]);
+    const error = await t.throwsAsync(second, { code: 'ERR_STORAGE' });
+    t.false(inspect(error, { depth: 9 }).includes('confidential'), 'an error tells what was to be stored');
+    t.deepEqual(await clients.find(aClient().id), { client: aClient(), secrets: [] });
+  });
+
+  test('clients: what was found is a copy', async (t, { clients }) => {
+    await clients.insert(aClient({ roles: ['registrar'] }), [aSecret()]);
+    const found = await clients.find(aClient().id);
+    Object.assign(found?.client ?? {}, { name: 'changed', roles: [] });
+    Object.assign(found?.secrets[0] ?? {}, { hash: 'changed' });
+    const again = await clients.find(aClient().id);
+    t.deepEqual(again, { client: aClient({ roles: ['registrar'] }), secrets: [aSecret()] });
+  });
+
+  test('clients: update replaces the fields and leaves the secrets', async (t, { clients }) => {
+    await clients.insert(aClient({ scopes: ['schools:read'], ownerId: 'ann' }), [aSecret()]);
+    const changed = aClient({ name: 'Renamed', disabled: true, redirectUris: [], updatedAt: NOW + 1 });
+    t.true(await clients.update(changed));
+    t.deepEqual(await clients.find(changed.id), { client: changed, secrets: [aSecret()] });
+    t.deepEqual(await clients.list({ search: 'renam' }), [changed]);
+  });
+
+  test('clients: update of one that is not there changes nothing', async (t, { clients }) => {
+    t.false(await clients.update(aClient()));
+    t.is(await clients.find(aClient().id), undefined);
+  });
+
+  test('clients: remove takes secrets, consents, grants and what came from them along', async (t, storage) => {
+    const { clients, consents, credentials, grants } = storage;
+    for (const clientId of ['gone', 'kept']) {
+      await clients.insert(aClient({ id: clientId }), [aSecret()]);
+      await consents.save(aConsent({ clientId }));
+      const grantId = `grant of ${clientId}`;
+      await credentials.start(
+        aGrant({ id: grantId, clientId }),
+        aCode({ id: `code of ${clientId}`, grantId }),
+      );
+    }
+    t.true(await clients.remove('gone'));
+    t.is(await clients.find('gone'), undefined);
+    t.is(await consents.find('ann', 'gone'), undefined);
+    t.is(await grants.find('grant of gone'), undefined);
+    t.is(await credentials.find('code', 'code of gone'), undefined);
+    const spent = await credentials.redeem(
+      { kind: 'code', id: 'code of gone' },
+      { at: NOW, successor: aRefreshToken({ grantId: 'grant of gone' }) },
+    );
+    t.deepEqual(spent, { outcome: 'gone' });
+
+    t.deepEqual((await clients.find('kept'))?.secrets, [aSecret()]);
+    t.deepEqual(await consents.list('ann'), [aConsent({ clientId: 'kept' })]);
+    t.deepEqual(
+      (await grants.list('ann')).map(({ id }) => id),
+      ['grant of kept'],
+    );
+    t.false(await clients.remove('gone'));
+  });
+}

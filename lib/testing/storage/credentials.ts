@@ -1,0 +1,59 @@
+import { aCode, aGrant, aRefreshToken, LOOKALIKES, NOW } from './rows.ts';
+import type { StorageTest } from './storage-test.ts';
+
+export function credentialContract(test: StorageTest): void {
+  test('credentials: start saves a code and its grant, found together', async (t, { credentials }) => {
+    await credentials.start(aGrant(), aCode());
+    t.deepEqual(await credentials.find('code', aCode().id), { credential: aCode(), grant: aGrant() });
+  });
+
+  test('credentials: start saves both or neither', async (t, { credentials, grants }) => {
+    await credentials.start(aGrant(), aCode());
+    const sameCode = credentials.start(aGrant({ id: 'other' }), aCode({ grantId: 'other' }));
+    await t.throwsAsync(sameCode, { code: 'ERR_STORAGE' });
+    t.is(await grants.find('other'), undefined);
+    const sameGrant = credentials.start(aGrant(), aCode({ id: 'other' }));
+    await t.throwsAsync(sameGrant, { code: 'ERR_STORAGE' });
+    t.is(await credentials.find('code', 'other'), undefined);
+  });
+
+  test('credentials: expired ones are found, the caller compares', async (t, { credentials }) => {
+    const grant = aGrant({ expiresAt: NOW - 1 });
+    const code = aCode({ expiresAt: NOW - 1 });
+    await credentials.start(grant, code);
+    t.deepEqual(await credentials.find('code', code.id), { credential: code, grant });
+  });
+
+  test('credentials: a code is no refresh token, even with the same id', async (t, { credentials }) => {
+    await credentials.start(aGrant(), aCode({ id: 'same' }));
+    t.is(await credentials.find('refresh_token', 'same'), undefined);
+    const successor = aRefreshToken({ id: 'same' });
+    await credentials.redeem({ kind: 'code', id: 'same' }, { at: NOW, successor });
+    t.is((await credentials.find('code', 'same'))?.credential.consumedAt, NOW);
+    t.deepEqual((await credentials.find('refresh_token', 'same'))?.credential, successor);
+  });
+
+  test('credentials: ids are taken exactly', async (t, { credentials }) => {
+    await credentials.start(aGrant(), aCode({ id: 'Id' }));
+    for (const id of LOOKALIKES) {
+      t.is(await credentials.find('code', id), undefined, id);
+      t.deepEqual(await credentials.redeem({ kind: 'code', id }, { at: NOW }), { outcome: 'gone' }, id);
+    }
+    t.is((await credentials.find('code', 'Id'))?.credential.consumedAt, undefined);
+  });
+
+  test('credentials: a payload comes back as it was, whatever is in it', async (t, { credentials }) => {
+    const payload = {
+      quotes: `'"\`\\`,
+      emoji: '🎒',
+      zero: 0,
+      large: 2 ** 53 - 1,
+      no: false,
+      nothing: null,
+      list: [],
+      long: 'x'.repeat(70_000),
+    };
+    await credentials.start(aGrant(), aCode({ payload }));
+    t.deepEqual((await credentials.find('code', aCode().id))?.credential.payload, payload);
+  });
+}

@@ -1,0 +1,86 @@
+import {
+  aClient,
+  aCode,
+  aGrant,
+  aKey,
+  anInteraction,
+  aRefreshToken,
+  aRevocation,
+  aSecret,
+  aSession,
+  HOUR,
+  NOW,
+} from './rows.ts';
+import type { StorageTest } from './storage-test.ts';
+
+export function pruneContract(test: StorageTest): void {
+  test('prune: removes what expired before now, and counts it', async (t, storage) => {
+    const { interactions, revocations, sessions } = storage;
+    for (const [id, expiresAt] of [['past', NOW - 1] as const, ['now', NOW] as const]) {
+      await interactions.save(anInteraction({ id, expiresAt }));
+      await sessions.save(aSession({ id, uid: id, expiresAt }));
+      await revocations.add(aRevocation({ value: id, expiresAt }));
+    }
+    t.is(await storage.prune(NOW, 100), 3);
+    t.is(await storage.prune(NOW, 100), 0);
+    t.is(await interactions.find('past'), undefined);
+    t.is(await sessions.find('past'), undefined);
+    t.deepEqual(await revocations.among([{ kind: 'token', value: 'past' }]), []);
+    t.is((await interactions.find('now'))?.id, 'now');
+    t.is((await sessions.find('now'))?.id, 'now');
+    t.is((await revocations.since(0)).length, 1);
+  });
+
+  test('prune: removes no more than the limit, and everything in the end', async (t, storage) => {
+    for (let index = 0; index < 450; index += 1) {
+      await storage.interactions.save(anInteraction({ id: `${index}`, expiresAt: NOW - 1 }));
+    }
+    t.is(await storage.prune(NOW, 0), 0);
+    t.is(await storage.prune(NOW, 30), 30);
+    t.is(await storage.prune(NOW, 1000), 420);
+    t.is(await storage.prune(NOW, 1000), 0);
+  });
+
+  test('prune: a spent credential stays until it expires, so that its reuse is noticed', async (t, storage) => {
+    const { credentials } = storage;
+    await credentials.start(aGrant(), aCode({ expiresAt: NOW + 60 }));
+    await credentials.redeem({ kind: 'code', id: aCode().id }, { at: NOW, successor: aRefreshToken() });
+    t.is(await storage.prune(NOW + 60, 100), 0);
+    t.is((await credentials.find('code', aCode().id))?.credential.consumedAt, NOW);
+    t.is(await storage.prune(NOW + 61, 100), 1);
+    t.is(await credentials.find('code', aCode().id), undefined);
+    t.is((await credentials.find('refresh_token', aRefreshToken().id))?.grant.id, aGrant().id);
+  });
+
+  test('prune: a grant stays until all that came from it has expired', async (t, storage) => {
+    const { credentials, grants } = storage;
+    await credentials.start(aGrant({ expiresAt: NOW + 1 }), aCode({ expiresAt: NOW + 60 }));
+    const successor = aRefreshToken({ expiresAt: NOW + HOUR });
+    t.is(await storage.prune(NOW + 2, 100), 0);
+    await credentials.redeem({ kind: 'code', id: aCode().id }, { at: NOW, successor });
+    t.is(await storage.prune(NOW + HOUR, 100), 1);
+    t.is((await credentials.find('refresh_token', successor.id))?.grant.id, aGrant().id);
+    t.is(await storage.prune(NOW + HOUR + 1, 100), 2);
+    t.is(await grants.find(aGrant().id), undefined);
+  });
+
+  test('prune: the record of a revoked grant stays as long as the grant', async (t, storage) => {
+    const { credentials, grants, revocations } = storage;
+    const key = { kind: 'grant', value: aGrant().id } as const;
+    await credentials.start(aGrant({ expiresAt: NOW + HOUR }), aCode({ expiresAt: NOW + 60 }));
+    await grants.revoke({ id: aGrant().id }, NOW);
+    t.is(await storage.prune(NOW + HOUR, 100), 1);
+    t.is((await revocations.among([key])).length, 1);
+    t.is((await grants.find(aGrant().id))?.revokedAt, NOW);
+    t.is(await storage.prune(NOW + HOUR + 1, 100), 2);
+    t.deepEqual(await revocations.among([key]), []);
+  });
+
+  test('prune: clients, their secrets and keys are not its business', async (t, storage) => {
+    await storage.clients.insert(aClient(), [aSecret({ expiresAt: NOW - 1 })]);
+    await storage.keys.add(aKey({ retiresAt: NOW - 1 }));
+    t.is(await storage.prune(NOW, 100), 0);
+    t.is((await storage.clients.find(aClient().id))?.secrets.length, 1);
+    t.is((await storage.keys.list('token')).length, 1);
+  });
+}

@@ -1,0 +1,127 @@
+import type { Credential, Redemption, Storage } from '../../contracts.ts';
+import { aCode, aGrant, aRefreshToken, HOUR, NOW } from './rows.ts';
+import type { StorageTest } from './storage-test.ts';
+
+export function redemptionContract(test: StorageTest): void {
+  const spent = { kind: 'code', id: aCode().id } as const;
+
+  test('redeem: spends the credential and saves its successor', async (t, { credentials }) => {
+    await credentials.start(aGrant(), aCode());
+    const exchange = { at: NOW, successor: aRefreshToken(), sealedSuccessor: 'sealed' };
+    t.deepEqual(await credentials.redeem(spent, exchange), { outcome: 'redeemed' });
+    const consumed = aCode({ consumedAt: NOW, sealedSuccessor: 'sealed' });
+    t.deepEqual((await credentials.find('code', spent.id))?.credential, consumed);
+    const successor = await credentials.find('refresh_token', aRefreshToken().id);
+    t.deepEqual(successor, { credential: aRefreshToken(), grant: aGrant() });
+  });
+
+  test('redeem: without a successor', async (t, { credentials }) => {
+    await credentials.start(aGrant(), aCode());
+    t.deepEqual(await credentials.redeem(spent, { at: NOW }), { outcome: 'redeemed' });
+    const again = await credentials.redeem(spent, { at: NOW + 1 });
+    t.deepEqual(again, { outcome: 'spent', consumedAt: NOW, sealedSuccessor: undefined });
+  });
+
+  test('redeem: who comes second gets what the first left, and saves nothing', async (t, { credentials }) => {
+    await credentials.start(aGrant(), aCode());
+    const [first, second] = [aRefreshToken({ id: 'first' }), aRefreshToken({ id: 'second' })];
+    await credentials.redeem(spent, { at: NOW, successor: first, sealedSuccessor: 'for the first' });
+    const late = await credentials.redeem(spent, {
+      at: NOW + 9,
+      successor: second,
+      sealedSuccessor: 'for the second',
+    });
+    t.deepEqual(late, { outcome: 'spent', consumedAt: NOW, sealedSuccessor: 'for the first' });
+    t.is(await credentials.find('refresh_token', 'second'), undefined);
+  });
+
+  test('redeem: of an unknown credential', async (t, { credentials }) => {
+    const successor = aRefreshToken();
+    t.deepEqual(await credentials.redeem(spent, { at: NOW, successor }), { outcome: 'gone' });
+    t.is(await credentials.find('refresh_token', successor.id), undefined);
+  });
+
+  test('redeem: when the successor cannot be saved, the credential is not spent', async (t, {
+    credentials,
+  }) => {
+    await credentials.start(aGrant(), aCode());
+    await credentials.start(aGrant({ id: 'other' }), aRefreshToken({ grantId: 'other' }));
+    const failed = credentials.redeem(spent, { at: NOW, successor: aRefreshToken() });
+    await t.throwsAsync(failed, { code: 'ERR_STORAGE' });
+    t.deepEqual((await credentials.find('code', spent.id))?.credential, aCode());
+    t.deepEqual(await credentials.redeem(spent, { at: NOW }), { outcome: 'redeemed' });
+  });
+
+  test('redeem: of a hundred callers at once, one wins', async (t, { credentials }) => {
+    await credentials.start(aGrant(), aCode());
+    const callers = Array.from({ length: 100 }, (_, index) => `caller ${index}`);
+    const outcomes = await Promise.all(
+      callers.map(async (caller, index) =>
+        credentials.redeem(spent, {
+          at: NOW + index,
+          successor: aRefreshToken({ id: caller }),
+          sealedSuccessor: caller,
+        }),
+      ),
+    );
+    const winners = callers.filter((_, index) => outcomes[index]?.outcome === 'redeemed');
+    t.is(winners.length, 1);
+    const [winner = ''] = winners;
+    const forTheOthers: Redemption = {
+      outcome: 'spent',
+      consumedAt: NOW + callers.indexOf(winner),
+      sealedSuccessor: winner,
+    };
+    for (const outcome of outcomes.filter((one) => one.outcome !== 'redeemed')) {
+      t.deepEqual(outcome, forTheOthers);
+    }
+    const saved = await Promise.all(callers.map(async (id) => credentials.find('refresh_token', id)));
+    t.deepEqual(
+      saved.flatMap((found) => found?.credential.id ?? []),
+      [winner],
+    );
+  });
+
+  test('redeem: a family rotated by many keeps one living line', async (t, { credentials }) => {
+    await credentials.start(aGrant(), aCode());
+    let living: Pick<Credential, 'kind' | 'id'> = spent;
+    for (let generation = 1; generation <= 10; generation += 1) {
+      const successors = ['a', 'b', 'c'].map((caller) => aRefreshToken({ id: `${generation}${caller}` }));
+      const presented = living;
+      const redemptions = await Promise.all(
+        successors.map(async (successor) => credentials.redeem(presented, { at: NOW, successor })),
+      );
+      const winners = successors.filter((_, index) => redemptions[index]?.outcome === 'redeemed');
+      t.is(winners.length, 1);
+      living = winners[0] ?? living;
+    }
+    t.is((await credentials.find('refresh_token', living.id))?.credential.consumedAt, undefined);
+  });
+
+  test('redeem: against a revocation at the same time, nothing living remains', async (t, storage) => {
+    for (let round = 0; round < 20; round += 1) {
+      const { outcome, revoked, found, recordedUntil } = await redeemWhileRevoking(storage, `round ${round}`);
+      t.true(outcome === 'redeemed' || outcome === 'gone', outcome);
+      t.is(revoked, 1);
+      t.deepEqual(found, [undefined, undefined]);
+      // Whoever redeemed in time holds an access token, so the record has to last as long as the successor.
+      t.true(outcome === 'gone' || recordedUntil >= NOW + 100 * HOUR);
+    }
+  });
+}
+
+async function redeemWhileRevoking({ credentials, grants, revocations }: Storage, grantId: string) {
+  const code = aCode({ id: `code of ${grantId}`, grantId });
+  const successor = aRefreshToken({ id: `successor of ${grantId}`, grantId, expiresAt: NOW + 100 * HOUR });
+  await credentials.start(aGrant({ id: grantId }), code);
+  const [{ outcome }, revoked] = await Promise.all([
+    credentials.redeem(code, { at: NOW, successor }),
+    grants.revoke({ id: grantId }, NOW),
+  ]);
+  const found = await Promise.all([
+    credentials.find('code', code.id),
+    credentials.find('refresh_token', successor.id),
+  ]);
+  const [record] = await revocations.among([{ kind: 'grant', value: grantId }]);
+  return { outcome, revoked: revoked.length, found, recordedUntil: record?.expiresAt ?? 0 };
+}

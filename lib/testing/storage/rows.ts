@@ -1,0 +1,124 @@
+import type {
+  Client,
+  ClientSecret,
+  Consent,
+  Credential,
+  Grant,
+  Revocation,
+  StoredKey,
+  StoredRecord,
+  StoredSession,
+} from '../../contracts.ts';
+
+/** A moment that the tests call now, in seconds. */
+export const NOW = 1_750_000_000;
+export const HOUR = 3600;
+
+/** Ids that a careless comparison takes for `Id`. */
+export const LOOKALIKES: readonly string[] = ['id', 'ID', 'Id ', ' Id', 'Íd'];
+
+export function aClient(fields: Partial<Client> = {}): Client {
+  return {
+    id: '6f1c1d5e-4c8e-4f57-9a3b-0f6f3f0b6f11',
+    name: 'Timetable',
+    grantType: 'authorization_code',
+    redirectUris: ['https://timetable.example/callback', 'https://timetable.example/?a=1&b=%20'],
+    confidential: true,
+    native: false,
+    firstParty: false,
+    scopes: undefined,
+    roles: [],
+    permissions: [],
+    ownerId: undefined,
+    disabled: false,
+    createdAt: NOW,
+    updatedAt: NOW,
+    ...fields,
+  };
+}
+
+export function aSecret(fields: Partial<ClientSecret> = {}): ClientSecret {
+  return {
+    id: 'secret-1',
+    hash: 'K7gNU3sdo-OL0wNhqoVWhr3g6s1xYv72ol_pe_Unols',
+    label: 'production, May',
+    hint: 'x4f2',
+    createdAt: NOW,
+    expiresAt: undefined,
+    lastUsedAt: undefined,
+    ...fields,
+  };
+}
+
+export function aConsent(fields: Partial<Consent> = {}): Consent {
+  return {
+    userId: 'ann',
+    clientId: 'timetable',
+    scopes: ['schools:read'],
+    createdAt: NOW,
+    updatedAt: NOW,
+    ...fields,
+  };
+}
+
+export function aGrant(fields: Partial<Grant> = {}): Grant {
+  return {
+    id: 'grant-1',
+    userId: 'ann',
+    clientId: 'timetable',
+    scopes: ['schools:read', 'schools:write'],
+    createdAt: NOW,
+    expiresAt: NOW + 24 * HOUR,
+    revokedAt: undefined,
+    ...fields,
+  };
+}
+
+export function aCode(fields: Partial<Credential> = {}): Credential {
+  return {
+    kind: 'code',
+    id: 'code-1',
+    grantId: 'grant-1',
+    payload: { redirectUri: 'https://timetable.example/callback', nested: { list: [1, 'ü', null] } },
+    expiresAt: NOW + 60,
+    consumedAt: undefined,
+    sealedSuccessor: undefined,
+    ...fields,
+  };
+}
+
+export function aRefreshToken(fields: Partial<Credential> = {}): Credential {
+  return aCode({ kind: 'refresh_token', id: 'refresh-1', expiresAt: NOW + HOUR, ...fields });
+}
+
+export function aRevocation(fields: Partial<Revocation> = {}): Revocation {
+  return { kind: 'token', value: 'jti-1', revokedAt: NOW, expiresAt: NOW + HOUR, ...fields };
+}
+
+export function anInteraction(fields: Partial<StoredRecord> = {}): StoredRecord {
+  return { id: 'interaction-1', payload: { prompt: 'login' }, expiresAt: NOW + HOUR, ...fields };
+}
+
+export function aSession(fields: Partial<StoredSession> = {}): StoredSession {
+  return {
+    id: 'session-1',
+    uid: 'uid-1',
+    userId: 'ann',
+    payload: { loginTs: NOW },
+    expiresAt: NOW + HOUR,
+    ...fields,
+  };
+}
+
+export function aKey(fields: Partial<StoredKey> = {}): StoredKey {
+  return {
+    id: 'key-1',
+    use: 'token',
+    generation: 1,
+    material: '{"kty":"EC"}',
+    createdAt: NOW,
+    activeAt: NOW + 60,
+    retiresAt: undefined,
+    ...fields,
+  };
+}

@@ -1,0 +1,120 @@
+import test from 'ava';
+
+import { defineGate } from '../../lib/access/gate.ts';
+import { ConfigError } from '../../lib/errors.ts';
+
+const gate = defineGate({
+  permissions: {
+    view_schools: 'View schools',
+    edit_schools: { description: 'Edit schools', message: 'Only registrars edit schools.' },
+    grade: { description: 'Grade' },
+  },
+  roles: { registrar: ['view_schools', 'edit_schools'], teacher: ['grade', 'view_schools'] },
+});
+
+test('a permission has a description, and a message made from its name or its own', (t) => {
+  t.deepEqual(
+    { ...gate.permissions },
+    {
+      view_schools: { description: 'View schools', message: 'Missing permission to view schools.' },
+      edit_schools: { description: 'Edit schools', message: 'Only registrars edit schools.' },
+      grade: { description: 'Grade', message: 'Missing permission to grade.' },
+    },
+  );
+});
+
+test('what a holder may do comes from permissions held directly and from roles', (t) => {
+  const effective = gate.effective({ permissions: ['view_schools'], roles: ['registrar', 'teacher'] });
+  t.deepEqual(
+    [...effective],
+    [
+      ['view_schools', 'direct'],
+      ['edit_schools', 'role:registrar'],
+      ['grade', 'role:teacher'],
+    ],
+  );
+});
+
+test('names that the gate does not know count for nothing, those of Object.prototype too', (t) => {
+  for (const name of ['unknown', 'constructor', 'toString', '__proto__', 'hasOwnProperty']) {
+    t.false(gate.has(name), name);
+    t.is(gate.effective({ permissions: [name], roles: [name] }).size, 0, name);
+    t.is(Reflect.get(gate.permissions, name), undefined, name);
+    t.is(Reflect.get(gate.roles, name), undefined, name);
+  }
+});
+
+test('a permission may be called constructor', (t) => {
+  const odd = defineGate({ permissions: { constructor: 'Construct' }, roles: { builder: ['constructor'] } });
+  t.deepEqual([...odd.effective({ permissions: [], roles: ['builder'] })], [['constructor', 'role:builder']]);
+});
+
+test('a gate cannot be changed, also not through what it was made from', (t) => {
+  const members: 'view_schools'[] = [];
+  const permissions = { view_schools: 'View schools' };
+  const made = defineGate({ permissions, roles: { guest: members } });
+  members.push('view_schools');
+  permissions.view_schools = 'Changed';
+  t.is(made.effective({ permissions: [], roles: ['guest'] }).size, 0);
+  t.is(made.permissions.view_schools.description, 'View schools');
+  for (const part of [made, made.permissions, made.permissions.view_schools, made.roles, made.roles.guest]) {
+    t.true(Object.isFrozen(part));
+  }
+});
+
+test('a gate may have no roles', (t) => {
+  t.deepEqual(Object.keys(defineGate({ permissions: { view_schools: 'View schools' } }).roles), []);
+});
+
+test('a mistake is a ConfigError that names the place', (t) => {
+  const mistakes: [unknown, string, RegExp][] = [
+    [{ permissions: { 'View Schools': 'x' } }, 'gate.permissions.View Schools', /lower-case words/],
+    [{ permissions: { view__schools: 'x' } }, 'gate.permissions.view__schools', /lower-case words/],
+    [{ permissions: { 'view_schools\n': 'x' } }, 'gate.permissions.view_schools\n', /lower-case words/],
+    [{ permissions: { view_schools: '' } }, 'gate.permissions.view_schools', /in words/],
+    [{ permissions: { view_schools: null } }, 'gate.permissions.view_schools', /in words/],
+    [
+      { permissions: { view_schools: { description: 'x', message: 1 } } },
+      'gate.permissions.view_schools',
+      /in words/,
+    ],
+    [{ permissions: undefined }, 'gate.permissions', /object/],
+    [{ permissions: ['view_schools'] }, 'gate.permissions', /object/],
+    [{ permissions: {}, roles: [] }, 'gate.roles', /object/],
+    [{ permissions: {}, roles: { 'Head Teacher': [] } }, 'gate.roles.Head Teacher', /lower-case words/],
+    [{ permissions: {}, roles: { teacher: 'grade' } }, 'gate.roles.teacher', /array/],
+    [
+      { permissions: { grade: 'Grade' }, roles: { teacher: ['grde'] } },
+      'gate.roles.teacher',
+      /"grde" is not one/,
+    ],
+    [
+      { permissions: { grade: 'Grade' }, roles: { teacher: ['toString'] } },
+      'gate.roles.teacher',
+      /"toString" is not/,
+    ],
+  ];
+  for (const [definition, option, message] of mistakes) {
+    const error = t.throws<ConfigError>(() => Reflect.apply(defineGate, undefined, [definition]), {
+      instanceOf: ConfigError,
+      code: 'ERR_CONFIG',
+      message,
+    });
+    t.is(error.option, option);
+  }
+});
+
+test('misspelt names do not compile', (t) => {
+  t.throws(() =>
+    defineGate({
+      permissions: { view_schools: 'View schools' },
+      // @ts-expect-error there is no such permission
+      roles: { registrar: ['view_school'] },
+    }),
+  );
+  gate.permissions.view_schools satisfies { message: string };
+  // @ts-expect-error there is no such permission
+  t.is(gate.permissions.view_school, undefined);
+  // @ts-expect-error there is no such role
+  t.is(gate.roles.registrars, undefined);
+});

@@ -1,0 +1,265 @@
+import { once } from 'node:events';
+import { get } from 'node:http';
+
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import Koa from 'koa';
+
+import { StorageError } from '../../lib/errors.ts';
+import { ISSUER, createPlatform } from './platform.ts';
+import type { Permission, Person, Platform } from './platform.ts';
+import type { GuardOptions } from '../../lib/access/guard.ts';
+import { request, serve } from './serve.ts';
+
+/** A server whose only route is behind the guard, in an app where a person is logged in already. */
+async function guarded(
+  t: ExecutionContext,
+  options?: Partial<GuardOptions<Permission, Person>>,
+): Promise<{ platform: Platform; url: string }> {
+  const platform = createPlatform();
+  const app = new Koa();
+  app.silent = true;
+  app.use((ctx, next) => {
+    ctx.state['user'] = { id: 'logged in on the web site' };
+    ctx.state['client'] = 'something of the host';
+    return next();
+  });
+  app.use(platform.guard(options));
+  app.use((ctx) => {
+    const { user, client, principal } = ctx.state;
+    ctx.body = {
+      user: user?.id,
+      client: client?.name,
+      type: principal.type,
+      members: Object.keys(ctx.state),
+    };
+  });
+  return { platform, url: await serve(t, app) };
+}
+
+test('a token of a user sets the user, and the client is undefined', async (t) => {
+  const { platform, url } = await guarded(t);
+  const { status, body } = await request(url, await platform.userToken());
+  t.is(status, 200);
+  t.deepEqual(body, { user: 'ann', type: 'user', members: ['user', 'client', 'principal'] });
+});
+
+test('a token of a client sets the client, and the user is undefined', async (t) => {
+  const { platform, url } = await guarded(t);
+  const { status, body } = await request(url, await platform.clientToken());
+  t.is(status, 200);
+  t.deepEqual(body, { client: 'Sync', type: 'client', members: ['user', 'client', 'principal'] });
+});
+
+test('it is the same when the token is known already', async (t) => {
+  const { platform, url } = await guarded(t);
+  for (const token of [await platform.userToken(), await platform.clientToken()]) {
+    t.deepEqual((await request(url, token)).body, (await request(url, token)).body);
+  }
+  t.is(platform.counts.verify, 2);
+});
+
+test('the scheme is taken in any case (RFC 9110 section 11.1)', async (t) => {
+  const { platform, url } = await guarded(t);
+  const token = await platform.userToken();
+  for (const scheme of ['bearer', 'BEARER', 'bEaReR']) {
+    const { status } = await request(url, undefined, { headers: { authorization: `${scheme} ${token}` } });
+    t.is(status, 200, scheme);
+  }
+  t.is(platform.counts.verify, 1);
+});
+
+test('without a token: 401, and a challenge without an error (RFC 6750 section 3.1)', async (t) => {
+  const { url } = await guarded(t);
+  for (const authorization of [undefined, 'Basic YW5uOnNlY3JldA==', 'Digest x', 'Bearerx y', '']) {
+    const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
+    const { status, body, type, headers: received } = await request(url, undefined, { headers });
+    t.is(status, 401);
+    t.is(received.get('www-authenticate'), `Bearer realm="${ISSUER}"`);
+    t.is(received.get('cache-control'), 'no-store');
+    t.is(received.get('x-content-type-options'), 'nosniff');
+    t.is(type, 'application/problem+json; charset=utf-8');
+    t.deepEqual(body, {
+      type: 'about:blank',
+      title: 'Unauthorized',
+      status: 401,
+      detail: 'An access token is needed. Send it in the header field Authorization: Bearer.',
+      code: 'token_missing',
+      message: 'An access token is needed. Send it in the header field Authorization: Bearer.',
+    });
+  }
+});
+
+test('a header that is not Bearer, a space and a token: 401 without a look at a key', async (t) => {
+  const { platform, url } = await guarded(t);
+  const token = await platform.userToken();
+  const malformed = [
+    'Bearer',
+    'Bearer x',
+    'Bearer x.y',
+    'Bearer x.y.z.z.z',
+    `Bearer  ${token}`,
+    `Bearer ${token} ${token}`,
+    `Bearer ${token}, Bearer ${token}`,
+    `Bearer "${token}"`,
+    `Bearer ${token}=`,
+    `Bearer ${token}\u00e9`,
+    `Bearer ${'a'.repeat(12_000)}`,
+    `Bearer ${'a.'.repeat(6000)}`,
+    `Bearer ${'a'.repeat(5000)}.${'b'.repeat(5000)}.c`,
+  ];
+  for (const authorization of malformed) {
+    const { status, body, headers } = await request(url, undefined, { headers: { authorization } });
+    t.is(status, 401, authorization.slice(0, 40));
+    t.is(body['code'], 'token_malformed');
+    t.is(
+      headers.get('www-authenticate'),
+      `Bearer realm="${ISSUER}", error="invalid_token", error_description="${String(body['detail'])}"`,
+    );
+  }
+  t.is(platform.counts.verify, 0);
+});
+
+test('two Authorization fields: 401, also when one of them is good', async (t) => {
+  const { platform, url } = await guarded(t);
+  const token = await platform.userToken();
+  t.is((await request(url, token)).status, 200);
+  const [response] = await once(
+    get(url, { headers: ['Authorization', `Bearer ${token}`, 'authorization', 'Bearer x.y.z', 'Host', 'x'] }),
+    'response',
+  );
+  response.resume();
+  t.is(response.statusCode, 401);
+  t.is(
+    response.headers['www-authenticate'],
+    `Bearer realm="${ISSUER}", error="invalid_request", error_description="Send one Authorization header field."`,
+  );
+});
+
+test('a token in the URL is refused, with and without one in the header (RFC 9700 section 4.3.2)', async (t) => {
+  const { platform, url } = await guarded(t);
+  const token = await platform.userToken();
+  t.is((await request(url, token)).status, 200);
+  for (const inHeader of [undefined, token]) {
+    const { status, body, headers } = await request(`${url}/?page=1&access_token=${token}`, inHeader);
+    t.is(status, 401);
+    t.is(body['code'], 'token_misplaced');
+    t.regex(headers.get('www-authenticate') ?? '', /error="invalid_request"/);
+  }
+});
+
+test('a token in the body is not looked at', async (t) => {
+  const { platform, url } = await guarded(t);
+  const { status, body } = await request(url, undefined, {
+    method: 'POST',
+    body: new URLSearchParams({ access_token: await platform.userToken() }),
+  });
+  t.is(status, 401);
+  t.is(body['code'], 'token_missing');
+});
+
+test('a token that is expired, forged or of somebody else: 401 invalid_token, and not a word which', async (t) => {
+  const { platform, url } = await guarded(t);
+  const past = platform.clock.time / 1000;
+  const bad = [
+    await platform.userToken({ exp: past - 1 }),
+    await platform.userToken({ exp: past }),
+    await platform.forgedToken(),
+    await platform.userToken({ aud: 'https://other.example' }),
+    await platform.userToken({ iss: 'https://other.example' }),
+    await platform.userToken({ iat: past + 3600, nbf: past + 3600 }),
+  ];
+  for (const [index, value] of bad.entries()) {
+    const { status, body, headers } = await request(url, value);
+    if (status !== 401) t.fail(`${index}: ${value}`);
+    t.is(body['code'], 'token_invalid');
+    t.regex(
+      headers.get('www-authenticate') ?? '',
+      /error="invalid_token", error_description="The access token has/,
+    );
+  }
+});
+
+test('a token with any one character changed: 401', async (t) => {
+  const { platform, url } = await guarded(t);
+  const token = await platform.userToken();
+  const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  const changed = Array.from(token, (character, index) => {
+    const other = digits[(digits.indexOf(character) + 1) % digits.length]!;
+    return token.slice(0, index) + other + token.slice(index + 1);
+  });
+  for (const value of [...changed, `${token}A`, token.slice(0, -1), `.${token}`, `${token}.`]) {
+    const { status } = await request(url, value);
+    if (status !== 401) t.fail(value);
+  }
+  t.is((await request(url, token)).status, 200);
+});
+
+test('a revoked token and a token whose holder is gone say so', async (t) => {
+  const { platform, url } = await guarded(t);
+  platform.revoked.add('grant-1');
+  const revoked = await request(url, await platform.userToken());
+  t.is(revoked.status, 401);
+  t.is(revoked.body['code'], 'token_revoked');
+  t.is(revoked.body['message'], 'The access token was revoked.');
+  const gone = await request(url, await platform.userToken({ sub: 'bob', grant_id: 'grant-2' }));
+  t.is(gone.status, 401);
+  t.is(gone.body['code'], 'token_holder_gone');
+  t.regex(gone.headers.get('www-authenticate') ?? '', /error="invalid_token"/);
+});
+
+test('HEAD and OPTIONS are no way around', async (t) => {
+  const { platform, url } = await guarded(t);
+  const token = await platform.userToken();
+  for (const method of ['HEAD', 'OPTIONS', 'DELETE', 'PROPFIND']) {
+    t.is((await request(url, undefined, { method })).status, 401, method);
+    t.is((await request(url, token, { method })).status, 200, method);
+  }
+});
+
+test('when the storage fails: 503 with Retry-After, and the reason is in the log only', async (t) => {
+  const { platform, url } = await guarded(t, {
+    isRevoked: async () => {
+      throw new StorageError('connect ECONNREFUSED 10.0.0.7:5432');
+    },
+  });
+  const { status, body, headers } = await request(url, await platform.userToken());
+  t.is(status, 503);
+  t.is(headers.get('retry-after'), '5');
+  t.is(headers.get('www-authenticate'), null);
+  t.is(body['code'], 'temporarily_unavailable');
+  t.is(body['message'], 'The server cannot answer right now. Try again in a few seconds.');
+  t.false(JSON.stringify(body).includes('10.0.0.7'));
+  t.is(platform.log.length, 1);
+  t.is(platform.log[0]?.fields['reference'], body['reference']);
+  t.regex(String(platform.log[0]?.fields['err']), /10\.0\.0\.7/);
+});
+
+test("an error of the host's own store goes to the host's error handler", async (t) => {
+  const { platform, url } = await guarded(t, {
+    loadPrincipal: async () => {
+      throw new TypeError('a mistake of the host');
+    },
+  });
+  const { status, type } = await request(url, await platform.userToken());
+  t.is(status, 500);
+  t.is(type, 'text/plain; charset=utf-8');
+});
+
+test('what a handler throws passes through, and counts against no token', async (t) => {
+  const platform = createPlatform();
+  const app = new Koa();
+  app.silent = true;
+  app.use(platform.guard());
+  app.use((ctx) => ctx.throw(418, 'a teapot'));
+  const url = await serve(t, app);
+  const token = await platform.userToken();
+  t.is((await request(url, token)).status, 418);
+  t.is((await request(url, token)).status, 418);
+  t.is(platform.counts.verify, 1);
+});
+
+test('a realm cannot break out of its quotes', async (t) => {
+  const { url } = await guarded(t, { realm: 'a"b\\c' });
+  t.is((await request(url)).headers.get('www-authenticate'), String.raw`Bearer realm="a\"b\\c"`);
+});

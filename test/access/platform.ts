@@ -1,0 +1,199 @@
+/** A small school platform: people, apps, a gate and a key that signs tokens. Its clock stands still until it is told. */
+import { randomUUID } from 'node:crypto';
+
+import { SignJWT, generateKeyPair, jwtVerify } from 'jose';
+
+import { defineGate } from '../../lib/access/gate.ts';
+import { createGuard } from '../../lib/access/guard.ts';
+import type { Guard, GuardOptions } from '../../lib/access/guard.ts';
+import { createPrincipalLoader } from '../../lib/access/principal.ts';
+import { createRequires } from '../../lib/access/requires.ts';
+import type {
+  AccessTokenClaims,
+  Client,
+  Gate,
+  Logger,
+  User,
+  VerifyAccessToken,
+} from '../../lib/contracts.ts';
+
+export const ISSUER = 'https://platform.example';
+export const START: number = Date.UTC(2026, 0, 1);
+
+export type Permission = 'view_schools' | 'edit_schools' | 'view_grades';
+
+export interface Person extends User {
+  readonly permissions: readonly string[];
+  readonly roles: readonly string[];
+}
+
+export const gate: Gate<Permission, 'registrar'> = defineGate({
+  permissions: {
+    view_schools: 'View schools',
+    edit_schools: 'Edit schools',
+    view_grades: { description: 'View grades', message: 'You may not see grades.' },
+  },
+  roles: { registrar: ['view_schools', 'edit_schools'] },
+});
+
+export const scopes: ReadonlyMap<string, { permissions: readonly Permission[] }> = new Map([
+  ['schools:read', { permissions: ['view_schools'] }],
+  ['grades:read', { permissions: ['view_grades'] }],
+  ['profile', { permissions: [] }],
+]);
+
+const keys = await generateKeyPair('ES256');
+const foreignKeys = await generateKeyPair('ES256');
+
+export function person(changes: Partial<Person> = {}): Person {
+  return {
+    id: 'ann',
+    name: 'Ann',
+    email: 'ann@example.org',
+    permissions: [],
+    roles: ['registrar'],
+    ...changes,
+  };
+}
+
+export function app(changes: Partial<Client> = {}): Client {
+  return {
+    id: '0a8f2c5e-6a31-4c55-9df0-30dd5be9a111',
+    name: 'Reports',
+    grantType: 'authorization_code',
+    redirectUris: ['https://reports.example/callback'],
+    confidential: true,
+    native: false,
+    firstParty: false,
+    scopes: undefined,
+    roles: [],
+    permissions: [],
+    ownerId: undefined,
+    disabled: false,
+    createdAt: 0,
+    updatedAt: 0,
+    ...changes,
+  };
+}
+
+/** How often the guard asked for something. */
+export interface Counts {
+  verify: number;
+  isRevoked: number;
+  findUser: number;
+  findClient: number;
+}
+
+export interface Platform {
+  readonly clock: { time: number };
+  readonly users: Map<string, Person>;
+  readonly clients: Map<string, Client>;
+  /** Ids of revoked tokens and grants. */
+  readonly revoked: Set<string>;
+  readonly counts: Counts;
+  readonly log: { fields: Readonly<Record<string, unknown>>; message: string }[];
+  readonly logger: Logger;
+  readonly requires: ReturnType<typeof createRequires<Permission>>;
+  guard(options?: Partial<GuardOptions<Permission, Person>>): Guard<Permission, Person>;
+  userToken(claims?: Partial<AccessTokenClaims> & { nbf?: number }): Promise<string>;
+  clientToken(claims?: Partial<AccessTokenClaims>): Promise<string>;
+  /** A token that is right in all but its signature. */
+  forgedToken(): Promise<string>;
+}
+
+export function createPlatform(): Platform {
+  const clock = { time: START };
+  const ann = person();
+  const reports = app();
+  const sync = app({
+    id: randomUUID(),
+    name: 'Sync',
+    grantType: 'client_credentials',
+    permissions: ['view_schools'],
+  });
+  const users = new Map([[ann.id, ann]]);
+  const clients = new Map([reports, sync].map((client) => [client.id, client]));
+  const revoked = new Set<string>();
+  const counts: Counts = { verify: 0, isRevoked: 0, findUser: 0, findClient: 0 };
+  const log: Platform['log'] = [];
+  const note = (fields: object, message: string) => void log.push({ fields: { ...fields }, message });
+  const logger: Logger = { debug: note, info: note, warn: note, error: note };
+
+  const verify: VerifyAccessToken = async (token) => {
+    counts.verify += 1;
+    try {
+      const { payload } = await jwtVerify<AccessTokenClaims>(token, keys.publicKey, {
+        issuer: ISSUER,
+        audience: ISSUER,
+        typ: 'at+jwt',
+        algorithms: ['ES256'],
+        currentDate: new Date(clock.time),
+      });
+      return payload;
+    } catch {
+      return undefined;
+    }
+  };
+
+  const loadPrincipal = createPrincipalLoader<Permission, Person>({
+    gate,
+    scopes,
+    users: {
+      async find(id) {
+        counts.findUser += 1;
+        return users.get(id);
+      },
+      permissions: async (user) => user.permissions,
+      roles: async (user) => user.roles,
+    },
+    clients: {
+      async find(id) {
+        counts.findClient += 1;
+        const client = clients.get(id);
+        return client && { client, secrets: [] };
+      },
+    },
+  });
+
+  const sign = async (claims: Partial<AccessTokenClaims>, { privateKey } = keys) =>
+    new SignJWT({
+      iss: ISSUER,
+      aud: ISSUER,
+      iat: Math.floor(clock.time / 1000),
+      exp: Math.floor(clock.time / 1000) + 3600,
+      jti: randomUUID(),
+      ...claims,
+    })
+      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' })
+      .sign(privateKey);
+
+  const ofUser = { principal: 'user', sub: ann.id, client_id: reports.id, grant_id: 'grant-1' } as const;
+  const ofClient = { principal: 'client', sub: sync.id, client_id: sync.id } as const;
+
+  return {
+    clock,
+    users,
+    clients,
+    revoked,
+    counts,
+    log,
+    logger,
+    requires: createRequires({ gate, realm: ISSUER }),
+    guard: (options) =>
+      createGuard({
+        realm: ISSUER,
+        logger,
+        verify,
+        async isRevoked(claims) {
+          counts.isRevoked += 1;
+          return revoked.has(claims.jti) || (claims.grant_id !== undefined && revoked.has(claims.grant_id));
+        },
+        loadPrincipal,
+        now: () => clock.time,
+        ...options,
+      }),
+    userToken: async (claims) => sign({ ...ofUser, ...claims }),
+    clientToken: async (claims) => sign({ ...ofClient, ...claims }),
+    forgedToken: async () => sign(ofUser, foreignKeys),
+  };
+}

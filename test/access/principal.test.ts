@@ -1,0 +1,137 @@
+import test from 'ava';
+
+import { createPrincipalLoader, isWithheldByScopes } from '../../lib/access/principal.ts';
+import type { LoadPrincipal } from '../../lib/access/principal.ts';
+import type { AccessTokenClaims, Client } from '../../lib/contracts.ts';
+import { app, gate, person, scopes } from './platform.ts';
+import type { Permission, Person } from './platform.ts';
+
+function claims(changes: Partial<AccessTokenClaims>): AccessTokenClaims {
+  const common = {
+    iss: 'https://platform.example',
+    aud: 'https://platform.example',
+    iat: 0,
+    exp: 1,
+    jti: 'token-1',
+  };
+  return { ...common, sub: 'ann', client_id: 'reports', principal: 'user', ...changes };
+}
+
+function loader(people: readonly Person[], clients: readonly Client[]): LoadPrincipal<Permission, Person> {
+  return createPrincipalLoader<Permission, Person>({
+    gate,
+    scopes,
+    users: {
+      find: async (id) => people.find((user) => user.id === id),
+      permissions: async (user) => user.permissions,
+      roles: async (user) => user.roles,
+    },
+    clients: {
+      async find(id) {
+        const client = clients.find((candidate) => candidate.id === id);
+        return client && { client, secrets: [] };
+      },
+    },
+  });
+}
+
+test('a token of a user speaks for the user, with the permissions held directly and by roles', async (t) => {
+  const ann = person({ permissions: ['view_grades'], roles: ['registrar'] });
+  const reports = app({ id: 'reports' });
+  const principal = await loader([ann], [reports])(claims({}));
+  t.is(principal?.type, 'user');
+  t.is(principal?.user, ann);
+  t.is(principal?.client, reports);
+  t.deepEqual(principal?.roles, ['registrar']);
+  t.deepEqual(principal?.scopes, []);
+  t.deepEqual([...(principal?.permissions ?? [])].toSorted(), [
+    'edit_schools',
+    'view_grades',
+    'view_schools',
+  ]);
+  t.true(principal?.can('view_grades'));
+  t.true(Object.isFrozen(principal));
+});
+
+test('a token of a client speaks for the client, with its own permissions', async (t) => {
+  const sync = app({ id: 'sync', permissions: ['view_grades'], roles: [] });
+  const principal = await loader([], [sync])(claims({ principal: 'client', sub: 'sync', client_id: 'sync' }));
+  t.is(principal?.type, 'client');
+  t.is(principal?.user, undefined);
+  t.is(principal?.client, sync);
+  t.true(principal?.can('view_grades'));
+  t.false(principal?.can('view_schools'));
+});
+
+test('a client with the id of a user does not become that user, nor the user the client', async (t) => {
+  const same = 'ann';
+  const load = loader(
+    [person({ id: same, roles: ['registrar'] })],
+    [app({ id: same, permissions: ['view_grades'] })],
+  );
+  const asClient = await load(claims({ principal: 'client', sub: same, client_id: same }));
+  t.is(asClient?.type, 'client');
+  t.is(asClient?.user, undefined);
+  t.deepEqual([...(asClient?.permissions ?? [])], ['view_grades']);
+  const asUser = await load(claims({ principal: 'user', sub: same, client_id: same }));
+  t.is(asUser?.type, 'user');
+  t.is(asUser?.user?.id, same);
+  t.false(asUser?.can('view_grades'));
+});
+
+test('scopes limit what the holder may do, and add nothing', async (t) => {
+  const load = loader([person({ roles: ['registrar'] })], [app({ id: 'reports' })]);
+  const limited = await load(claims({ scope: 'schools:read grades:read' }));
+  t.deepEqual(limited?.scopes, ['schools:read', 'grades:read']);
+  t.deepEqual([...(limited?.permissions ?? [])], ['view_schools']);
+  t.true(isWithheldByScopes(limited!, 'edit_schools'));
+  t.false(isWithheldByScopes(limited!, 'view_grades'), 'the user does not hold it');
+  t.is((await load(claims({ scope: 'profile' })))?.permissions.size, 0);
+  t.is((await load(claims({ scope: 'toString withdrawn' })))?.permissions.size, 0);
+});
+
+test('scopes limit a client as they limit a user', async (t) => {
+  const load = loader([], [app({ id: 'sync', roles: ['registrar'] })]);
+  const ofSync = { principal: 'client', sub: 'sync', client_id: 'sync' } as const;
+  t.deepEqual(
+    [...((await load(claims({ ...ofSync, scope: 'schools:read' })))?.permissions ?? [])],
+    ['view_schools'],
+  );
+});
+
+test('without scopes, also as an empty string, everything held counts', async (t) => {
+  const load = loader([person({ roles: ['registrar'] })], [app({ id: 'reports' })]);
+  t.is((await load(claims({})))?.permissions.size, 2);
+  t.is((await load(claims({ scope: '' })))?.permissions.size, 2);
+});
+
+test('nobody is there when the user is gone, or the client is gone or disabled', async (t) => {
+  const ann = person();
+  t.is(await loader([], [app({ id: 'reports' })])(claims({})), undefined);
+  t.is(await loader([ann], [])(claims({})), undefined);
+  t.is(await loader([ann], [app({ id: 'reports', disabled: true })])(claims({})), undefined);
+  const ofSync = claims({ principal: 'client', sub: 'sync', client_id: 'sync' });
+  t.is(await loader([ann], [])(ofSync), undefined);
+  t.is(await loader([ann], [app({ id: 'sync', disabled: true })])(ofSync), undefined);
+});
+
+test('nobody is there when the token does not say whom it speaks for', async (t) => {
+  const unmarked = { ...claims({}), principal: undefined };
+  t.is(await Reflect.apply(loader([person()], [app({ id: 'reports' })]), undefined, [unmarked]), undefined);
+});
+
+test('roles of users are optional, and the store keeps its this', async (t) => {
+  const store = {
+    held: ['view_grades'],
+    async find(id: string) {
+      return { id };
+    },
+    async permissions() {
+      return this.held;
+    },
+  };
+  const clients = { find: async () => ({ client: app(), secrets: [] }) };
+  const principal = await createPrincipalLoader({ gate, scopes, users: store, clients })(claims({}));
+  t.deepEqual(principal?.roles, []);
+  t.true(principal?.can('view_grades'));
+});

@@ -1,0 +1,147 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import Koa from 'koa';
+
+import { createRequires } from '../../lib/access/requires.ts';
+import { ConfigError } from '../../lib/errors.ts';
+import { ISSUER, app as client, createPlatform, gate, person } from './platform.ts';
+import type { Permission, Platform } from './platform.ts';
+import { request, serve } from './serve.ts';
+
+const requires = createRequires({ gate, realm: ISSUER });
+
+async function platformWith(
+  t: ExecutionContext,
+  ...permissions: readonly [Permission, ...Permission[]]
+): Promise<{ platform: Platform; url: string }> {
+  const platform = createPlatform();
+  const app = new Koa();
+  app.use(platform.guard());
+  app.use(platform.requires(...permissions));
+  app.use((ctx) => {
+    ctx.body = 'let through';
+  });
+  return { platform, url: await serve(t, app) };
+}
+
+test('a user with the permission passes, by role or directly', async (t) => {
+  const { platform, url } = await platformWith(t, 'view_schools');
+  platform.users.set('bob', person({ id: 'bob', roles: [], permissions: ['view_schools'] }));
+  t.is((await request(url, await platform.userToken())).status, 200);
+  t.is((await request(url, await platform.userToken({ sub: 'bob' }))).status, 200);
+});
+
+test('a client with the permission passes', async (t) => {
+  const { platform, url } = await platformWith(t, 'view_schools');
+  t.is((await request(url, await platform.clientToken())).status, 200);
+});
+
+test('without the permission: 403 with the documented message, and no challenge', async (t) => {
+  const { platform, url } = await platformWith(t, 'view_schools');
+  platform.users.set('ann', person({ roles: [] }));
+  const { status, body, type, headers } = await request(url, await platform.userToken());
+  t.is(status, 403);
+  t.is(type, 'application/problem+json; charset=utf-8');
+  t.is(headers.get('www-authenticate'), null);
+  t.deepEqual(body, {
+    type: 'about:blank',
+    title: 'Forbidden',
+    status: 403,
+    detail: 'Missing permission to view schools.',
+    code: 'missing_permission',
+    message: 'Missing permission to view schools.',
+    permission: 'view_schools',
+  });
+});
+
+test("the user's permissions do not help the client, nor the client's the user", async (t) => {
+  const { platform, url } = await platformWith(t, 'edit_schools');
+  t.is((await request(url, await platform.userToken())).status, 200, 'Ann is a registrar');
+  t.is((await request(url, await platform.clientToken())).status, 403);
+  const [id] = platform.clients.keys();
+  platform.clients.set(id!, client({ id: id!, permissions: ['edit_schools'] }));
+  platform.users.set('ann', person({ roles: [] }));
+  t.is((await request(url, await platform.userToken({ jti: 'another' }))).status, 403);
+});
+
+test('several permissions: all of them are needed, and the first that is missing is named', async (t) => {
+  const { platform, url } = await platformWith(t, 'view_schools', 'view_grades', 'edit_schools');
+  const { status, body } = await request(url, await platform.clientToken());
+  t.is(status, 403);
+  t.is(body['code'], 'missing_permission');
+  t.is(body['message'], 'You may not see grades.');
+  t.is(body['permission'], 'view_grades');
+});
+
+test('a permission that only the scopes keep back: 403 with a challenge (RFC 6750 section 3.1)', async (t) => {
+  const { platform, url } = await platformWith(t, 'edit_schools');
+  const limited = await request(url, await platform.userToken({ scope: 'schools:read' }));
+  t.is(limited.status, 403);
+  t.is(limited.body['code'], 'missing_permission');
+  t.is(limited.body['message'], 'Missing permission to edit schools.');
+  t.is(
+    limited.headers.get('www-authenticate'),
+    `Bearer realm="${ISSUER}", error="insufficient_scope", error_description="The scopes of the access token keep back a permission that is needed."`,
+  );
+  const poor = await request(url, await platform.clientToken({ scope: 'schools:read' }));
+  t.is(poor.status, 403);
+  t.is(poor.headers.get('www-authenticate'), null, 'no scope would give the client this permission');
+});
+
+test('a permission that is taken away counts after revocationLag at the latest', async (t) => {
+  const { platform, url } = await platformWith(t, 'view_schools');
+  const token = await platform.userToken();
+  t.is((await request(url, token)).status, 200);
+  platform.users.set('ann', person({ roles: [] }));
+  platform.clock.time += 5000;
+  t.is((await request(url, token)).status, 403);
+});
+
+test('an unknown permission is a ConfigError when the route is made', (t) => {
+  t.throws(
+    () =>
+      requires(
+        // @ts-expect-error the gate has no such permission
+        'view_school',
+      ),
+    {
+      instanceOf: ConfigError,
+      code: 'ERR_CONFIG',
+      message: "requires('view_school'): the gate has no such permission; define it or correct the name",
+    },
+  );
+  t.throws(
+    () =>
+      requires(
+        // @ts-expect-error the gate has no such permission
+        'constructor',
+      ),
+    { code: 'ERR_CONFIG' },
+  );
+});
+
+test('no permission at all is a ConfigError', (t) => {
+  t.throws(
+    // @ts-expect-error one is needed
+    () => requires(),
+    {
+      code: 'ERR_CONFIG',
+      message: 'requires(): name at least one permission; a route for every caller needs the guard only',
+    },
+  );
+});
+
+test('without the guard in front nobody passes, and the developer is told', async (t) => {
+  const errors: unknown[] = [];
+  const app = new Koa();
+  app.on('error', (error) => errors.push(error));
+  app.use(requires('view_schools'));
+  app.use((ctx) => {
+    ctx.body = 'let through';
+  });
+  t.is((await request(await serve(t, app))).status, 500);
+  t.like(errors[0], {
+    code: 'ERR_CONFIG',
+    message: 'requires(): put auth.guard() in front of it: it needs to know who calls',
+  });
+});

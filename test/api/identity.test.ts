@@ -1,0 +1,71 @@
+import test from 'ava';
+
+import { request } from '../access/serve.ts';
+import { serveApi } from './api.ts';
+
+test('a user learns who they are, what they may do, and through which client', async (t) => {
+  const { platform, origin } = await serveApi(t);
+  const token = await platform.userToken({ scope: 'schools:read profile' });
+  const { status, body, type, headers } = await request(`${origin}/api/v1/identity`, token);
+  t.is(status, 200);
+  t.is(type, 'application/json; charset=utf-8');
+  t.is(headers.get('cache-control'), 'no-store');
+  t.deepEqual(body, {
+    data: {
+      type: 'user',
+      id: 'ann',
+      name: 'Ann',
+      email: 'ann@example.org',
+      roles: ['registrar'],
+      permissions: ['view_schools'],
+      scopes: ['schools:read', 'profile'],
+      client_id: '0a8f2c5e-6a31-4c55-9df0-30dd5be9a111',
+    },
+  });
+});
+
+test('permissions are sorted, and what a user does not have is null', async (t) => {
+  const { platform, origin } = await serveApi(t);
+  platform.users.set('7', {
+    id: '7',
+    permissions: ['view_grades'],
+    roles: ['registrar', 'of the host only'],
+  });
+  const { body } = await request(`${origin}/api/v1/identity`, await platform.userToken({ sub: '7' }));
+  t.deepEqual(body['data'], {
+    type: 'user',
+    id: '7',
+    name: null,
+    email: null,
+    roles: ['registrar', 'of the host only'],
+    permissions: ['edit_schools', 'view_grades', 'view_schools'],
+    scopes: [],
+    client_id: '0a8f2c5e-6a31-4c55-9df0-30dd5be9a111',
+  });
+});
+
+test('a client learns the same about itself', async (t) => {
+  const { platform, origin } = await serveApi(t);
+  const sync = [...platform.clients.values()].find(({ name }) => name === 'Sync')!;
+  const { status, body } = await request(`${origin}/api/v1/identity`, await platform.clientToken());
+  t.is(status, 200);
+  t.deepEqual(body, {
+    data: {
+      type: 'client',
+      id: sync.id,
+      name: 'Sync',
+      email: null,
+      roles: [],
+      permissions: ['view_schools'],
+      scopes: [],
+      client_id: sync.id,
+    },
+  });
+});
+
+test('nothing else of the user or the client leaves', async (t) => {
+  const { platform, origin } = await serveApi(t);
+  platform.users.set('ann', Object.assign(platform.users.get('ann')!, { passwordHash: 'a hash' }));
+  const { body } = await request(`${origin}/api/v1/identity`, await platform.userToken());
+  t.false(JSON.stringify(body).includes('a hash'));
+});

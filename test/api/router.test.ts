@@ -1,0 +1,132 @@
+import test from 'ava';
+import Koa from 'koa';
+import { Router } from 'koa-router';
+
+import { createApiRouter } from '../../lib/api/router.ts';
+import { ConfigError } from '../../lib/errors.ts';
+import { createPlatform } from '../access/platform.ts';
+import { request, serve } from '../access/serve.ts';
+import { authOf, serveApi } from './api.ts';
+
+test("a host's own route runs behind the guard and its permission", async (t) => {
+  const { platform, origin } = await serveApi(t, (api, { requires }) => {
+    api.get('/schools', requires('view_schools'), (ctx) => {
+      const { user, client } = ctx.state;
+      ctx.body = { data: [], caller: user ? `${user.id} (${user.roles.join()})` : client.name };
+    });
+    api.post('/grades', requires('view_grades'), (ctx) => {
+      ctx.status = 201;
+    });
+  });
+  const asUser = await request(`${origin}/api/v1/schools`, await platform.userToken());
+  t.is(asUser.status, 200);
+  t.deepEqual(asUser.body, { data: [], caller: 'ann (registrar)' });
+  t.is((await request(`${origin}/api/v1/schools`, await platform.clientToken())).body['caller'], 'Sync');
+  t.is((await request(`${origin}/api/v1/schools`)).status, 401);
+  const refused = await request(`${origin}/api/v1/grades`, await platform.userToken(), { method: 'POST' });
+  t.is(refused.status, 403);
+  t.is(refused.body['code'], 'missing_permission');
+  t.is(refused.body['message'], 'You may not see grades.');
+});
+
+test('the state of a handler is typed', async (t) => {
+  const { platform, origin } = await serveApi(t, (api, { requires }) => {
+    api.get('/types', requires('view_schools'), (ctx) => {
+      // @ts-expect-error the gate has no such permission
+      ctx.state.principal.can('view_school');
+      // @ts-expect-error there may be no user
+      ctx.body = [ctx.state.user?.name, () => ctx.state.user.name];
+      if (ctx.state.user) ctx.state.client satisfies undefined;
+      else ctx.state.client satisfies { name: string };
+    });
+  });
+  t.is((await request(`${origin}/api/v1/types`, await platform.userToken())).status, 200);
+});
+
+test('the prefix follows the issuer, or is given', async (t) => {
+  const platform = createPlatform();
+  const token = await platform.userToken();
+  for (const [prefix, expected] of [
+    [undefined, '/auth/api/v1'],
+    ['/v1', '/v1'],
+  ] as const) {
+    const app = new Koa();
+    app.use(createApiRouter({ auth: authOf(platform, '/auth'), ...(prefix && { prefix }) }).routes());
+    t.is((await request(`${await serve(t, app)}${expected}/identity`, token)).status, 200, expected);
+  }
+});
+
+test('a prefix that is not a plain path is a ConfigError', (t) => {
+  const auth = authOf(createPlatform());
+  for (const prefix of ['', '/', 'api', '/api/', '/:tenant/api', '/api/{v1}', '/a//b', '/api*', '/api?x=1']) {
+    t.throws(() => createApiRouter({ auth, prefix }), {
+      instanceOf: ConfigError,
+      code: 'ERR_CONFIG',
+      message: "prefix: give a path with a leading and no trailing slash, such as '/api/v1'",
+    });
+  }
+});
+
+test('a path that nothing answers is 404, and 401 for strangers', async (t) => {
+  const { platform, origin } = await serveApi(t);
+  for (const path of ['', '/', '/nothing', '/identity/more', '/Identity']) {
+    const { status, body } = await request(`${origin}/api/v1${path}`, await platform.userToken());
+    t.is(status, 404, path);
+    t.is(body['code'], 'not_found');
+    t.is(body['message'], 'The API has nothing at this path.');
+    t.is((await request(`${origin}/api/v1${path}`)).status, 401, path);
+  }
+});
+
+test('a method that a path does not take is 405 with Allow; OPTIONS lists them; both only for good tokens', async (t) => {
+  const { platform, origin } = await serveApi(t, (api) => {
+    api.post('/identity', (ctx) => {
+      ctx.body = {};
+    });
+  });
+  const url = `${origin}/api/v1/identity`;
+  const token = await platform.userToken();
+  const refused = await request(url, token, { method: 'DELETE' });
+  t.is(refused.status, 405);
+  t.is(refused.body['code'], 'method_not_allowed');
+  t.is(refused.body['message'], 'This path takes HEAD, GET, POST.');
+  t.is(refused.headers.get('allow'), 'HEAD, GET, POST, OPTIONS');
+  const options = await request(url, token, { method: 'OPTIONS' });
+  t.is(options.status, 204);
+  t.is(options.headers.get('allow'), 'HEAD, GET, POST, OPTIONS');
+  for (const method of ['DELETE', 'OPTIONS']) {
+    const { status, headers } = await request(url, undefined, { method });
+    t.is(status, 401);
+    t.is(headers.get('allow'), null);
+  }
+});
+
+test('middleware of the host behind the router still gets what the router does not answer', async (t) => {
+  const platform = createPlatform();
+  const app = new Koa();
+  app.use(createApiRouter({ auth: authOf(platform) }).routes());
+  app.use((ctx) => {
+    if (ctx.path === '/api/v1/health') ctx.body = { of: 'the host' };
+    if (ctx.path === '/api/v10') ctx.status = 204;
+  });
+  const origin = await serve(t, app);
+  t.deepEqual((await request(`${origin}/api/v1/health`)).body, { of: 'the host' });
+  t.is((await request(`${origin}/api/v10`)).status, 204);
+  const elsewhere = await request(`${origin}/api/v11`);
+  t.is(elsewhere.status, 404);
+  t.is(elsewhere.type, 'text/plain; charset=utf-8', 'not ours to answer');
+});
+
+test('inside another router it would lose its guard, so it refuses', (t) => {
+  const api = createApiRouter({ auth: authOf(createPlatform()) });
+  for (const mount of [
+    () => new Router().use(api.routes()),
+    () => new Router().use('/x', api.routes()),
+    () => new Router().use(api.middleware()),
+  ]) {
+    t.throws(mount, {
+      instanceOf: ConfigError,
+      message: /^createApiRouter: mount its routes\(\) on the app, not inside another router/,
+    });
+  }
+});
