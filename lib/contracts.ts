@@ -96,14 +96,16 @@ export interface ClientQuery {
 
 export interface ClientStore {
   find(id: string): Promise<StoredClient | undefined>;
+  /** @throws StorageError when the id is there already, as every insert of a known id */
   insert(client: Client, secrets: readonly ClientSecret[]): Promise<void>;
   /** Replaces the client's fields; resolves to `false` when there is no such client. */
   update(client: Client): Promise<boolean>;
   /** Removes the client, its secrets, its consents and its grants in one transaction. */
   remove(id: string): Promise<boolean>;
-  /** Ordered by name, then id. */
+  /** Ordered by name without regard to case, then id. */
   list(query: ClientQuery): Promise<readonly Client[]>;
-  addSecret(clientId: string, secret: ClientSecret): Promise<void>;
+  /** Resolves to `false` when there is no such client. */
+  addSecret(clientId: string, secret: ClientSecret): Promise<boolean>;
   removeSecret(clientId: string, secretId: string): Promise<boolean>;
   /** Notes that a secret was used. May be lossy; never blocks a token. */
   touchSecret(clientId: string, secretId: string, at: number): Promise<void>;
@@ -122,7 +124,7 @@ export interface Consent {
 
 export interface ConsentStore {
   find(userId: string, clientId: string): Promise<Consent | undefined>;
-  /** Inserts, or replaces the scopes of the one that is there. Two tabs saving at once leave one row. */
+  /** Inserts, or replaces all but `createdAt` of the one that is there. Two tabs saving at once leave one row. */
   save(consent: Consent): Promise<void>;
   remove(userId: string, clientId: string): Promise<boolean>;
   list(userId: string): Promise<readonly Consent[]>;
@@ -158,6 +160,7 @@ export interface Revocation {
 }
 
 export interface RevocationStore {
+  /** Inserts, or moves the times of the one that is there to the later ones. */
   add(revocation: Revocation): Promise<void>;
   /** Those of the given keys that are revoked, in one read. */
   among(keys: readonly Pick<Revocation, 'kind' | 'value'>[]): Promise<readonly Revocation[]>;
@@ -210,9 +213,12 @@ export interface CredentialStore {
   redeem(
     spent: Pick<Credential, 'kind' | 'id'>,
     exchange: {
-      /** In milliseconds. */ at: number;
+      /** In milliseconds. */
+      at: number;
       successor?: Credential | undefined;
       sealedSuccessor?: string | undefined;
+      /** When the access token that is given along expires: the grant is kept until then at least. */
+      neededUntil?: number | undefined;
     },
   ): Promise<Redemption>;
 }

@@ -25,6 +25,7 @@ import { createUnwrapToken } from './engine/structured-token.ts';
 import { createVerifyAccessToken } from './engine/tokens.ts';
 import { MigrationsPendingError } from './errors.ts';
 import { startMaintenance } from './maintenance.ts';
+import { checkPages } from './option-checks.ts';
 import { resolveOptions } from './options.ts';
 import type { AuthServerOptions } from './options.ts';
 
@@ -113,7 +114,7 @@ export async function createAuthServer<P extends string, R extends string, U ext
   let provider = buildProvider();
 
   const flow = createInteractionFlow(options, { clients: directory, provider: () => provider });
-  const pages: Pages = options.interactions(flow);
+  const pages: Pages = checkPages(options.interactions(flow));
   const mount = createMount(options, {
     provider: () => provider,
     pages,

@@ -1,5 +1,5 @@
 /** One check per option: each gives the value to use, or throws a `ConfigError` that names the option and the remedy. */
-import type { Gate, Logger } from './contracts.ts';
+import type { Gate, Logger, Pages } from './contracts.ts';
 import { parseDuration } from './duration.ts';
 import { ConfigError } from './errors.ts';
 import type { LifetimePreset, Lifetimes, ResolvedOptions, Scope, SigningAlgorithm } from './options.ts';
@@ -49,7 +49,7 @@ export function checkIssuer(
 
 export function checkMountPath(mountPath: unknown, basePath: string): string {
   if (mountPath === undefined) return basePath;
-  if (typeof mountPath !== 'string' || !mountPath.startsWith('/')) {
+  if (typeof mountPath !== 'string' || URL.parse(mountPath, 'http://localhost')?.pathname !== mountPath) {
     throw new ConfigError(
       'mountPath',
       "give a path that starts with a slash, such as '/auth', or '/' when a proxy removes the issuer's path",
@@ -64,8 +64,9 @@ export function checkLoginUrl(
   hasCurrentUser: boolean,
 ): string | undefined {
   if (loginUrl === undefined) return undefined;
-  const url = typeof loginUrl === 'string' ? URL.parse(loginUrl, issuer) : null;
-  if (!url || !/^https?:$/.test(url.protocol)) {
+  const isPathOrUrl = typeof loginUrl === 'string' && /^(\/|https?:)/i.test(loginUrl);
+  const url = isPathOrUrl ? URL.parse(loginUrl, issuer) : null;
+  if (!url) {
     throw new ConfigError('loginUrl', "give a path or URL of the host's login page, such as '/login'");
   }
   if (!hasCurrentUser) {
@@ -81,6 +82,12 @@ export function checkScopes<P extends string>(
   scopes: Readonly<Record<string, Scope<P>>>,
   gate: Gate<P>,
 ): ReadonlyMap<string, Scope<P>> {
+  if (!isLiteral(scopes)) {
+    throw new ConfigError(
+      'scopes',
+      "give an object with the scopes by name, such as { 'schools:read': { description, permissions } }",
+    );
+  }
   for (const [name, scope] of Object.entries(scopes)) {
     const option = `scopes.${name}`;
     if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(name)) {
@@ -117,6 +124,12 @@ export function checkScopes<P extends string>(
 }
 
 export function checkLifetimes(lifetimes: LifetimePreset | Lifetimes): ResolvedOptions['lifetimes'] {
+  if (typeof lifetimes !== 'string' && !isLiteral(lifetimes)) {
+    throw new ConfigError(
+      'lifetimes',
+      "give a preset, reference or short, or single lifetimes such as { accessToken: '1 hour' }",
+    );
+  }
   const { preset = 'reference', ...own } = typeof lifetimes === 'string' ? { preset: lifetimes } : lifetimes;
   if (!Object.hasOwn(PRESETS, preset)) {
     throw new ConfigError(
@@ -132,18 +145,12 @@ export function checkLifetimes(lifetimes: LifetimePreset | Lifetimes): ResolvedO
         `there is no such lifetime; they are ${Object.keys(resolved).join(', ')}`,
       );
     }
-    resolved[name] = checkDuration(`lifetimes.${name}`, duration, 1);
+    if (duration !== undefined) resolved[name] = checkDuration(`lifetimes.${name}`, duration, 1);
   }
   if (resolved['authorizationCode']! > 600) {
     throw new ConfigError(
       'lifetimes.authorizationCode',
       'a code lives 10 minutes at most (RFC 6749 section 4.1.2)',
-    );
-  }
-  if (resolved['refreshToken']! < resolved['accessToken']!) {
-    throw new ConfigError(
-      'lifetimes.refreshToken',
-      'give it at least the lifetime of an access token; one that expires first is of no use',
     );
   }
   return Object.freeze(resolved);
@@ -187,6 +194,25 @@ export function checkLogger(logger: unknown): Logger {
     }
   }
   return logger as Logger;
+}
+
+/** An object such as `{ ... }`: no array, no Map, no function. */
+function isLiteral(value: unknown): boolean {
+  return Object.prototype.toString.call(value) === '[object Object]';
+}
+
+export function checkBoolean(option: string, value: unknown): boolean {
+  if (typeof value !== 'boolean') throw new ConfigError(option, 'pass true or false');
+  return value;
+}
+
+/** What the host's `interactions` made. */
+export function checkPages(pages: Pages | undefined): Pages {
+  if (typeof pages?.middleware === 'function' && typeof pages.error === 'function') return pages;
+  throw new ConfigError(
+    'interactions',
+    'pass pages() from koa-gatehouse/interactions, or a function of your own',
+  );
 }
 
 export function checkFunction<F>(option: string, value: F | undefined): F | undefined {

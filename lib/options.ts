@@ -6,6 +6,7 @@ import type { Duration } from './duration.ts';
 import { ConfigError } from './errors.ts';
 import {
   checkAlgorithm,
+  checkBoolean,
   checkDuration,
   checkFunction,
   checkIssuer,
@@ -185,7 +186,20 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     }
   }
   const issuer = checkIssuer(options.issuer);
-  const { storage, interactions, gate, users } = options;
+  const {
+    gate,
+    interactions,
+    keyRotation = '90 days',
+    lifetimes = 'reference',
+    pruneInterval = '1 hour',
+    refreshGrace = 10,
+    revocationLag = 5,
+    scopes = {},
+    signingAlgorithm = 'ES256',
+    storage,
+    trustProxy = false,
+    users,
+  } = options;
   if (
     typeof users?.authenticate !== 'function' ||
     typeof users.find !== 'function' ||
@@ -196,7 +210,10 @@ export function resolveOptions<P extends string, R extends string, U extends Use
       'pass an object with the methods authenticate(login, password), find(id) and permissions(user)',
     );
   }
-  if (typeof storage?.credentials?.redeem !== 'function') {
+  if (users.roles !== undefined && typeof users.roles !== 'function') {
+    throw new ConfigError('users', 'make roles(user) a method, or leave it out');
+  }
+  if (typeof storage?.pendingMigrations !== 'function' || typeof storage.credentials?.redeem !== 'function') {
     throw new ConfigError(
       'storage',
       'pass knexStorage(knex) from koa-gatehouse/adapters/knex, or memoryStorage() from koa-gatehouse/adapters/memory for tests and first steps',
@@ -220,19 +237,19 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     storage,
     interactions,
     gate,
-    scopes: checkScopes(options.scopes ?? {}, gate),
-    lifetimes: checkLifetimes(options.lifetimes ?? 'reference'),
-    signingAlgorithm: checkAlgorithm(options.signingAlgorithm ?? 'ES256'),
+    scopes: checkScopes(scopes, gate),
+    lifetimes: checkLifetimes(lifetimes),
+    signingAlgorithm: checkAlgorithm(signingAlgorithm),
     cookieKeys: options.cookieKeys === undefined ? undefined : checkSecrets('cookieKeys', options.cookieKeys),
     keyEncryptionKeys:
       options.keyEncryptionKey === undefined
         ? []
         : checkSecrets('keyEncryptionKey', [options.keyEncryptionKey].flat()),
-    revocationLag: checkDuration('revocationLag', options.revocationLag ?? 5, 1),
-    refreshGrace: checkDuration('refreshGrace', options.refreshGrace ?? 10, 0),
-    keyRotation: checkDuration('keyRotation', options.keyRotation ?? '90 days', 0),
-    pruneInterval: checkDuration('pruneInterval', options.pruneInterval ?? '1 hour', 0),
-    trustProxy: options.trustProxy === true,
+    revocationLag: checkDuration('revocationLag', revocationLag, 1),
+    refreshGrace: checkDuration('refreshGrace', refreshGrace, 0),
+    keyRotation: checkDuration('keyRotation', keyRotation, 0),
+    pruneInterval: checkDuration('pruneInterval', pruneInterval, 0),
+    trustProxy: checkBoolean('trustProxy', trustProxy),
     logger: checkLogger(options.logger),
     configure:
       checkFunction('configure', options.configure) ?? ((configuration: Configuration) => configuration),

@@ -32,6 +32,9 @@ export function engineConfiguration(
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
   const prefix = secure ? (basePath === '' ? '__Host-' : '__Secure-') : '';
   const pathPrefix = secure ? '__Secure-' : '';
+  // A server further up the path gets its cookies everywhere below. One that met another's by its own name would find
+  // the signature wrong, and delete it.
+  const suffix = basePath.replaceAll(/[^\w.-]/g, '_');
   return {
     adapter: createAdapterFactory(storage, clients, options),
     jwks: { keys: [...signing] },
@@ -46,7 +49,7 @@ export function engineConfiguration(
     cookies: {
       keys: [...cookieKeys],
       names: {
-        session: `${prefix}gatehouse_session`,
+        session: `${prefix}gatehouse_session${suffix}`,
         interaction: `${pathPrefix}gatehouse_interaction`,
         resume: `${pathPrefix}gatehouse_resume`,
       },

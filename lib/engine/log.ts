@@ -32,7 +32,10 @@ function request(ctx: KoaContextWithOIDC): Record<string, unknown> {
   return {
     route,
     client_id: client?.clientId,
-    ...(client && typeof grantType === 'string' ? { grant_type: grantType } : {}),
+    // Only the client's own: any other text is the caller's, and may be a secret that was put into the wrong field.
+    ...(typeof grantType === 'string' && client?.grantTypeAllowed(grantType)
+      ? { grant_type: grantType }
+      : {}),
     reference: stateOf(ctx).reference,
   };
 }

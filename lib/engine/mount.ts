@@ -29,7 +29,7 @@ export function createMount(
     unwrapToken,
   }: { provider: () => Provider; pages: Pages; unwrapToken: Parameters<typeof tokenBody>[0] },
 ): Middleware {
-  const { basePath, logger, mountPath, refreshGrace, storage } = options;
+  const { basePath, logger, mountPath, storage } = options;
   const readBody = tokenBody(unwrapToken);
 
   return async function gatehouse(ctx, next) {
@@ -69,7 +69,7 @@ export function createMount(
     if (own.oidc.route === 'discovery') {
       own.body = serverMetadata(own.body as Record<string, unknown>, options);
     } else {
-      await completeResponse(own, storage.credentials, refreshGrace);
+      await completeResponse(own, storage.credentials, options);
     }
   }
 }

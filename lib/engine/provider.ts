@@ -1,6 +1,7 @@
 import { Provider } from 'oidc-provider';
 import type { Configuration } from 'oidc-provider';
 
+import { ConfigError } from '../errors.ts';
 import type { ResolvedOptions } from '../options.ts';
 import type { ClientDirectory } from './client-directory.ts';
 
@@ -10,7 +11,7 @@ export function createProvider(
   configuration: Configuration,
   clients: ClientDirectory,
 ): Provider {
-  const provider = new Provider(options.issuer, options.configure(configuration));
+  const provider = startEngine(options, options.configure(configuration));
 
   // Secrets are kept as hashes, and several are live at once; the engine would compare one plain value. The way its
   // author recommends (panva/node-oidc-provider#631).
@@ -25,4 +26,20 @@ export function createProvider(
   Object.defineProperty(provider.request, 'secure', { value: options.secure });
 
   return provider;
+}
+
+/** Given nothing, the engine would keep everything in memory and sign with keys that anybody can read in its source. */
+function startEngine({ issuer }: ResolvedOptions, configuration: Configuration | undefined): Provider {
+  if (typeof configuration?.adapter !== 'function') {
+    throw new ConfigError(
+      'configure',
+      'return the configuration that the engine is to use; it returned something else',
+    );
+  }
+  try {
+    return new Provider(issuer, configuration);
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new ConfigError('configure', `the engine does not take what it returned: ${message}`, { cause });
+  }
 }

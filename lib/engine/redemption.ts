@@ -1,27 +1,37 @@
 import { errors } from 'oidc-provider';
 
 import type { Credential, CredentialStore } from '../contracts.ts';
+import type { ResolvedOptions } from '../options.ts';
+import { now } from './clock.ts';
 import type { RequestState } from './request-state.ts';
 import { openSuccessor, sealSuccessor } from './seal.ts';
+
+// In seconds: a retry inside the grace window gets an access token that expires a little later, and clocks differ.
+const MARGIN = 60;
+
+export type RedemptionSettings = Pick<ResolvedOptions, 'lifetimes' | 'refreshGrace'>;
 
 /**
  * Spends the credential that the request presented and keeps the refresh token it is exchanged for.
  *
  * Who comes second inside the grace window gets the successor that the first one got, because only who presents the
  * same refresh token can open it; everybody else who comes second gets `invalid_grant`.
+ *
+ * Resolves to whether it was this call that spent it.
  */
 export async function redeem(
   credentials: CredentialStore,
   state: RequestState,
-  grace: number,
+  { lifetimes, refreshGrace }: RedemptionSettings,
   successor?: { value: string; credential: Credential },
-): Promise<void> {
+): Promise<boolean> {
   const { presented } = state;
-  if (!presented || state.redeemed) return;
-  const replayable = successor !== undefined && presented.kind === 'refresh_token' && grace > 0;
+  if (!presented || state.redeemed) return false;
+  const replayable = successor !== undefined && presented.kind === 'refresh_token' && refreshGrace > 0;
   const redemption = await credentials.redeem(presented, {
     at: Date.now(),
     successor: successor?.credential,
+    neededUntil: now() + lifetimes.accessToken + MARGIN,
     sealedSuccessor: replayable ? sealSuccessor(successor.value, presented.value) : undefined,
   });
   if (redemption.outcome === 'spent' && replayable && redemption.sealedSuccessor !== undefined) {
@@ -30,4 +40,5 @@ export async function redeem(
     throw new errors.InvalidGrant(`${presented.kind} was spent by another request`);
   }
   state.redeemed = true;
+  return redemption.outcome === 'redeemed';
 }

@@ -14,8 +14,6 @@ export interface RequestState {
   readonly host: Context;
   /** What the error page and the log line have in common. */
   readonly reference: string;
-  /** When the request came in, in milliseconds. */
-  readonly arrivedAt: number;
   /** The grant that came along with a code or a refresh token. */
   grant?: Grant;
   /** A code or refresh token that the engine has checked and will spend. */
@@ -36,7 +34,7 @@ const states = new WeakMap<object, RequestState>();
 
 /** Starts the state of a request that the engine will work on in a context of its own. */
 export function startState(engineContext: object, host: Context): RequestState {
-  const state: RequestState = { host, reference: randomUUID(), arrivedAt: Date.now() };
+  const state: RequestState = { host, reference: randomUUID() };
   states.set(engineContext, state);
   return state;
 }

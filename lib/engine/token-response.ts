@@ -4,13 +4,14 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { CredentialStore } from '../contracts.ts';
 import { StorageError } from '../errors.ts';
 import { redeem } from './redemption.ts';
+import type { RedemptionSettings } from './redemption.ts';
 import { stateOf } from './request-state.ts';
 
 /** Completes what the engine answered at an endpoint for clients. */
 export async function completeResponse(
   ctx: KoaContextWithOIDC,
   credentials: CredentialStore,
-  grace: number,
+  settings: RedemptionSettings,
 ): Promise<void> {
   const state = stateOf(ctx);
   if (state.failure instanceof StorageError) return sayUnavailable(ctx);
@@ -18,7 +19,7 @@ export async function completeResponse(
   if (ctx.status !== 200) return sayUnauthorizedClient(ctx);
   try {
     // Normally done when the refresh token was saved; a configuration without refresh tokens gets its one winner here.
-    await redeem(credentials, state, grace);
+    await redeem(credentials, state, settings);
   } catch (error) {
     if (!(error instanceof errors.InvalidGrant)) throw error;
     ctx.status = 400;

@@ -1,6 +1,28 @@
+/** A cookie as the browser keeps it. */
+export interface Cookie {
+  readonly name: string;
+  readonly value: string;
+  readonly origin: string;
+  readonly path: string;
+  readonly secure: boolean;
+  readonly httpOnly: boolean;
+  readonly sameSite: string | undefined;
+}
+
 /** A browser without pictures: keeps cookies by path, follows nothing by itself, and posts the forms that pages contain. */
 export class Browser {
-  #cookies = new Map<string, { value: string; path: string; origin: string }>();
+  readonly #cookies = new Map<string, Cookie>();
+  readonly #reach: (url: URL) => URL;
+
+  /** @param reach - where a URL's server really listens, for names that only exist in the test */
+  constructor(reach: (url: URL) => URL = (url) => url) {
+    this.#reach = reach;
+  }
+
+  /** The cookies, `.sig` ones included. */
+  get cookies(): readonly Cookie[] {
+    return [...this.#cookies.values()];
+  }
 
   /** Requests a URL once. */
   async get(url: string | URL, headers: Record<string, string> = {}): Promise<Page> {
@@ -38,12 +60,17 @@ export class Browser {
     });
   }
 
-  async #send(url: URL, init: Omit<RequestInit, 'headers'> & { headers: Record<string, string> }): Promise<Page> {
-    const cookie = [...this.#cookies]
-      .filter(([, { path, origin }]) => origin === url.origin && url.pathname.startsWith(path))
-      .map(([key, { value }]) => `${key.split(' ')[0]}=${value}`)
+  async #send(
+    url: URL,
+    init: Omit<RequestInit, 'headers'> & { headers: Record<string, string> },
+  ): Promise<Page> {
+    // The longest path first (RFC 6265 section 5.4): of two cookies with one name, servers read the first.
+    const cookie = this.cookies
+      .filter((kept) => isSentTo(kept, url))
+      .toSorted((a, b) => b.path.length - a.path.length)
+      .map(({ name, value }) => `${name}=${value}`)
       .join('; ');
-    const response = await fetch(url, {
+    const response = await fetch(this.#reach(url), {
       ...init,
       redirect: 'manual',
       headers: { ...init.headers, ...(cookie ? { cookie } : {}) },
@@ -52,13 +79,27 @@ export class Browser {
     return new Page(url, response, await response.text());
   }
 
-  #keep(line: string, { origin }: URL): void {
+  #keep(line: string, { origin, protocol }: URL): void {
     const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
     const path = /;\s*path=([^;]+)/i.exec(line)?.[1] ?? '/';
-    const key = `${name} ${path}`;
+    const secure = /;\s*secure/i.test(line);
+    const sameSite = /;\s*samesite=([^;]+)/i.exec(line)?.[1];
+    // RFC 6265bis section 5.7: a browser drops what the name promises and the attributes do not keep.
+    if (secure && protocol !== 'https:') return;
+    if (/^__(Secure|Host)-/.test(name) && !secure) return;
+    if (name.startsWith('__Host-') && (path !== '/' || /;\s*domain=/i.test(line))) return;
+    const key = `${name} ${path} ${origin}`;
     if (/expires=Thu, 01 Jan 1970/i.test(line)) this.#cookies.delete(key);
-    else this.#cookies.set(key, { value, path, origin });
+    else {
+      const httpOnly = /;\s*httponly/i.test(line);
+      this.#cookies.set(key, { name, value, origin, path, secure, httpOnly, sameSite });
+    }
   }
+}
+
+function isSentTo({ origin, path }: Cookie, url: URL): boolean {
+  if (origin !== url.origin || !url.pathname.startsWith(path)) return false;
+  return path.endsWith('/') || url.pathname.length === path.length || url.pathname[path.length] === '/';
 }
 
 /** One response, as a browser sees it. */

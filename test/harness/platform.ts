@@ -3,6 +3,7 @@ import type { AuthServer, AuthServerOptions, Client, Gate, Logger, User, UserSto
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
 import Koa from 'koa';
+import type { RequestListener } from 'node:http';
 
 import { Browser } from './browser.ts';
 import type { Page } from './browser.ts';
@@ -15,7 +16,7 @@ export const gate: Gate<Permission, 'registrar'> = defineGate({
   roles: { registrar: ['view_schools', 'edit_schools'] },
 });
 
-interface Person extends User {
+export interface Person extends User {
   readonly password: string;
   readonly permissions: readonly Permission[];
   readonly roles?: readonly string[];
@@ -61,8 +62,32 @@ export function rememberingLogger(): Logger & {
   return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
+/** How a platform stands in an app. */
+export interface Mounting {
+  /** The issuer's path, such as `/auth`. @default '' */
+  readonly path?: string;
+  /** Puts something in front: is told where the platform listens, and gives the origin that people see. */
+  readonly inFront?: (origin: string) => string | Promise<string>;
+  /** Where a URL of that origin is really answered. */
+  readonly reach?: (url: URL) => URL;
+  /** Where the API is in this app. @default the issuer's path and `/api/v1` */
+  readonly apiPrefix?: string;
+  /** The app around it. @default a Koa app with nothing else in it */
+  readonly app?: (parts: AppParts) => RequestListener | Promise<RequestListener>;
+}
+
+export interface AppParts {
+  readonly auth: Platform['auth'];
+  /** The API, not mounted yet. */
+  readonly api: ReturnType<typeof createApiRouter<Permission, Person>>;
+}
+
 export interface Platform extends AsyncDisposable {
+  /** The origin that people see. */
   readonly origin: string;
+  /** A URL below the issuer. */
+  url(path: string): URL;
+  readonly reach: (url: URL) => URL;
   readonly auth: AuthServer<Permission, 'registrar', Person>;
   readonly users: ReturnType<typeof people>;
   readonly logger: ReturnType<typeof rememberingLogger>;
@@ -102,15 +127,18 @@ export interface TokenAnswer {
 /** Serves a school platform with the package's public names: its pages, its endpoints and its API. */
 export async function startPlatform(
   given: Partial<AuthServerOptions<Permission, 'registrar', Person>> = {},
+  { path = '', inFront, reach, apiPrefix = `${path}/api/v1`, app = bareApp }: Mounting = {},
 ): Promise<Platform> {
   const users = people();
   const logger = rememberingLogger();
   let auth!: Platform['auth'];
+  let seen!: string;
   const served = await serve(async (origin) => {
+    seen = (await inFront?.(origin)) ?? origin;
     const storage = given.storage ?? memoryStorage();
     await storage.migrate();
     auth = await createAuthServer<Permission, 'registrar', Person>({
-      issuer: origin,
+      issuer: seen + path,
       users,
       storage,
       interactions: pages({ brand: { name: 'Acme Schools' } }),
@@ -119,17 +147,46 @@ export async function startPlatform(
       logger,
       ...given,
     });
-    const api = createApiRouter({ auth });
+    const api = createApiRouter({ auth, prefix: apiPrefix });
     api.get('/schools', auth.requires('view_schools'), (ctx) => {
       ctx.body = { data: [{ id: 1, name: 'Hill School' }] };
     });
-    const app = new Koa();
-    app.silent = true;
-    app.use(auth.middleware()).use(api.routes());
-    const handle = app.callback();
-    return (request, response) => void handle(request, response);
+    return app({ auth, api });
   });
-  const { origin } = served;
+  return {
+    ...platformOf(auth, { origin: seen, path, reach }),
+    users,
+    logger,
+    async [Symbol.asyncDispose]() {
+      await served[Symbol.asyncDispose]();
+      await auth.close();
+    },
+  };
+}
+
+function bareApp({ auth, api }: AppParts): RequestListener {
+  const app = new Koa();
+  app.silent = true;
+  app.use(auth.middleware()).use(api.routes());
+  return listenerOf(app);
+}
+
+/** The listener of a Koa app, for `node:http`. */
+export function listenerOf(app: Koa): RequestListener {
+  const handle = app.callback();
+  return (request, response) => void handle(request, response);
+}
+
+/** What tests do with a server that runs. */
+export function platformOf(
+  auth: Platform['auth'],
+  {
+    origin,
+    path,
+    reach = (url) => url,
+  }: { origin: string; path: string; reach?: Mounting['reach'] | undefined },
+): Omit<Platform, 'users' | 'logger' | typeof Symbol.asyncDispose> {
+  const url = (below: string): URL => new URL(origin + path + below);
 
   async function register(fields: Parameters<AuthServer['clients']['create']>[0]): Promise<RegisteredApp> {
     const { client, secret } = await (auth as unknown as AuthServer).clients.create(fields);
@@ -138,9 +195,9 @@ export async function startPlatform(
 
   return {
     origin,
+    url,
+    reach,
     auth,
-    users,
-    logger,
     registerApp: (fields = {}) =>
       register({
         name: 'Reports',
@@ -151,7 +208,7 @@ export async function startPlatform(
     registerService: (permissions = []) =>
       register({ name: 'Nightly', grantType: 'client_credentials', permissions }),
     async token(parameters) {
-      const response = await fetch(`${origin}/oauth/token`, {
+      const response = await fetch(reach(url('/oauth/token')), {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(parameters),
@@ -162,8 +219,8 @@ export async function startPlatform(
         body: (await response.json()) as TokenAnswer['body'],
       };
     },
-    async api(path, token) {
-      const response = await fetch(`${origin}/api/v1${path}`, {
+    async api(below, token) {
+      const response = await fetch(reach(url(`/api/v1${below}`)), {
         headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
       });
       return {
@@ -171,10 +228,6 @@ export async function startPlatform(
         headers: response.headers,
         body: (await response.json()) as Record<string, unknown>,
       };
-    },
-    async [Symbol.asyncDispose]() {
-      await served[Symbol.asyncDispose]();
-      await auth.close();
     },
   };
 }
@@ -185,7 +238,7 @@ export function authorizeUrl(
   app: RegisteredApp,
   parameters: Record<string, string> = {},
 ): URL {
-  const url = new URL('/oauth/authorize', platform.origin);
+  const url = platform.url('/oauth/authorize');
   url.search = String(
     new URLSearchParams({
       client_id: app.client.id,
@@ -214,7 +267,7 @@ export async function authorize(
   platform: Platform,
   app: RegisteredApp,
   {
-    browser = new Browser(),
+    browser = new Browser(platform.reach),
     parameters = {},
   }: { browser?: Browser; parameters?: Record<string, string> } = {},
 ): Promise<URLSearchParams> {

@@ -4,9 +4,10 @@ import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { Credential, Grant, Storage } from '../../contracts.ts';
 import { now } from '../clock.ts';
 import { hashCredential } from '../hash.ts';
+import type { Presentations } from '../presentations.ts';
 import { redeem } from '../redemption.ts';
-import { currentState } from '../request-state.ts';
-import type { RequestState } from '../request-state.ts';
+import type { RedemptionSettings } from '../redemption.ts';
+import { currentState, stateOf } from '../request-state.ts';
 
 /**
  * Authorization codes and refresh tokens: spent by exactly one request.
@@ -14,14 +15,15 @@ import type { RequestState } from '../request-state.ts';
  * The engine looks a credential up, checks it, calls `consume`, and later saves what it is exchanged for. Two requests
  * can pass the checks at once, so `consume` only takes note, and the save of the successor spends the presented
  * credential and keeps the new one in one transaction with one winner (see redemption.ts).
- *
- * @param grace - in seconds: how long a spent credential still answers with the successor it got
  */
 export function credentialAdapter(
   kind: Credential['kind'],
   storage: Storage,
-  grace: number,
+  presentations: Presentations,
+  settings: RedemptionSettings,
 ): Partial<Adapter> {
+  const grace = kind === 'refresh_token' ? settings.refreshGrace : 0;
+
   return {
     async upsert(value, payload) {
       const state = currentState();
@@ -29,21 +31,30 @@ export function credentialAdapter(
       if (kind === 'code') {
         await storage.credentials.start(approvedGrant(payload), credential);
       } else if (state?.presented) {
-        await redeem(storage.credentials, state, grace, { value, credential });
+        const { presented } = state;
+        if (await redeem(storage.credentials, state, settings, { value, credential })) {
+          presentations.redeemed(presented.id);
+        }
       } else {
         throw new Error('A refresh token is only issued in exchange for a code or another refresh token');
       }
     },
     async find(value) {
-      const found = await storage.credentials.find(kind, hashCredential(value));
+      const id = hashCredential(value);
+      const found = await storage.credentials.find(kind, id);
       if (!found) return undefined;
       const { credential, grant } = found;
-      const state = currentState();
-      if (state) state.grant = grant;
+      // Not shown that it is spent, the engine goes on, and the request loses in `redeem` without harm to the winner.
+      const isReplay = presentations.isReplay(credential, grace);
+      const { ctx } = Provider;
+      if (ctx) {
+        stateOf(ctx).grant = grant;
+        presentations.begin(id, ctx.res);
+      }
       return {
         ...(credential.payload as AdapterPayload),
         jti: value,
-        ...(isReplay(credential, grace, state) ? { consumed: true } : {}),
+        ...(isReplay ? { consumed: true } : {}),
       };
     },
     async consume(value) {
@@ -57,17 +68,6 @@ export function credentialAdapter(
       await storage.grants.revoke({ id: grantId }, now());
     },
   };
-}
-
-/**
- * Tells a theft from a retry. A request that was under way when the credential was spent, or that comes within the
- * grace window, is not shown that it is spent: it will lose in `redeem` without harm to the winner. Any later one is
- * shown it, and the engine revokes the family (RFC 9700 section 4.14.2, RFC 6749 section 4.1.2).
- */
-function isReplay(credential: Credential, grace: number, state: RequestState | undefined): boolean {
-  if (credential.consumedAt === undefined) return false;
-  const arrivedAt = state?.arrivedAt ?? Date.now();
-  return arrivedAt > credential.consumedAt + grace * 1000;
 }
 
 function toCredential(kind: Credential['kind'], value: string, payload: AdapterPayload): Credential {

@@ -3,6 +3,7 @@ import type { Adapter, AdapterFactory } from 'oidc-provider';
 import type { Storage } from '../../contracts.ts';
 import type { ResolvedOptions } from '../../options.ts';
 import type { ClientDirectory } from '../client-directory.ts';
+import { createPresentations } from '../presentations.ts';
 import { accessTokenAdapter } from './access-tokens.ts';
 import { clientAdapter } from './clients.ts';
 import { credentialAdapter } from './credentials.ts';
@@ -14,17 +15,18 @@ import { sessionAdapter } from './sessions.ts';
 export function createAdapterFactory(
   storage: Storage,
   clients: ClientDirectory,
-  { issuer, refreshGrace, lifetimes }: Pick<ResolvedOptions, 'issuer' | 'refreshGrace' | 'lifetimes'>,
+  options: Pick<ResolvedOptions, 'issuer' | 'refreshGrace' | 'lifetimes'>,
 ): AdapterFactory {
+  const presentations = createPresentations();
   const adapters: Record<string, Partial<Adapter>> = {
     Client: clientAdapter(clients),
     Session: sessionAdapter(storage.sessions),
     Interaction: interactionAdapter(storage.interactions),
-    Grant: grantAdapter(storage.grants, issuer),
-    AuthorizationCode: credentialAdapter('code', storage, 0),
-    RefreshToken: credentialAdapter('refresh_token', storage, refreshGrace),
-    AccessToken: accessTokenAdapter('user', storage, lifetimes.accessToken),
-    ClientCredentials: accessTokenAdapter('client', storage, lifetimes.accessToken),
+    Grant: grantAdapter(storage.grants, options.issuer),
+    AuthorizationCode: credentialAdapter('code', storage, presentations, options),
+    RefreshToken: credentialAdapter('refresh_token', storage, presentations, options),
+    AccessToken: accessTokenAdapter('user', storage, options.lifetimes.accessToken),
+    ClientCredentials: accessTokenAdapter('client', storage, options.lifetimes.accessToken),
   };
   return (model) => ({ ...unsupported(model), ...adapters[model] });
 }

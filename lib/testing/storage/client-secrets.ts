@@ -9,11 +9,17 @@ export function clientSecretContract(test: StorageTest): void {
   }) => {
     await clients.insert(aClient(), [aSecret({ id: 'old' })]);
     const added = aSecret({ id: 'new', createdAt: NOW + 1 });
-    await clients.addSecret(id, added);
+    t.true(await clients.addSecret(id, added));
     t.deepEqual((await clients.find(id))?.secrets, [aSecret({ id: 'old' }), added]);
     t.true(await clients.removeSecret(id, 'old'));
     t.false(await clients.removeSecret(id, 'old'));
     t.deepEqual((await clients.find(id))?.secrets, [added]);
+  });
+
+  test('clients: a client that is gone gets no secret', async (t, { clients }) => {
+    t.false(await clients.addSecret('gone', aSecret()));
+    await clients.insert(aClient({ id: 'gone' }), []);
+    t.deepEqual((await clients.find('gone'))?.secrets, []);
   });
 
   test('clients: a secret is removed only from its own client', async (t, { clients }) => {

@@ -64,6 +64,17 @@ export function pruneContract(test: StorageTest): void {
     t.is(await grants.find(aGrant().id), undefined);
   });
 
+  test('prune: a grant stays until the access token that was given along has expired', async (t, storage) => {
+    const { credentials, grants, revocations } = storage;
+    await credentials.start(aGrant({ expiresAt: NOW + 60 }), aCode({ expiresAt: NOW + 60 }));
+    await credentials.redeem({ kind: 'code', id: aCode().id }, { at: NOW, neededUntil: NOW + HOUR });
+    t.is(await storage.prune(NOW + HOUR, 100), 1);
+    t.is((await grants.revoke({ id: aGrant().id }, NOW + HOUR)).length, 1);
+    t.is(await storage.prune(NOW + HOUR, 100), 0);
+    t.is((await revocations.among([{ kind: 'grant', value: aGrant().id }])).length, 1);
+    t.is(await storage.prune(NOW + HOUR + 1, 100), 2);
+  });
+
   test('prune: the record of a revoked grant stays as long as the grant', async (t, storage) => {
     const { credentials, grants, revocations } = storage;
     const key = { kind: 'grant', value: aGrant().id } as const;

@@ -1,0 +1,83 @@
+import type { Statements } from './statements.ts';
+
+/** What an error of a driver means to a caller. */
+export type Trouble =
+  /** Somebody else holds a lock; the statement had no effect and may be tried again. */
+  | 'contention'
+  /** A table or a column is not there. */
+  | 'missing table'
+  | 'duplicate key'
+  | 'other';
+
+/** The column types of the schema. */
+export interface ColumnTypes {
+  /** Up to 255 characters, compared exactly: case and trailing blanks count. */
+  readonly id: string;
+  /** Text of any length, JSON among it. */
+  readonly text: string;
+  readonly integer: string;
+  /** 0 or 1. */
+  readonly flag: string;
+}
+
+/** What differs between the databases. All SQL outside of a dialect is understood by every one of them. */
+export interface Dialect<Connection = unknown> {
+  readonly name: 'sqlite' | 'postgresql' | 'mysql';
+  readonly types: ColumnTypes;
+  /** Starts a transaction that may write. */
+  readonly begin: string;
+  /** Put behind a `select` whose rows must not change until the transaction ends. */
+  readonly forUpdate: '' | ' for update';
+  /** Whether indexes are part of `create table`, so that creating a table and its indexes can be repeated. */
+  readonly inlineIndexes: boolean;
+  /** Put behind an `insert`: what happens to the row that has the key already. */
+  onConflict(conflict: Conflict): string;
+  /** Removes the rows of which `column` is smallest, as long as it is below the first `?`; the second `?` is how many. */
+  deleteSmallest(table: string, key: readonly string[], column: string): string;
+  /** Readies a connection that the pool handed out. */
+  enter(connection: Connection): Statements;
+  /** Puts a connection back as it was found. */
+  leave(connection: Connection): void;
+  /** Ends a failed transaction, whatever state the failure left it in. */
+  rollback(connection: Connection): Promise<void>;
+  /** Waits inside a transaction until no other node migrates. Freed by the database itself when the process dies. */
+  lockMigrations(statements: Statements): Promise<void>;
+  unlockMigrations(statements: Statements): Promise<void>;
+  trouble(error: unknown): Trouble;
+}
+
+export interface Conflict {
+  readonly table: string;
+  /** The columns of the primary key. */
+  readonly key: readonly string[];
+  /** Columns that get the new value. */
+  readonly replace?: readonly string[];
+  /** Columns that keep the greater of the two values. */
+  readonly greatest?: readonly string[];
+}
+
+/** `on conflict` as SQLite and PostgreSQL have it. */
+export function onConflict(
+  { table, key, replace = [], greatest = [] }: Conflict,
+  greatestOf: 'max' | 'greatest',
+): string {
+  const assignments = [
+    ...replace.map((column) => `${column} = excluded.${column}`),
+    ...greatest.map((column) => `${column} = ${greatestOf}(excluded.${column}, ${table}.${column})`),
+  ];
+  return `on conflict (${key.join(', ')}) do update set ${assignments.join(', ')}`;
+}
+
+/** A `delete` with a limit for databases that have none. */
+export function deleteSmallest(table: string, key: readonly string[], column: string): string {
+  const columns = key.join(', ');
+  return `delete from ${table} where (${columns}) in (
+    select ${columns} from ${table} where ${column} < ? order by ${column} limit ?
+  )`;
+}
+
+/** The `code` of a driver's error. */
+export function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : '';
+}

@@ -1,0 +1,46 @@
+import { GatehouseError, MigrationsPendingError, StorageError } from '../../lib/errors.ts';
+import { AcquireTimeoutError } from './acquire-connection.ts';
+import { codeOf } from './dialect.ts';
+import type { Dialect } from './dialect.ts';
+
+interface Circumstances {
+  readonly dialect: Dialect;
+  /** In milliseconds. */
+  readonly waited: number;
+  /** Empty also when the database cannot be asked any more. */
+  readonly findPending: () => Promise<readonly string[]>;
+}
+
+/** Turns what a driver or the pool threw into the error that callers are promised. The first one is its `cause`. */
+export async function explainError(
+  error: unknown,
+  { dialect, waited, findPending }: Circumstances,
+): Promise<GatehouseError> {
+  if (error instanceof GatehouseError) return error;
+  if (error instanceof AcquireTimeoutError) {
+    return new StorageError(
+      `No database connection became free within ${waited} ms. Make the pool larger, or end the transactions that hold its connections.`,
+      { cause: error },
+    );
+  }
+  switch (dialect.trouble(error)) {
+    case 'contention':
+      return new StorageError(
+        `The database stayed locked by another connection for ${waited} ms. Nothing was changed; try again.`,
+        { cause: error },
+      );
+    case 'duplicate key':
+      return new StorageError('A row with this id is there already. Nothing was changed.', { cause: error });
+    case 'missing table': {
+      const pending = await findPending();
+      if (pending.length > 0) return new MigrationsPendingError(pending);
+    }
+  }
+  return new StorageError(`The database could not be used (${codeOf(error) || nameOf(error)}).`, {
+    cause: error,
+  });
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

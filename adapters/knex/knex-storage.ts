@@ -1,0 +1,88 @@
+import type { Knex } from 'knex';
+
+import type { Storage } from '../../lib/contracts.ts';
+import { createDatabase } from './database.ts';
+import type { Dialect } from './dialect.ts';
+import { mysqlDialect } from './dialects/mysql.ts';
+import { postgresqlDialect } from './dialects/postgresql.ts';
+import { sqliteDialect } from './dialects/sqlite.ts';
+import { migrate } from './migrate.ts';
+import { openKnex, unsupported } from './open-knex.ts';
+import { findPendingMigrations } from './pending-migrations.ts';
+import { prune } from './prune.ts';
+import { clientStore } from './stores/clients.ts';
+import { consentStore } from './stores/consents.ts';
+import { credentialStore } from './stores/credentials.ts';
+import { grantStore } from './stores/grants.ts';
+import { interactionStore } from './stores/interactions.ts';
+import { keyStore } from './stores/keys.ts';
+import { revocationStore } from './stores/revocations.ts';
+import { sessionStore } from './stores/sessions.ts';
+
+/** How the storage uses its database. */
+export interface KnexStorageOptions {
+  /**
+   * How long, in milliseconds, a call waits for a free connection and for locks of others before it throws `StorageError`.
+   *
+   * @default 5000
+   */
+  readonly timeout?: number | undefined;
+}
+
+/**
+ * Keeps everything in an SQL database: SQLite (`better-sqlite3`), PostgreSQL (`pg`), MariaDB or MySQL (`mysql2`).
+ *
+ * Given the Knex instance that the app already has, the storage shares its pool and `close()` leaves it open. Given an
+ * address or a Knex configuration, it opens a pool of its own and `close()` ends it. Its tables begin with `gatehouse_`;
+ * it touches no other, the app's `knex_migrations` included. Call `migrate()` once before serving.
+ *
+ * An SQLite file that is opened here is put in WAL mode; a connection that is handed in is used as it is. SQLite's pool has
+ * one connection: a call from inside a transaction of the app waits for its end, so do not await it there.
+ *
+ * @example
+ * knexStorage(knex)                          // the app's own
+ * knexStorage('sqlite:./data.db')            // or 'data.db', or 'sqlite:///var/lib/app/data.db'
+ * knexStorage('postgres://app@localhost/app')
+ *
+ * @throws {ConfigError} for an address that cannot be understood, a database that is not supported, or a driver that is
+ * not installed; the message names the package to install
+ */
+export function knexStorage(
+  database: Knex | Knex.Config | string,
+  { timeout = 5000 }: KnexStorageOptions = {},
+): Storage {
+  const { knex, owned } = openKnex(database, timeout);
+  const opened = createDatabase(knex.client, dialectOf(knex), timeout);
+
+  return {
+    clients: clientStore(opened),
+    consents: consentStore(opened),
+    grants: grantStore(opened),
+    credentials: credentialStore(opened),
+    revocations: revocationStore(opened),
+    sessions: sessionStore(opened),
+    interactions: interactionStore(opened),
+    keys: keyStore(opened),
+    migrate: async () => migrate(opened),
+    pendingMigrations: async () =>
+      opened.connection(async (statements) => findPendingMigrations(statements, opened.dialect)),
+    prune: async (now, limit) => prune(opened, now, limit),
+    async close() {
+      if (owned) await knex.destroy();
+    },
+  };
+}
+
+function dialectOf(knex: Knex): Dialect {
+  const driver = String(knex.client.driverName);
+  switch (driver) {
+    case 'better-sqlite3':
+      return sqliteDialect();
+    case 'pg':
+      return postgresqlDialect(knex.client);
+    case 'mysql2':
+      return mysqlDialect(knex.client);
+    default:
+      throw unsupported(driver);
+  }
+}

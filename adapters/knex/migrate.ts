@@ -1,0 +1,43 @@
+import type { Database } from './database.ts';
+import { migrations } from './migrations/index.ts';
+import { findPendingMigrations } from './pending-migrations.ts';
+import { createTable } from './table.ts';
+
+// In milliseconds: another node may be migrating large tables.
+const TIMEOUT = 60_000;
+
+/**
+ * Runs the migrations that have not run, each once, however many nodes start at the same time.
+ *
+ * Knex's own migrator keeps its lock as a row, which stays behind when a process is killed in the middle. Here the lock is
+ * one that the database frees with the connection: SQLite's write lock, PostgreSQL's and MariaDB's advisory locks.
+ * SQLite and PostgreSQL roll back a half-done migration; MariaDB cannot, so a migration is written to be run again.
+ */
+export async function migrate(database: Database): Promise<void> {
+  const { dialect } = database;
+  const pending = await database.connection(async (statements) => findPendingMigrations(statements, dialect));
+  if (pending.length === 0) return;
+  await database.transaction(async (statements) => {
+    await dialect.lockMigrations(statements);
+    try {
+      for (const sql of createTable(dialect, MIGRATIONS)) await statements.run(sql);
+      const missing = new Set(await findPendingMigrations(statements, dialect));
+      for (const { name, up } of migrations.filter((migration) => missing.has(migration.name))) {
+        for (const sql of up(dialect)) await statements.run(sql);
+        const appliedAt = Math.floor(Date.now() / 1000);
+        await statements.run('insert into gatehouse_migrations (name, applied_at) values (?, ?)', [
+          name,
+          appliedAt,
+        ]);
+      }
+    } finally {
+      await dialect.unlockMigrations(statements);
+    }
+  }, TIMEOUT);
+}
+
+const MIGRATIONS = {
+  name: 'gatehouse_migrations',
+  columns: { name: 'id', applied_at: 'integer' },
+  key: ['name'],
+} as const;

@@ -1,0 +1,129 @@
+import { createTable } from '../table.ts';
+import type { Table } from '../table.ts';
+import type { Migration } from './migration.ts';
+
+/**
+ * The tables of the first version.
+ *
+ * Times are seconds since 1970, lists and payloads are JSON. There are no foreign keys: the rows of a grant end at
+ * different times, so pruning would check references at every row, and nothing is found without its parent anyway.
+ */
+export const firstTables: Migration = {
+  name: '0001_first_tables',
+  up: (dialect) => TABLES.flatMap((table) => createTable(dialect, table)),
+};
+
+const TABLES: readonly Table[] = [
+  {
+    name: 'gatehouse_clients',
+    columns: {
+      id: 'id',
+      name: 'id',
+      // The name in lower case, by JavaScript's rules: those of the databases differ.
+      sort_name: 'id',
+      grant_type: 'id',
+      redirect_uris: 'text',
+      confidential: 'flag',
+      native: 'flag',
+      first_party: 'flag',
+      scopes: 'text',
+      roles: 'text',
+      permissions: 'text',
+      owner_id: 'id',
+      disabled: 'flag',
+      created_at: 'integer',
+      updated_at: 'integer',
+    },
+    optional: ['scopes', 'owner_id'],
+    key: ['id'],
+    indexes: [['sort_name'], ['owner_id']],
+  },
+  {
+    name: 'gatehouse_client_secrets',
+    columns: {
+      client_id: 'id',
+      id: 'id',
+      hash: 'id',
+      label: 'text',
+      hint: 'id',
+      created_at: 'integer',
+      expires_at: 'integer',
+      last_used_at: 'integer',
+    },
+    optional: ['expires_at', 'last_used_at'],
+    key: ['client_id', 'id'],
+  },
+  {
+    name: 'gatehouse_consents',
+    columns: { user_id: 'id', client_id: 'id', scopes: 'text', created_at: 'integer', updated_at: 'integer' },
+    key: ['user_id', 'client_id'],
+    indexes: [['client_id']],
+  },
+  {
+    name: 'gatehouse_grants',
+    columns: {
+      id: 'id',
+      user_id: 'id',
+      client_id: 'id',
+      scopes: 'text',
+      created_at: 'integer',
+      expires_at: 'integer',
+      revoked_at: 'integer',
+      // When the grant and every credential that ever came from it have expired.
+      needed_until: 'integer',
+    },
+    optional: ['revoked_at'],
+    key: ['id'],
+    indexes: [['user_id', 'client_id'], ['client_id'], ['needed_until']],
+  },
+  {
+    name: 'gatehouse_credentials',
+    columns: {
+      id: 'id',
+      kind: 'id',
+      grant_id: 'id',
+      payload: 'text',
+      expires_at: 'integer',
+      consumed_at: 'integer',
+      sealed_successor: 'text',
+    },
+    optional: ['consumed_at', 'sealed_successor'],
+    key: ['id', 'kind'],
+    indexes: [['expires_at']],
+  },
+  {
+    name: 'gatehouse_revocations',
+    columns: { kind: 'id', value: 'id', revoked_at: 'integer', expires_at: 'integer' },
+    key: ['kind', 'value'],
+    indexes: [['revoked_at'], ['expires_at']],
+  },
+  {
+    name: 'gatehouse_sessions',
+    columns: { id: 'id', uid: 'id', user_id: 'id', payload: 'text', expires_at: 'integer' },
+    optional: ['user_id'],
+    key: ['id'],
+    indexes: [['uid'], ['user_id'], ['expires_at']],
+  },
+  {
+    name: 'gatehouse_interactions',
+    columns: { id: 'id', payload: 'text', expires_at: 'integer' },
+    key: ['id'],
+    indexes: [['expires_at']],
+  },
+  {
+    name: 'gatehouse_keys',
+    columns: {
+      id: 'id',
+      // `use` is a word of MySQL's own.
+      purpose: 'id',
+      generation: 'integer',
+      material: 'text',
+      created_at: 'integer',
+      active_at: 'integer',
+      retires_at: 'integer',
+    },
+    optional: ['retires_at'],
+    key: ['id'],
+    unique: [['purpose', 'generation']],
+  },
+];

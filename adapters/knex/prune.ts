@@ -1,0 +1,33 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import type { Database } from './database.ts';
+
+// SQLite blocks the thread while it removes a batch, and a server locks its rows.
+const BATCH = 200;
+
+// A spent credential is kept until it expires, so that a second use of it is noticed. A grant is kept until all that came
+// from it has expired, and so is the record of its revocation.
+const EXPIRING: readonly { table: string; key: readonly string[]; column: string }[] = [
+  { table: 'gatehouse_interactions', key: ['id'], column: 'expires_at' },
+  { table: 'gatehouse_sessions', key: ['id'], column: 'expires_at' },
+  { table: 'gatehouse_credentials', key: ['id', 'kind'], column: 'expires_at' },
+  { table: 'gatehouse_grants', key: ['id'], column: 'needed_until' },
+  { table: 'gatehouse_revocations', key: ['kind', 'value'], column: 'expires_at' },
+];
+
+/** Removes up to `limit` expired rows, in batches, and lets other work go on between them. */
+export async function prune(database: Database, now: number, limit: number): Promise<number> {
+  let removed = 0;
+  for (const { table, key, column } of EXPIRING) {
+    const sql = database.dialect.deleteSmallest(table, key, column);
+    for (;;) {
+      const batch = Math.min(BATCH, limit - removed);
+      if (batch <= 0) return removed;
+      const removedNow = await database.run(sql, [now, batch]);
+      removed += removedNow;
+      if (removedNow < batch) break;
+      await nextTurn();
+    }
+  }
+  return removed;
+}

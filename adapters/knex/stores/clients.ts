@@ -1,0 +1,118 @@
+import type { ClientQuery, ClientStore } from '../../../lib/contracts.ts';
+import type { Database } from '../database.ts';
+import type { Value } from '../statements.ts';
+import {
+  CLIENT_COLUMNS,
+  toClient,
+  toClientValues,
+  toSecretValues,
+  toSortName,
+  toStoredClient,
+} from './client-rows.ts';
+import type { ClientRow, ClientSecretRow } from './client-rows.ts';
+
+/** Registered clients and their secrets. */
+export function clientStore(database: Database): ClientStore {
+  return {
+    async find(id) {
+      return isPossible(id) ? toStoredClient(await database.all<ClientSecretRow>(FIND, [id])) : undefined;
+    },
+    async insert(client, secrets) {
+      await database.transaction(async (statements) => {
+        await statements.run(INSERT, [client.id, ...toClientValues(client)]);
+        for (const secret of secrets) await statements.run(ADD_SECRET, toSecretValues(client.id, secret));
+      });
+    },
+    async update(client) {
+      return (await database.run(UPDATE, [...toClientValues(client), client.id])) > 0;
+    },
+    async remove(id) {
+      return database.transaction(async (statements) => {
+        const removed = await statements.run('delete from gatehouse_clients where id = ?', [id]);
+        await statements.run('delete from gatehouse_client_secrets where client_id = ?', [id]);
+        await statements.run('delete from gatehouse_consents where client_id = ?', [id]);
+        // Codes and refresh tokens are found only through their grant: those of these grants go with them.
+        await statements.run('delete from gatehouse_grants where client_id = ?', [id]);
+        return removed > 0;
+      });
+    },
+    async list(query) {
+      const asked = [query.search, query.ownerId, query.after].filter((value) => value !== undefined);
+      if (!asked.every(isPossible)) return [];
+      const { sql, values } = listStatement(query);
+      return (await database.all<ClientRow>(sql, values)).map(toClient);
+    },
+    async addSecret(clientId, secret) {
+      return database.transaction(async (statements) => {
+        const client = await statements.get(`${FIND_ID}${database.dialect.forUpdate}`, [clientId]);
+        if (client) await statements.run(ADD_SECRET, toSecretValues(clientId, secret));
+        return client !== undefined;
+      });
+    },
+    async removeSecret(clientId, secretId) {
+      return (await database.run(REMOVE_SECRET, [clientId, secretId])) > 0;
+    },
+    async touchSecret(clientId, secretId, at) {
+      await database.run(TOUCH_SECRET, [at, clientId, secretId, at]);
+    },
+  };
+}
+
+const SELECTED = ['id', ...CLIENT_COLUMNS].map((column) => `c.${column}`).join(', ');
+
+const FIND = `
+  select ${SELECTED}, s.id as secret_id, s.hash as secret_hash, s.label as secret_label, s.hint as secret_hint,
+    s.created_at as secret_created_at, s.expires_at as secret_expires_at, s.last_used_at as secret_last_used_at
+  from gatehouse_clients c left join gatehouse_client_secrets s on s.client_id = c.id
+  where c.id = ? order by s.created_at, s.id`;
+
+const FIND_ID = 'select id from gatehouse_clients where id = ?';
+
+const INSERT = `
+  insert into gatehouse_clients (id, ${CLIENT_COLUMNS.join(', ')})
+  values (?, ${CLIENT_COLUMNS.map(() => '?').join(', ')})`;
+
+const UPDATE = `
+  update gatehouse_clients set ${CLIENT_COLUMNS.map((column) => `${column} = ?`).join(', ')} where id = ?`;
+
+const ADD_SECRET = `
+  insert into gatehouse_client_secrets (client_id, id, hash, label, hint, created_at, expires_at, last_used_at)
+  values (?, ?, ?, ?, ?, ?, ?, ?)`;
+
+const REMOVE_SECRET = 'delete from gatehouse_client_secrets where client_id = ? and id = ?';
+
+// Notes that overtake each other leave the latest.
+const TOUCH_SECRET = `
+  update gatehouse_client_secrets set last_used_at = ?
+  where client_id = ? and id = ? and (last_used_at is null or last_used_at < ?)`;
+
+function listStatement({ search = '', ownerId, after, limit = 50 }: ClientQuery): {
+  readonly sql: string;
+  readonly values: readonly Value[];
+} {
+  const conditions: string[] = ['1 = 1'];
+  const values: Value[] = [];
+  if (after !== undefined) {
+    conditions.push('(c.sort_name > last.sort_name or (c.sort_name = last.sort_name and c.id > last.id))');
+    values.push(after);
+  }
+  if (search !== '') {
+    conditions.push(`c.sort_name like ? escape '!'`);
+    values.push(`%${toSortName(search).replaceAll(/[!%_]/g, '!$&')}%`);
+  }
+  if (ownerId !== undefined) {
+    conditions.push('c.owner_id = ?');
+    values.push(ownerId);
+  }
+  const last = after === undefined ? '' : 'join gatehouse_clients last on last.id = ?';
+  return {
+    sql: `select ${SELECTED} from gatehouse_clients c ${last}
+      where ${conditions.join(' and ')} order by c.sort_name, c.id limit ?`,
+    values: [...values, limit],
+  };
+}
+
+/** Strangers make up ids. PostgreSQL refuses a NUL in a text, which is their mistake and no trouble of the database. */
+function isPossible(value: string): boolean {
+  return value.length <= 255 && !value.includes('\0');
+}

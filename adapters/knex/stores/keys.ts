@@ -1,0 +1,62 @@
+import type { KeyStore, StoredKey } from '../../../lib/contracts.ts';
+import { StorageError } from '../../../lib/errors.ts';
+import type { Database } from '../database.ts';
+import { toOptionalNumber } from './column-values.ts';
+import type { Integer } from './column-values.ts';
+
+/** The server's own keys. */
+export function keyStore(database: Database): KeyStore {
+  return {
+    async list(use) {
+      return (await database.all<KeyRow>(LIST, [use])).map(toKey);
+    },
+    async add({ id, use, generation, material, createdAt, activeAt, retiresAt }) {
+      try {
+        await database.run(ADD, [id, use, generation, material, createdAt, activeAt, retiresAt ?? null]);
+        return true;
+      } catch (error) {
+        // Not asked for beforehand: another node may add the same generation in between.
+        if (error instanceof StorageError && database.dialect.trouble(error.cause) === 'duplicate key') {
+          return false;
+        }
+        throw error;
+      }
+    },
+    async retire(id, retiresAt) {
+      await database.run('update gatehouse_keys set retires_at = ? where id = ?', [retiresAt, id]);
+    },
+    async remove(id) {
+      await database.run('delete from gatehouse_keys where id = ?', [id]);
+    },
+  };
+}
+
+const LIST = `
+  select id, purpose, generation, material, created_at, active_at, retires_at
+  from gatehouse_keys where purpose = ? order by generation`;
+
+const ADD = `
+  insert into gatehouse_keys (id, purpose, generation, material, created_at, active_at, retires_at)
+  values (?, ?, ?, ?, ?, ?, ?)`;
+
+interface KeyRow {
+  readonly id: string;
+  readonly purpose: StoredKey['use'];
+  readonly generation: Integer;
+  readonly material: string;
+  readonly created_at: Integer;
+  readonly active_at: Integer;
+  readonly retires_at: Integer | null;
+}
+
+function toKey(row: KeyRow): StoredKey {
+  return {
+    id: row.id,
+    use: row.purpose,
+    generation: Number(row.generation),
+    material: row.material,
+    createdAt: Number(row.created_at),
+    activeAt: Number(row.active_at),
+    retiresAt: toOptionalNumber(row.retires_at),
+  };
+}

@@ -1,0 +1,76 @@
+import type { Client, ClientQuery, ClientStore } from '../../lib/contracts.ts';
+import { StorageError } from '../../lib/errors.ts';
+import { copy } from './copy.ts';
+import type { Tables } from './tables.ts';
+
+/** Registered clients and their secrets. */
+export function clientStore(tables: Tables): ClientStore {
+  const { clients, consents, grants } = tables;
+  return {
+    async find(id) {
+      const row = clients.get(id);
+      if (!row) return undefined;
+      const secrets = [...row.secrets.values()].toSorted(
+        (a, b) => a.createdAt - b.createdAt || compare(a.id, b.id),
+      );
+      return copy({ client: row.client, secrets });
+    },
+    async insert(client, secrets) {
+      if (clients.has(client.id)) throw new StorageError('A row with this id is there already.');
+      clients.set(client.id, {
+        client: copy(client),
+        secrets: new Map(secrets.map((secret) => [secret.id, copy(secret)])),
+      });
+    },
+    async update(client) {
+      const row = clients.get(client.id);
+      if (row) row.client = copy(client);
+      return row !== undefined;
+    },
+    async remove(id) {
+      for (const [key, { clientId }] of consents) if (clientId === id) consents.delete(key);
+      for (const [key, { grant }] of grants) if (grant.clientId === id) grants.delete(key);
+      return clients.delete(id);
+    },
+    async list(query) {
+      return select(
+        [...clients.values()].map(({ client }) => client),
+        query,
+      ).map(copy);
+    },
+    async addSecret(clientId, secret) {
+      const row = clients.get(clientId);
+      row?.secrets.set(secret.id, copy(secret));
+      return row !== undefined;
+    },
+    async removeSecret(clientId, secretId) {
+      return clients.get(clientId)?.secrets.delete(secretId) ?? false;
+    },
+    async touchSecret(clientId, secretId, at) {
+      const secrets = clients.get(clientId)?.secrets;
+      const secret = secrets?.get(secretId);
+      if (secret && at > (secret.lastUsedAt ?? 0)) secrets?.set(secretId, { ...secret, lastUsedAt: at });
+    },
+  };
+}
+
+function select(clients: Client[], { search = '', ownerId, after, limit = 50 }: ClientQuery): Client[] {
+  const ordered = clients.toSorted(byName);
+  const start = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1;
+  // The client that the page before ended with is gone: nobody knows where to go on.
+  if (after !== undefined && start === 0) return [];
+  return ordered
+    .slice(start)
+    .filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()))
+    .filter((client) => ownerId === undefined || client.ownerId === ownerId)
+    .slice(0, limit);
+}
+
+function byName(a: Client, b: Client): number {
+  return compare(a.name.toLowerCase(), b.name.toLowerCase()) || compare(a.id, b.id);
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

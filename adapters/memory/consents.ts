@@ -1,0 +1,27 @@
+import type { ConsentStore } from '../../lib/contracts.ts';
+import { copy } from './copy.ts';
+import { keyOf } from './tables.ts';
+import type { Tables } from './tables.ts';
+
+/** What people have authorized, remembered. */
+export function consentStore({ consents }: Tables): ConsentStore {
+  return {
+    async find(userId, clientId) {
+      return copy(consents.get(keyOf(userId, clientId)));
+    },
+    async save(consent) {
+      const key = keyOf(consent.userId, consent.clientId);
+      const known = consents.get(key);
+      consents.set(key, { ...copy(consent), createdAt: known?.createdAt ?? consent.createdAt });
+    },
+    async remove(userId, clientId) {
+      return consents.delete(keyOf(userId, clientId));
+    },
+    async list(userId) {
+      return [...consents.values()]
+        .filter((consent) => consent.userId === userId)
+        .toSorted((a, b) => a.createdAt - b.createdAt || (a.clientId < b.clientId ? -1 : 1))
+        .map(copy);
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import type { Credential, CredentialStore } from '../../lib/contracts.ts';
+import { StorageError } from '../../lib/errors.ts';
+import { copy, copyWithPayload } from './copy.ts';
+import { keyOf } from './tables.ts';
+import type { Tables } from './tables.ts';
+
+/** Authorization codes and refresh tokens. */
+export function credentialStore({ credentials, grants }: Tables): CredentialStore {
+  function findLive(kind: Credential['kind'], id: string) {
+    const credential = credentials.get(keyOf(kind, id));
+    const row = credential && grants.get(credential.grantId);
+    return row && row.grant.revokedAt === undefined ? { credential, row } : undefined;
+  }
+
+  function insert(credential: Credential): void {
+    credentials.set(keyOf(credential.kind, credential.id), copyWithPayload(credential));
+  }
+
+  function refuseKnown(credential: Credential): void {
+    if (credentials.has(keyOf(credential.kind, credential.id))) {
+      throw new StorageError('A row with this id is there already.');
+    }
+  }
+
+  return {
+    async start(grant, code) {
+      refuseKnown(code);
+      if (grants.has(grant.id)) throw new StorageError('A row with this id is there already.');
+      grants.set(grant.id, { grant: copy(grant), neededUntil: Math.max(grant.expiresAt, code.expiresAt) });
+      insert(code);
+    },
+    async find(kind, id) {
+      const found = findLive(kind, id);
+      return found && copy({ credential: found.credential, grant: found.row.grant });
+    },
+    async redeem({ kind, id }, { at, successor, sealedSuccessor, neededUntil = 0 }) {
+      const found = findLive(kind, id);
+      if (!found) return { outcome: 'gone' };
+      const { credential, row } = found;
+      if (credential.consumedAt !== undefined) {
+        return {
+          outcome: 'spent',
+          consumedAt: credential.consumedAt,
+          sealedSuccessor: credential.sealedSuccessor,
+        };
+      }
+      if (successor) {
+        refuseKnown(successor);
+        insert(successor);
+      }
+      row.neededUntil = Math.max(row.neededUntil, neededUntil, successor?.expiresAt ?? 0);
+      credentials.set(keyOf(kind, id), { ...credential, consumedAt: at, sealedSuccessor });
+      return { outcome: 'redeemed' };
+    },
+  };
+}

@@ -1,0 +1,3 @@
+import '#runtime';
+
+export { memoryStorage } from './memory-storage.ts';

@@ -1,0 +1,129 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { relative } from 'node:path';
+
+import test from 'ava';
+import knex from 'knex';
+import type { Knex } from 'knex';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { temporaryFile } from './temporary-file.ts';
+
+const file = temporaryFile();
+
+for (const [form, address] of [
+  ['sqlite: with a relative path', `sqlite:${relative('.', temporaryFile())}`],
+  ['sqlite:// with an absolute path', `sqlite://${temporaryFile()}`],
+  ['sqlite: with an absolute path', `sqlite:${temporaryFile('with blank.data')}`],
+  ['a file name ending in .db', temporaryFile()],
+  ['a file name ending in .sqlite', temporaryFile('test.sqlite')],
+  ['a file name ending in .sqlite3', temporaryFile('test.sqlite3')],
+] as const) {
+  test(`address: ${form}`, async (t) => {
+    const storage = knexStorage(address);
+    t.teardown(async () => storage.close());
+    await storage.migrate();
+    t.true(existsSync(address.replace(/^sqlite:(\/\/)?/, '')));
+  });
+}
+
+test('address: sqlite::memory:', async (t) => {
+  const storage = knexStorage('sqlite::memory:');
+  t.teardown(async () => storage.close());
+  await storage.migrate();
+  t.deepEqual(await storage.pendingMigrations(), []);
+});
+
+test('a file that is opened here is in WAL mode and does not wait for the disk', async (t) => {
+  const settings: unknown[] = [];
+  const storage = knexStorage({
+    client: 'better-sqlite3',
+    connection: { filename: file },
+    pool: {
+      afterCreate(connection: { pragma(source: string): unknown }, done: () => void) {
+        settings.push(connection.pragma('journal_mode'), connection.pragma('synchronous'));
+        done();
+      },
+    },
+  });
+  t.teardown(async () => storage.close());
+  await storage.migrate();
+  t.deepEqual(settings, [[{ journal_mode: 'wal' }], [{ synchronous: 1 }]]);
+});
+
+test('after close() of a file that was opened here, calls end with an error', async (t) => {
+  const storage = knexStorage(temporaryFile());
+  await storage.migrate();
+  await storage.close();
+  await storage.close();
+  await t.throwsAsync(storage.clients.find('unknown'), { code: 'ERR_STORAGE' });
+});
+
+for (const address of [
+  '',
+  'data',
+  'mongodb://ann:geheim@host/name',
+  'sqlite:',
+  'postgres',
+  'http://host/x.js',
+]) {
+  test(`address: "${address}" is refused`, (t) => {
+    const error = t.throws(() => knexStorage(address), { code: 'ERR_CONFIG' });
+    t.regex(error?.message ?? '', /^storage: .*use sqlite:\.\/data\.db/);
+    t.notRegex(error?.message ?? '', /geheim/);
+  });
+}
+
+test('address: a folder that does not exist is refused', (t) => {
+  t.throws(() => knexStorage('sqlite:/nowhere/at/all.db'), {
+    code: 'ERR_CONFIG',
+    message: 'storage: the folder /nowhere/at of the database file does not exist; create it',
+  });
+});
+
+test('a driver that is not installed is named', (t) => {
+  const PostgreSQL: typeof Knex.Client = createRequire(import.meta.url)('knex/lib/dialects/postgres');
+  class WithoutDriver extends PostgreSQL {
+    _driver(): never {
+      throw new Error("Cannot find module 'pg'");
+    }
+  }
+  const log = { error() {} };
+  t.throws(() => knexStorage({ client: WithoutDriver, connection: {}, log }), {
+    code: 'ERR_CONFIG',
+    message: 'storage: this database needs the package pg; run `npm install pg`',
+  });
+});
+
+test('a timeout that is none is refused', (t) => {
+  for (const timeout of [0, -1, Number.NaN]) {
+    t.throws(() => knexStorage('data.db', { timeout }), {
+      code: 'ERR_CONFIG',
+      message: 'storage: timeout must be a number of milliseconds above 0',
+    });
+  }
+});
+
+test('a database that is not supported is refused', (t) => {
+  t.throws(() => knexStorage({ client: 'tedious', connection: {} }), { code: 'ERR_CONFIG' });
+  const instance = knex({ client: 'oracledb' });
+  t.throws(() => knexStorage(instance), {
+    code: 'ERR_CONFIG',
+    message: 'storage: the Knex client oracledb is not supported; use better-sqlite3, pg, mysql2',
+  });
+});
+
+test('a transaction is no database', async (t) => {
+  const host = knex({
+    client: 'better-sqlite3',
+    connection: { filename: ':memory:' },
+    useNullAsDefault: true,
+  });
+  t.teardown(async () => host.destroy());
+  await host.transaction(async (transaction) => {
+    t.throws(() => knexStorage(transaction), {
+      code: 'ERR_CONFIG',
+      message: 'storage: hand in the Knex instance itself, not a transaction of it',
+    });
+  });
+});

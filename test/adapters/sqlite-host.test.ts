@@ -1,0 +1,146 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import knex from 'knex';
+import type { Knex } from 'knex';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { aClient, aCode, aGrant, NOW } from '../../lib/testing/storage/rows.ts';
+import { temporaryFile } from './temporary-file.ts';
+
+/** The database of an app that keeps schools, with migrations of its own. */
+async function openHost(t: ExecutionContext): Promise<Knex> {
+  const host = knex({
+    client: 'better-sqlite3',
+    connection: { filename: temporaryFile() },
+    useNullAsDefault: true,
+    migrations: {
+      migrationSource: {
+        getMigrations: async () => ['schools'],
+        getMigrationName: (name: string) => name,
+        getMigration: async () => ({
+          up: async (trx: Knex) => trx.schema.createTable('schools', (table) => void table.string('name')),
+          down: async () => {},
+        }),
+      },
+    },
+  });
+  t.teardown(async () => host.destroy());
+  await host.migrate.latest();
+  return host;
+}
+
+async function schema(host: Knex): Promise<{ name: string; tbl_name: string; sql: string }[]> {
+  return host.select('name', 'tbl_name', 'sql').from('sqlite_master').orderBy('name');
+}
+
+test("nothing but gatehouse_ tables is added, and the host's migrations are left alone", async (t) => {
+  const host = await openHost(t);
+  const [before, applied] = [await schema(host), await host('knex_migrations')];
+  const storage = knexStorage(host);
+  await storage.migrate();
+
+  const after = await schema(host);
+  const added = after.filter(({ name }) => !before.some((one) => one.name === name));
+  t.true(added.length > 9);
+  t.deepEqual(
+    added.filter(({ tbl_name: table }) => !table.startsWith('gatehouse_')),
+    [],
+  );
+  t.deepEqual(
+    after.filter(({ name }) => !added.some((one) => one.name === name)),
+    before,
+  );
+  t.deepEqual(await host('knex_migrations'), applied);
+  t.deepEqual(await host.migrate.list(), [[{ name: 'schools' }], []]);
+  await host.migrate.rollback();
+  t.deepEqual(await storage.pendingMigrations(), []);
+});
+
+test('close() leaves the connection that was handed in open', async (t) => {
+  const host = await openHost(t);
+  const storage = knexStorage(host);
+  await storage.migrate();
+  await storage.close();
+  t.deepEqual(await host('schools'), []);
+});
+
+test("what happens while the host's transaction is open is not part of it", async (t) => {
+  const host = await openHost(t);
+  const storage = knexStorage(host);
+  await storage.migrate();
+
+  const transaction = await host.transaction();
+  await transaction('schools').insert({ name: 'never kept' });
+  const started = storage.credentials.start(aGrant(), aCode());
+  const read = storage.clients.find('unknown');
+  await transaction.rollback();
+  await started;
+
+  t.is(await read, undefined);
+  t.deepEqual(await host('schools'), []);
+  t.deepEqual((await storage.credentials.find('code', aCode().id))?.credential, aCode());
+});
+
+test('many calls of host and storage on the one connection do not disturb each other', async (t) => {
+  const host = await openHost(t);
+  const storage = knexStorage(host);
+  await storage.migrate();
+  const numbers = Array.from({ length: 50 }, (_, index) => index);
+
+  await Promise.all(
+    numbers.flatMap((number) => [
+      host('schools').insert({ name: `kept ${number}` }),
+      host
+        .transaction(async (transaction) => {
+          await transaction('schools').insert({ name: 'never kept' });
+          throw new Error('changed my mind');
+        })
+        .catch(() => {}),
+      storage.credentials.start(
+        aGrant({ id: `${number}` }),
+        aCode({ id: `${number}`, grantId: `${number}` }),
+      ),
+    ]),
+  );
+
+  t.is((await host('schools').where('name', 'like', 'kept %')).length, 50);
+  t.is((await host('schools')).length, 50);
+  t.is((await storage.grants.revoke({ userId: 'ann' }, NOW)).length, 50);
+});
+
+test('a call that waits for a transaction that waits for the call ends with an error', async (t) => {
+  const host = await openHost(t);
+  const storage = knexStorage(host, { timeout: 50 });
+  await storage.migrate();
+
+  await host.transaction(async (transaction) => {
+    const error = await t.throwsAsync(storage.clients.insert(aClient(), []), { code: 'ERR_STORAGE' });
+    t.regex(error?.message ?? '', /no database connection became free within 50 ms/i);
+    await transaction('schools').insert({ name: 'kept' });
+  });
+
+  t.is((await host('schools')).length, 1);
+  await storage.clients.insert(aClient(), []);
+  t.deepEqual((await storage.clients.find(aClient().id))?.client, aClient());
+});
+
+test('a transaction that the host began without telling its pool is not mixed with', async (t) => {
+  const host = await openHost(t);
+  const storage = knexStorage(host, { timeout: 50 });
+  await storage.migrate();
+  await host.raw('begin');
+  await t.throwsAsync(storage.clients.find('unknown'), { code: 'ERR_STORAGE' });
+  await t.throwsAsync(storage.clients.insert(aClient(), []), { code: 'ERR_STORAGE' });
+  await host.raw('rollback');
+  t.is(await storage.clients.find(aClient().id), undefined);
+});
+
+test("the host's own busy timeout is the same afterwards", async (t) => {
+  const host = await openHost(t);
+  await host.raw('pragma busy_timeout = 1234');
+  const storage = knexStorage(host);
+  await storage.migrate();
+  await storage.clients.insert(aClient(), []);
+  await t.throwsAsync(storage.clients.insert(aClient(), []), { code: 'ERR_STORAGE' });
+  t.deepEqual(await host.raw('pragma busy_timeout'), [{ timeout: 1234 }]);
+});

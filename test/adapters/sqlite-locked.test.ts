@@ -1,0 +1,91 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import knex from 'knex';
+import type { Knex } from 'knex';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import type { Storage } from '../../lib/contracts.ts';
+import { aCode, aGrant, aRefreshToken, NOW } from '../../lib/testing/storage/rows.ts';
+import { temporaryFile } from './temporary-file.ts';
+
+/** A storage with one code in it, and another program with the same file open. */
+async function openTwice(
+  t: ExecutionContext,
+  timeout: number,
+): Promise<{ storage: Storage; other: Knex; filename: string }> {
+  const filename = temporaryFile();
+  const storage = knexStorage(filename, { timeout });
+  const other = knex({ client: 'better-sqlite3', connection: { filename }, useNullAsDefault: true });
+  t.teardown(async () => {
+    await other.destroy();
+    await storage.close();
+  });
+  await storage.migrate();
+  await storage.credentials.start(aGrant(), aCode());
+  return { storage, other, filename };
+}
+
+const exchange = { at: NOW, successor: aRefreshToken(), sealedSuccessor: 'sealed' };
+
+test('a locked file is an error within the timeout, and nothing is lost by it', async (t) => {
+  const { storage, other } = await openTwice(t, 150);
+  await other.raw('begin immediate');
+  const startedAt = performance.now();
+  const calls = await Promise.allSettled(
+    Array.from({ length: 50 }, async () => storage.credentials.redeem(aCode(), exchange)),
+  );
+  t.true(performance.now() - startedAt < 3000);
+  for (const call of calls) {
+    t.like(call, { status: 'rejected', reason: { code: 'ERR_STORAGE', status: 503 } });
+  }
+  t.is((await storage.credentials.find('code', aCode().id))?.credential.consumedAt, undefined);
+
+  await other.raw('rollback');
+  t.deepEqual(await storage.credentials.redeem(aCode(), exchange), { outcome: 'redeemed' });
+});
+
+test('the wait for a lock lets everything else go on', async (t) => {
+  const { storage, other } = await openTwice(t, 60_000);
+  await waitsAside(t, storage, other);
+});
+
+test("the wait for a lock lets everything else go on, on a host's connection as well", async (t) => {
+  const { storage, other, filename } = await openTwice(t, 60_000);
+  await storage.close();
+  const host = knex({ client: 'better-sqlite3', connection: { filename }, useNullAsDefault: true });
+  t.teardown(async () => host.destroy());
+  // Knex opens files with a wait of five seconds, which block the thread.
+  t.deepEqual(await host.raw('pragma busy_timeout'), [{ timeout: 5000 }]);
+  await waitsAside(t, knexStorage(host, { timeout: 60_000 }), other);
+});
+
+async function waitsAside(t: ExecutionContext, storage: Storage, other: Knex): Promise<void> {
+  await other.raw('begin immediate');
+  const startedAt = performance.now();
+  const redemption = storage.credentials.redeem(aCode(), exchange);
+  for (let turn = 0; turn < 100; turn += 1) {
+    await nextTurn();
+    t.is((await storage.credentials.find('code', aCode().id))?.credential.consumedAt, undefined);
+  }
+  t.true(performance.now() - startedAt < 3000);
+  await other.raw('rollback');
+  t.deepEqual(await redemption, { outcome: 'redeemed' });
+}
+
+test('a file that does not even let itself be read', async (t) => {
+  const { storage, other, filename } = await openTwice(t, 50);
+  await storage.close();
+  await other.raw('pragma journal_mode = delete');
+  await other.raw('begin exclusive');
+  const late = knexStorage(filename, { timeout: 50 });
+  t.teardown(async () => late.close());
+  const error = await t.throwsAsync(late.grants.find(aGrant().id), { code: 'ERR_STORAGE' });
+  t.is(
+    error?.message,
+    'The database stayed locked by another connection for 50 ms. Nothing was changed; try again.',
+  );
+  await other.raw('rollback');
+  t.deepEqual(await late.grants.find(aGrant().id), aGrant());
+});

@@ -1,0 +1,26 @@
+import test from 'ava';
+import knex from 'knex';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { storageContract } from 'koa-gatehouse/testing';
+import type { RegisterTest } from 'koa-gatehouse/testing';
+
+import { temporaryFile } from './temporary-file.ts';
+
+storageContract(test, () => knexStorage(`sqlite:${temporaryFile()}`));
+
+const onSharedConnection: RegisterTest = (title, run) => {
+  test(`shared with a host: ${title}`, run);
+};
+
+storageContract(onSharedConnection, () => {
+  const host = knex({
+    client: 'better-sqlite3',
+    // What a careful host may have set, and what must not change how its rows are read.
+    connection: { filename: temporaryFile(), options: { safeIntegers: true } },
+    useNullAsDefault: true,
+    postProcessResponse: () => 'not for Gatehouse',
+    wrapIdentifier: (value, original) => original(value.toUpperCase()),
+  });
+  const storage = knexStorage(host);
+  return { ...storage, close: async () => host.destroy() };
+});

@@ -1,0 +1,76 @@
+import { setTimeout as wait } from 'node:timers/promises';
+
+import type { Storage } from 'koa-gatehouse';
+
+/** What to do around each call of a storage; `name` is such as `credentials.redeem`. */
+export type Around = (name: string, call: () => Promise<unknown>) => Promise<unknown>;
+
+/** The same storage with something done around each of its calls. */
+export function around(storage: Storage, what: Around): Storage {
+  return wrap(storage, '', what);
+}
+
+function wrap<T extends object>(target: T, prefix: string, what: Around): T {
+  return new Proxy(target, {
+    get(object, property) {
+      const member: unknown = Reflect.get(object, property);
+      const name = prefix + String(property);
+      if (typeof member === 'function') {
+        return (...given: unknown[]) =>
+          what(name, async () => Reflect.apply(member, object, given) as Promise<unknown>);
+      }
+      return typeof member === 'object' && member !== null ? wrap(member, `${name}.`, what) : member;
+    },
+  });
+}
+
+/** A storage that takes a few milliseconds before and after each call, as a database on another machine does. */
+export function slow(storage: Storage): Storage {
+  return around(storage, async (_name, call) => {
+    await wait(2);
+    const result = await call();
+    await wait(2);
+    return result;
+  });
+}
+
+/** A storage whose calls can be held back, so that things happen at the same time, or in the worst order. */
+export interface HeldStorage {
+  readonly storage: Storage;
+  /** Holds calls of a method back until so many of them wait, and then lets all go on. */
+  gather(name: string, count: number): void;
+  /** Holds the next call of a method back; `reached` resolves when it waits. */
+  pause(name: string): { readonly reached: Promise<void>; resume(): void };
+}
+
+export function held(storage: Storage): HeldStorage {
+  const gates = new Map<string, () => Promise<void>>();
+  return {
+    storage: around(storage, async (name, call) => {
+      await gates.get(name)?.();
+      return call();
+    }),
+    gather(name, count) {
+      const all = Promise.withResolvers<void>();
+      let waiting = 0;
+      gates.set(name, async () => {
+        waiting += 1;
+        if (waiting === count) {
+          gates.delete(name);
+          all.resolve();
+        }
+        return all.promise;
+      });
+    },
+    pause(name) {
+      const reached = Promise.withResolvers<void>();
+      const resumed = Promise.withResolvers<void>();
+      gates.set(name, async () => {
+        gates.delete(name);
+        reached.resolve();
+        return resumed.promise;
+      });
+      return { reached: reached.promise, resume: resumed.resolve };
+    },
+  };
+}
