@@ -91,7 +91,8 @@ export async function createAuthServer<P extends string, R extends string, U ext
     revocationLag,
     verify,
     isRevoked: (claims) => isRevoked(storage.revocations, claims),
-    loadPrincipal: createPrincipalLoader({ users, clients: directory, gate, scopes }),
+    // Not from the directory: what it and the guard remember would add up to twice the lag.
+    loadPrincipal: createPrincipalLoader({ users, clients: storage.clients, gate, scopes }),
   });
   const clients = createClientRegistry(storage.clients, { gate, scopes }, (id) => {
     directory.forget(id);

@@ -27,7 +27,7 @@ const ROOMS: Readonly<Record<string, string>> = {
   'lib/testing': 'lib/contracts lib/errors #runtime',
   'lib/auth-server': 'lib/contracts lib/access lib/engine type:oidc-provider',
   'lib/create-auth-server':
-    'lib/auth-server lib/contracts lib/errors lib/options lib/maintenance lib/http lib/access lib/engine koa type:oidc-provider',
+    'lib/auth-server lib/contracts lib/errors lib/options lib/option-checks lib/maintenance lib/http lib/access lib/engine koa type:oidc-provider',
   'lib/maintenance': 'lib/contracts',
   'lib/index':
     'lib/contracts lib/errors lib/duration lib/options lib/access lib/engine lib/api lib/auth-server lib/create-auth-server #runtime',

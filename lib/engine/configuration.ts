@@ -7,7 +7,7 @@ import type { ClientDirectory } from './client-directory.ts';
 import { createLoadGrant } from './consent.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { createPrompts } from './prompts.ts';
-import { createResourceServerInfo } from './scopes.ts';
+import { createResourceServerInfo, createRotation } from './scopes.ts';
 
 /** What the engine asks back when it shows an error to a person. */
 export type RenderError = NonNullable<Configuration['renderError']>;
@@ -28,7 +28,7 @@ export function engineConfiguration(
     renderError: RenderError;
   },
 ): Configuration {
-  const { issuer, basePath, lifetimes, secure, signingAlgorithm, storage } = options;
+  const { issuer, basePath, lifetimes, secure, signingAlgorithm, storage, users } = options;
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
   const prefix = secure ? (basePath === '' ? '__Host-' : '__Secure-') : '';
   const pathPrefix = secure ? '__Secure-' : '';
@@ -80,8 +80,11 @@ export function engineConfiguration(
       },
       introspection: {
         enabled: true,
-        allowedPolicy: (_ctx, client, token) =>
-          client.clientAuthMethod !== 'none' && token.clientId === client.clientId,
+        // The guard would refuse the token of a user who is gone, so it is not active.
+        allowedPolicy: async (_ctx, client, token) =>
+          client.clientAuthMethod !== 'none' &&
+          token.clientId === client.clientId &&
+          (!('accountId' in token) || (await users.find(token.accountId)) !== undefined),
       },
       resourceIndicators: {
         enabled: true,
@@ -107,7 +110,7 @@ export function engineConfiguration(
       IdToken: lifetimes.accessToken,
     },
     issueRefreshToken: (_ctx, client) => Promise.resolve(client.grantTypeAllowed('refresh_token')),
-    rotateRefreshToken: () => true,
+    rotateRefreshToken: createRotation(options, clients),
     expiresWithSession: () => false,
     revokeGrantPolicy: (ctx) => !(ctx.oidc.route === 'revocation' && ctx.oidc.entities.AccessToken),
     extraTokenClaims: (_ctx, token) =>

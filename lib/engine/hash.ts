@@ -1,8 +1,9 @@
-import { createHash, hash, timingSafeEqual } from 'node:crypto';
+// Not by its name: a Node without `hash` would refuse to link this file before lib/runtime.js could say that it is too old.
+import crypto, { createHash, timingSafeEqual } from 'node:crypto';
 
 /** The name under which a credential is kept: its SHA-256, base64url. Enough for values with 256 bits of randomness. */
 export function hashCredential(value: string): string {
-  return hash('sha256', value, 'base64url');
+  return crypto.hash('sha256', value, 'base64url');
 }
 
 /** Compares a presented value with a kept hash in constant time. */

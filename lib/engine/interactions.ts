@@ -1,9 +1,11 @@
+import { inspect } from 'node:util';
+
 import type { Context } from 'koa';
 import { errors } from 'oidc-provider';
 import type { Interaction as EngineInteraction, Provider, Session } from 'oidc-provider';
 
 import type { Interaction, InteractionFlow, User } from '../contracts.ts';
-import { InteractionExpiredError } from '../errors.ts';
+import { ConfigError, InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options.ts';
 import type { ClientDirectory } from './client-directory.ts';
 import { now } from './clock.ts';
@@ -134,6 +136,13 @@ export function createInteractionFlow(
   }
 
   async function finishLogin(ctx: Context, uid: string, user: User, amr?: string[]): Promise<string> {
+    // In JavaScript a row's number comes along easily, and the engine's error names neither the user nor the option.
+    if (typeof user.id !== 'string' || user.id === '') {
+      throw new ConfigError(
+        'users',
+        `give each user an id that is a string and not empty, such as String(row.id); this one is ${inspect(user.id)}`,
+      );
+    }
     const open = await findOpen(ctx, uid, 'login');
     const session = await provider().Session.get(ctx);
     if (session.accountId !== undefined && session.accountId !== user.id)

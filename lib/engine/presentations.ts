@@ -1,9 +1,13 @@
 import type { ServerResponse } from 'node:http';
+import { setImmediate as letOthersIn } from 'node:timers/promises';
 
 import type { Credential } from '../contracts.ts';
 
 // In milliseconds: how long after a redemption on another node a request still counts as simultaneous with it.
 const LEEWAY_OF_OTHER_NODES = 1000;
+
+// In milliseconds: how far apart the requests of a burst may come, on a node that answers faster than they are sent.
+const GAP = 100;
 
 /**
  * Tells a theft from a duplicate. A credential that comes back after it was spent has been stolen, or a client has sent
@@ -13,8 +17,8 @@ const LEEWAY_OF_OTHER_NODES = 1000;
 export interface Presentations {
   /** Notes that a request presents a credential, until its response is over. */
   begin(id: string, response: ServerResponse): void;
-  /** Notes that this node has spent a credential. */
-  redeemed(id: string): void;
+  /** Notes that this node has spent a credential, and waits for the requests that have arrived meanwhile to begin. */
+  redeemed(id: string): Promise<void>;
   /**
    * Whether a spent credential is presented again rather than twice at once. Call it before {@link begin}.
    * @param grace - in seconds: how long after it was spent a credential may come back in any case
@@ -34,16 +38,21 @@ export function createPresentations(): Presentations {
 
   return {
     begin(id, response) {
-      underway.set(id, (underway.get(id) ?? 0) + 1);
-      response.once('close', () => end(id));
+      const others = underway.get(id) ?? 0;
+      underway.set(id, others + 1);
+      response.once('close', () => {
+        if (others === 0) end(id);
+        else setTimeout(end, GAP, id).unref();
+      });
     },
-    redeemed(id) {
+    async redeemed(id) {
       const at = Date.now();
       for (const [old, time] of redeemedHere) {
         if (at - time <= LEEWAY_OF_OTHER_NODES) break;
         redeemedHere.delete(old);
       }
       redeemedHere.set(id, at);
+      await letOthersIn();
     },
     isReplay({ id, consumedAt }, grace) {
       if (consumedAt === undefined) return false;

@@ -1,4 +1,5 @@
 import type { Storage, VerifyAccessToken } from '../contracts.ts';
+import { ConfigError } from '../errors.ts';
 import { now } from './clock.ts';
 import { hashCredential } from './hash.ts';
 
@@ -20,6 +21,7 @@ export function createRevoke(
   accessTokenLifetime: number,
 ): (target: RevocationTarget) => Promise<void> {
   return async function revoke(target) {
+    checkTarget(target);
     const at = now();
     if ('token' in target) {
       await revokeToken(target.token, at);
@@ -56,3 +58,17 @@ export function createRevoke(
     }
   }
 }
+
+// A misspelt target would revoke nothing, and look like success.
+function checkTarget(target: RevocationTarget): void {
+  const [entry, ...more] = Object.entries(target ?? {});
+  const [kind, value]: [string, unknown] = entry ?? ['', ''];
+  if (more.length > 0 || !KINDS.has(kind) || typeof value !== 'string' || value === '') {
+    throw new ConfigError(
+      'revoke()',
+      'pass one of { token }, { grant }, { user } and { client }, with a string',
+    );
+  }
+}
+
+const KINDS: ReadonlySet<string> = new Set(['token', 'grant', 'user', 'client']);

@@ -17,24 +17,72 @@ type ResourceServerInfo = (
  * 4.1.2.1 and 5.2). It asks at the authorization endpoint before anybody has to log in.
  */
 export function createResourceServerInfo(
-  { issuer, scopes, signingAlgorithm }: ResolvedOptions,
+  options: ResolvedOptions,
   clients: ClientDirectory,
 ): ResourceServerInfo {
+  const { issuer, signingAlgorithm } = options;
   return async (ctx, resource, client) => {
     if (resource !== issuer) throw new errors.InvalidTarget();
-    const allowed = (await clients.find(client.clientId))?.client.scopes;
-    const known = [...scopes.keys()].filter((scope) => allowed === undefined || allowed.includes(scope));
-    // At a refresh the engine has compared the scopes with those of the token, which may be older than the options.
-    if (!ctx.oidc.entities.RefreshToken) {
-      const refused = [...ctx.oidc.requestParamScopes].filter((scope) => !known.includes(scope));
+    const allowed = await allowedScopes(client.clientId, options, clients);
+    const { AuthorizationCode: code, RefreshToken: refreshToken } = ctx.oidc.entities;
+    const source = refreshToken ?? code;
+    if (source) {
+      refuseWithoutScope(ctx, source, allowed);
+    } else {
+      const refused = [...ctx.oidc.requestParamScopes].filter((scope) => !allowed.includes(scope));
       if (refused.length > 0)
         throw new errors.InvalidScope('requested scope is not allowed', refused.join(' '));
     }
     return {
-      scope: known.join(' '),
+      scope: allowed.join(' '),
       audience: issuer,
       accessTokenFormat: 'jwt',
       jwt: { sign: { alg: signingAlgorithm } },
     };
   };
+}
+
+/**
+ * Lets every refresh token be rotated, unless nothing could be issued for it: the engine asks this before it spends the
+ * token, and finds those mistakes only afterwards.
+ */
+export function createRotation(
+  options: ResolvedOptions,
+  clients: ClientDirectory,
+): (ctx: KoaContextWithOIDC) => Promise<true> {
+  return async (ctx) => {
+    const { Client: client, RefreshToken: refreshToken } = ctx.oidc.entities;
+    if (client && refreshToken) {
+      const resource = ctx.oidc.params?.['resource'];
+      if (typeof resource === 'string' && resource !== options.issuer) throw new errors.InvalidTarget();
+      refuseWithoutScope(ctx, refreshToken, await allowedScopes(client.clientId, options, clients));
+    }
+    return true;
+  };
+}
+
+/** The scopes that the server knows and the client may ask for. */
+async function allowedScopes(
+  clientId: string,
+  { scopes }: ResolvedOptions,
+  clients: ClientDirectory,
+): Promise<readonly string[]> {
+  const own = (await clients.find(clientId))?.client.scopes;
+  return [...scopes.keys()].filter((scope) => own === undefined || own.includes(scope));
+}
+
+/**
+ * A grant may have scopes that the server or the client has lost since. The engine leaves those out of the next token;
+ * when that would leave none, there must be no token, because one without a scope may do all that its user may.
+ */
+function refuseWithoutScope(
+  ctx: KoaContextWithOIDC,
+  source: { readonly scopes: ReadonlySet<string> },
+  allowed: readonly string[],
+): void {
+  const { requestParamScopes: requested } = ctx.oidc;
+  const wanted = [...(requested.size > 0 ? requested : source.scopes)].filter(Boolean);
+  if (wanted.length > 0 && !wanted.some((scope) => allowed.includes(scope))) {
+    throw new errors.InvalidScope('the scopes of this grant are not allowed any more', wanted.join(' '));
+  }
 }

@@ -15,6 +15,8 @@ export async function completeResponse(
 ): Promise<void> {
   const state = stateOf(ctx);
   if (state.failure instanceof StorageError) return sayUnavailable(ctx);
+  // RFC 7009 leaves the body open; clients that read every answer as JSON fail over none at all.
+  if (ctx.oidc.route === 'revocation' && ctx.status === 200) ctx.body = {};
   if (ctx.oidc.route !== 'token') return;
   if (ctx.status !== 200) return sayUnauthorizedClient(ctx);
   try {

@@ -12,14 +12,14 @@ export function requireSameOrigin(ctx: Context, origin: string): void {
 }
 
 function isSameOrigin(ctx: Context, origin: string): boolean {
-  const { 'sec-fetch-site': site, origin: sender, referer, cookie } = ctx.headers;
+  const { 'sec-fetch-site': site, origin: sender, referer } = ctx.headers;
   // Pages cannot set or change this one. `none`: the person's own doing, such as a reload; no page asked for it.
   if (site !== undefined) return site === 'same-origin' || site === 'none';
   // Browsers leave Sec-Fetch-Site out on plain http, and older ones altogether, but all send Origin with a POST.
   // `null`, the origin of a sandboxed frame, is never equal.
   if (sender !== undefined) return sender === origin;
   if (referer !== undefined) return URL.parse(referer)?.origin === origin;
-  // A forged request is worth something only with the cookies that a browser adds. Without any, this is curl or
-  // another program that speaks for nobody, and it may go on.
-  return cookie === undefined;
+  // None of the three: a program, with cookies that it was given itself. A browser so old that it sends none of them
+  // does not know SameSite either, and there is no defence for it that would not shut programs out.
+  return true;
 }

@@ -70,8 +70,6 @@ export interface Mounting {
   readonly inFront?: (origin: string) => string | Promise<string>;
   /** Where a URL of that origin is really answered. */
   readonly reach?: (url: URL) => URL;
-  /** Where the API is in this app. @default the issuer's path and `/api/v1` */
-  readonly apiPrefix?: string;
   /** The app around it. @default a Koa app with nothing else in it */
   readonly app?: (parts: AppParts) => RequestListener | Promise<RequestListener>;
 }
@@ -127,7 +125,7 @@ export interface TokenAnswer {
 /** Serves a school platform with the package's public names: its pages, its endpoints and its API. */
 export async function startPlatform(
   given: Partial<AuthServerOptions<Permission, 'registrar', Person>> = {},
-  { path = '', inFront, reach, apiPrefix = `${path}/api/v1`, app = bareApp }: Mounting = {},
+  { path = '', inFront, reach, app = bareApp }: Mounting = {},
 ): Promise<Platform> {
   const users = people();
   const logger = rememberingLogger();
@@ -147,7 +145,7 @@ export async function startPlatform(
       logger,
       ...given,
     });
-    const api = createApiRouter({ auth, prefix: apiPrefix });
+    const api = createApiRouter({ auth });
     api.get('/schools', auth.requires('view_schools'), (ctx) => {
       ctx.body = { data: [{ id: 1, name: 'Hill School' }] };
     });

@@ -38,9 +38,9 @@ export function slow(storage: Storage): Storage {
 export interface HeldStorage {
   readonly storage: Storage;
   /** Holds calls of a method back until so many of them wait, and then lets all go on. */
-  gather(name: string, count: number): void;
+  readonly gather: (name: string, count: number) => void;
   /** Holds the next call of a method back; `reached` resolves when it waits. */
-  pause(name: string): { readonly reached: Promise<void>; resume(): void };
+  readonly pause: (name: string) => { readonly reached: Promise<void>; readonly resume: () => void };
 }
 
 export function held(storage: Storage): HeldStorage {

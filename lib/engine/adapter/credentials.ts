@@ -33,7 +33,7 @@ export function credentialAdapter(
       } else if (state?.presented) {
         const { presented } = state;
         if (await redeem(storage.credentials, state, settings, { value, credential })) {
-          presentations.redeemed(presented.id);
+          await presentations.redeemed(presented.id);
         }
       } else {
         throw new Error('A refresh token is only issued in exchange for a code or another refresh token');
@@ -62,11 +62,10 @@ export function credentialAdapter(
       if (!state) throw new Error('A credential is only spent by a token request');
       state.presented = { kind, id: hashCredential(value), value };
     },
-    // A single refresh token is revoked together with its family, by the engine's calls on the grant.
+    // A family ends with its grant (see grants.ts), which the engine destroys whenever that is meant. It also asks this of
+    // the credentials when a client revokes no more than an access token, and those must go on.
     async destroy() {},
-    async revokeByGrantId(grantId) {
-      await storage.grants.revoke({ id: grantId }, now());
-    },
+    async revokeByGrantId() {},
   };
 }
 

@@ -1,0 +1,84 @@
+/**
+ * Mounted in a Koa app that has a life of its own: its keys, its login session, its body parser, its error handler, its
+ * routes below `/oauth`, its people.
+ *
+ *     npx node --conditions=gatehouse:source examples/embed.ts
+ */
+import bodyParser from '@koa/bodyparser';
+import Koa from 'koa';
+import { createApiRouter, createAuthServer, defineGate } from 'koa-gatehouse';
+import type { AuthServer, User } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { pages } from 'koa-gatehouse/interactions';
+import Router from 'koa-router';
+import session from 'koa-session';
+
+const gate = defineGate({ permissions: { view_schools: 'View schools' } });
+
+const ann: User = { id: '1', name: 'Ann', email: 'ann@host.example' };
+
+/** Makes the host's app, with the authorization server in it. `issuer` is the host's base URL. */
+export async function createHost(
+  issuer: string,
+): Promise<{ app: Koa; auth: AuthServer<'view_schools', never> }> {
+  const auth = await createAuthServer({
+    issuer,
+    users: {
+      authenticate: async (login, password) =>
+        login === ann.email && password === 'correct horse battery staple' ? ann : undefined,
+      find: async (id) => (id === ann.id ? ann : undefined),
+      permissions: async () => ['view_schools'],
+    },
+    // People who are logged in to the host see no second login page, and those who are not see the host's own.
+    currentUser: (ctx) => (ctx['session'].userId === ann.id ? ann : undefined),
+    loginUrl: '/login',
+    storage: memoryStorage(),
+    interactions: pages({ brand: { name: 'The host' } }),
+    gate,
+  });
+
+  const app = new Koa();
+  app.keys = ['the host signs its cookies with a key of its own'];
+  app.use(async function hostErrors(ctx, next) {
+    await next().catch((error: { status?: number; expose?: boolean; message: string }) => {
+      ctx.status = error.status ?? 500;
+      ctx.body = `The host is sorry: ${error.expose ? error.message : 'something went wrong'}`;
+    });
+  });
+  app.use(session(app));
+  app.use(bodyParser());
+  app.use(auth.middleware());
+
+  const api = createApiRouter({ auth });
+  api.get('/schools', auth.requires('view_schools'), (ctx) => {
+    ctx.body = { data: [{ id: 'harbour', name: 'Harbour School', city: 'Rotterdam', open: true }] };
+  });
+  app.use(api.routes());
+
+  const router = new Router();
+  router.get('/oauth/custom', (ctx) => {
+    ctx.body = 'A route of the host, below /oauth.';
+  });
+  router.get('/login', (ctx) => {
+    ctx.type = 'html';
+    ctx.body = '<title>Log in</title><form method="post"><button>Log in as Ann</button></form>';
+  });
+  router.post('/login', (ctx) => {
+    ctx['session'].userId = ann.id;
+    // Only back to this origin: the parameter is the requester's word.
+    const target = URL.parse(new URLSearchParams(ctx.querystring).get('return_to') ?? '/', issuer);
+    ctx.status = 303;
+    ctx.redirect(target?.origin === issuer ? target.href : '/');
+  });
+  app.use(router.routes());
+
+  return { app, auth };
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const { app } = await createHost('http://localhost:3000');
+  app.listen(3000, '127.0.0.1');
+  console.log(
+    'The host runs at http://localhost:3000, its own route below /oauth at http://localhost:3000/oauth/custom',
+  );
+}

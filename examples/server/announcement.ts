@@ -1,0 +1,92 @@
+import type { ClientGrantType } from 'koa-gatehouse';
+
+import type { RegisteredApp } from './apps.ts';
+import { gate } from './gate.ts';
+import { PEOPLE } from './sample.ts';
+import type { SampleApp } from './sample.ts';
+import type { Secrets } from './seed.ts';
+
+/** What is said at start: where the platform is, who can sign in, and which apps there are. */
+export interface Announcement {
+  readonly baseUrl: string;
+  readonly users: readonly AnnouncedUser[];
+  readonly apps: readonly AnnouncedApp[];
+  /** Whether passwords and secrets were made in this start, so that they can be told. */
+  readonly fresh: boolean;
+}
+
+export interface AnnouncedUser {
+  readonly login: string;
+  /** `null`: not known any more. */
+  readonly password: string | null;
+  readonly permissions: readonly string[];
+}
+
+export interface AnnouncedApp {
+  readonly app: SampleApp['app'];
+  readonly name: string;
+  readonly grantType: ClientGrantType;
+  readonly clientId: string;
+  readonly confidential: boolean;
+  /** `null`: a public app has none, and that of a confidential one is not known any more. */
+  readonly clientSecret: string | null;
+  /** Below this platform's base URL; for authorization-code apps. */
+  readonly redirectUri: string | undefined;
+  /** All that are registered, this platform's first. */
+  readonly redirectUris: readonly string[];
+  readonly permissions: readonly string[];
+}
+
+export function prepareAnnouncement(
+  baseUrl: string,
+  apps: readonly RegisteredApp[],
+  made: Secrets | undefined,
+): Announcement {
+  return {
+    baseUrl,
+    fresh: made !== undefined,
+    users: PEOPLE.map((person) => ({
+      login: person.login,
+      password: made?.passwords.get(person.login) ?? null,
+      permissions: [...gate.effective(person).keys()],
+    })),
+    apps: apps.map((app) => announceApp(app, baseUrl, made)),
+  };
+}
+
+function announceApp(
+  { sample, client }: RegisteredApp,
+  baseUrl: string,
+  made: Secrets | undefined,
+): AnnouncedApp {
+  const redirectUri = sample.redirectPath === undefined ? undefined : baseUrl + sample.redirectPath;
+  return {
+    app: sample.app,
+    name: client.name,
+    grantType: client.grantType,
+    clientId: client.id,
+    confidential: client.confidential,
+    clientSecret: made?.clientSecrets.get(client.id) ?? null,
+    redirectUri,
+    redirectUris: client.redirectUris.toSorted(
+      (a, b) => Number(b === redirectUri) - Number(a === redirectUri),
+    ),
+    permissions: [...gate.effective(client).keys()],
+  };
+}
+
+/** The announcement for scripts: one line of JSON. */
+export function announceAsJson({ baseUrl, users, apps }: Announcement): string {
+  return JSON.stringify({
+    base_url: baseUrl,
+    users,
+    clients: apps.map((app) => ({
+      name: app.name,
+      grant_type: app.grantType,
+      client_id: app.clientId,
+      client_secret: app.clientSecret,
+      redirect_uris: app.redirectUris,
+      permissions: app.permissions,
+    })),
+  });
+}

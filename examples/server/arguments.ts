@@ -1,0 +1,73 @@
+import { parseArgs } from 'node:util';
+
+/** What the command line asked for. */
+export interface Arguments {
+  /** Print one JSON line for scripts instead of the text for people. */
+  readonly json: boolean;
+  /** Replace every password and client secret, and print the new ones. */
+  readonly newSecrets: boolean;
+  /** Added to the seeded authorization-code apps. */
+  readonly redirectUris: readonly string[];
+  readonly help: boolean;
+}
+
+/** The command line cannot be understood. Answered with the usage and exit code 2. */
+export class UsageError extends Error {
+  override readonly name: string = 'UsageError';
+}
+
+export const USAGE: string = `Usage: npm start -- [options]
+
+Starts a small school platform: an OAuth 2.0 server, its pages, an API and an outside app that uses them.
+
+  --json               print one JSON line for scripts: base_url, users, clients. Passwords and secrets are
+                       in it on the first start and with --new-secrets; later starts do not know them (null).
+                       npm start --silent -- --json leaves out npm's own lines
+  --new-secrets        make new passwords and client secrets; the old ones stop
+  --redirect-uri URL   add a redirect URI to the seeded authorization-code apps; may be repeated
+  --help               print this
+
+Environment:
+  PORT           the port to listen on; 0 picks a free one         (3000)
+  HOST           the address to listen on                          (127.0.0.1)
+  BASE_URL       the URL that people and apps use                  (http://localhost:PORT)
+  DATA_DIR       where the database and the portal's own file are  (.data)
+  DATABASE_URL   another database; several nodes may share one     (sqlite:DATA_DIR/platform.sqlite)
+`;
+
+/** Reads the command line. Throws a {@link UsageError} for anything it does not know. */
+export function readArguments(argv: readonly string[]): Arguments {
+  const { values } = parse(argv);
+  const redirectUris = values['redirect-uri'] ?? [];
+  const wrong = redirectUris.find((uri) => !URL.canParse(uri));
+  if (wrong !== undefined) {
+    throw new UsageError(
+      `--redirect-uri takes an absolute URL, such as http://localhost:8080/callback, not "${wrong}"`,
+    );
+  }
+  return {
+    json: values.json === true,
+    newSecrets: values['new-secrets'] === true,
+    redirectUris,
+    help: values.help === true,
+  };
+}
+
+function parse(argv: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...argv],
+      options: {
+        json: { type: 'boolean' },
+        'new-secrets': { type: 'boolean' },
+        'redirect-uri': { type: 'string', multiple: true },
+        help: { type: 'boolean', short: 'h' },
+      },
+    });
+  } catch (error) {
+    // The first sentence names the argument; the rest explains how to pass positional ones, which there are none of.
+    throw new UsageError(String(error instanceof Error ? error.message : error).split('. ')[0], {
+      cause: error,
+    });
+  }
+}

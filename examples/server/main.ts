@@ -1,0 +1,43 @@
+import { GatehouseError } from 'koa-gatehouse';
+
+import { announceAsText } from './announce.ts';
+import { announceAsJson } from './announcement.ts';
+import { USAGE, UsageError, readArguments } from './arguments.ts';
+import { startPlatform } from './platform.ts';
+import { SettingsError, readSettings } from './settings.ts';
+import { stopOnSignals } from './shutdown.ts';
+
+// What the platform writes holds signing keys and hashes of passwords: for its own user only.
+process.umask(0o077);
+
+try {
+  await run();
+} catch (error) {
+  process.stderr.write(`${explain(error)}\n`);
+  process.exit(error instanceof UsageError ? 2 : 1);
+}
+
+async function run(): Promise<void> {
+  const { help, json, ...wanted } = readArguments(process.argv.slice(2));
+  if (help) {
+    process.stdout.write(USAGE);
+    return;
+  }
+  const starting = startPlatform({ settings: readSettings(process.env), ...wanted });
+  // A start that has begun is finished first: half a seeding would be in the way of the next one.
+  stopOnSignals(async () => (await starting).stop());
+  const { announcement, portalFile } = await starting;
+  const text = json ? `${announceAsJson(announcement)}\n` : announceAsText(announcement, { portalFile });
+  process.stdout.write(text);
+}
+
+function explain(error: unknown): string {
+  if (error instanceof UsageError) return `${error.message}\n\n${USAGE}`;
+  if (error instanceof SettingsError || error instanceof GatehouseError)
+    return error.message.replace(/^issuer:/, 'BASE_URL:');
+  if (!(error instanceof Error)) return String(error);
+  if ('code' in error && error.code === 'EADDRINUSE') {
+    return `${error.message}. Stop what listens there, or choose another port: PORT=0 npm start picks a free one.`;
+  }
+  return error.stack ?? error.message;
+}

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { extname, resolve } from 'node:path';
+
+import type { AuthServer } from 'koa-gatehouse';
+import Router from 'koa-router';
+
+import type { Render } from './views.ts';
+
+const FILES = ['style.css', 'logo.svg', 'portal.svg'].map(
+  (name) => [name, readFileSync(resolve(import.meta.dirname, 'public', name))] as const,
+);
+
+export interface PagesOptions {
+  readonly auth: Pick<AuthServer, 'check'>;
+  readonly render: Render;
+}
+
+/** The platform's own pages: the start page, the page that shows a code to copy, and the files they refer to. */
+export function createPages({ auth, render }: PagesOptions): Router {
+  const router = new Router();
+
+  router.get('/', (ctx) => render(ctx, 'start', { title: 'Larkfield Schools' }));
+
+  // The redirect URI of apps that have no address of their own, such as a person with a terminal.
+  router.get('/code', (ctx) => {
+    ctx.set('Cache-Control', 'no-store');
+    const answer = new URLSearchParams(ctx.querystring);
+    render(ctx, 'code', { title: 'Your code', code: answer.get('code'), error: answer.get('error') });
+  });
+
+  // For load balancers and the like.
+  router.get('/health', async (ctx) => {
+    const findings = await auth.check();
+    const healthy = findings.every(({ severity }) => severity !== 'error');
+    ctx.status = healthy ? 200 : 503;
+    ctx.body = { status: healthy ? 'ok' : 'failing', findings };
+  });
+
+  for (const [name, content] of FILES) {
+    router.get(`/${name}`, (ctx) => {
+      ctx.type = extname(name);
+      ctx.body = content;
+    });
+  }
+
+  return router;
+}

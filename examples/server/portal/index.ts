@@ -1,0 +1,113 @@
+/**
+ * The Partner portal: an outside application that wants to show people their schools.
+ *
+ * It shares a process with the platform so that one command starts both, and nothing else: it knows the platform's base
+ * URL and its own client id and secret, and talks HTTP. It uses no client library, so that every step can be read here.
+ */
+import type { Middleware } from 'koa';
+import Router from 'koa-router';
+
+import type { Render } from '../views.ts';
+import { finishConnecting, refresh, startConnecting } from './connection.ts';
+import type { CredentialsFile } from './credentials.ts';
+import { readOverview } from './overview.ts';
+import { revokeTokens } from './platform.ts';
+import type { Registration } from './platform.ts';
+import { Sessions } from './session.ts';
+
+export interface PortalOptions {
+  /** The platform's base URL. */
+  readonly baseUrl: string;
+  readonly credentials: CredentialsFile;
+  readonly render: Render;
+}
+
+interface PortalState {
+  registration: Registration;
+  sessions: Sessions;
+}
+
+/** Makes the portal's routes, below `/portal`. */
+export function createPortal({ baseUrl, credentials, render }: PortalOptions): Router<PortalState> {
+  const router = new Router<PortalState>({ prefix: '/portal' });
+  const home = `${baseUrl}/portal`;
+
+  // Another site's form presses no button here.
+  const sameOrigin: Middleware = async (ctx, next) => {
+    const isOwn = ctx.get('Sec-Fetch-Site') === 'same-origin' || ctx.get('Origin') === baseUrl;
+    if (isOwn) await next();
+    else ctx.redirect(home);
+  };
+
+  router.use(async (ctx, next) => {
+    ctx.set('Cache-Control', 'no-store');
+    // Read each time, so that new credentials work without a restart.
+    const known = await credentials.read();
+    if (!known) {
+      ctx.status = 503;
+      render(ctx, 'portal-closed', { title: 'Partner portal' });
+      return;
+    }
+    const { clientId, clientSecret, cookieKey } = known;
+    ctx.state.registration = { baseUrl, clientId, clientSecret, redirectUri: `${home}/callback` };
+    ctx.state.sessions = new Sessions(cookieKey, baseUrl.startsWith('https:'));
+    await next();
+  });
+
+  router.get('/', async (ctx) => {
+    const { registration, sessions } = ctx.state;
+    const { notice, ...session } = sessions.read(ctx);
+    if (notice) sessions.write(ctx, session);
+    const overview = session.tokens && (await readOverview(registration, session.tokens));
+    render(ctx, 'portal', {
+      title: 'Partner portal',
+      baseUrl,
+      notice,
+      overview,
+      tokens: session.tokens,
+      formatTime,
+    });
+  });
+
+  router.get('/connect', (ctx) => {
+    const { registration, sessions } = ctx.state;
+    const { url, session } = startConnecting(registration, sessions.read(ctx));
+    sessions.write(ctx, session);
+    ctx.redirect(url);
+  });
+
+  router.get('/callback', async (ctx) => {
+    const { registration, sessions } = ctx.state;
+    const answer = new URLSearchParams(ctx.querystring);
+    sessions.write(ctx, await finishConnecting(registration, sessions.read(ctx), answer));
+    ctx.redirect(home);
+  });
+
+  router.post('/refresh', sameOrigin, async (ctx) => {
+    const { registration, sessions } = ctx.state;
+    sessions.write(ctx, await refresh(registration, sessions.read(ctx)));
+    ctx.status = 303;
+    ctx.redirect(home);
+  });
+
+  router.post('/disconnect', sameOrigin, async (ctx) => {
+    const { registration, sessions } = ctx.state;
+    const { tokens, pending } = sessions.read(ctx);
+    // The portal forgets the tokens also when the platform cannot be told.
+    if (tokens) await revokeTokens(registration, tokens).catch(() => undefined);
+    sessions.write(ctx, {
+      pending,
+      notice: { kind: 'success', text: 'Disconnected. The portal has forgotten its tokens.' },
+    });
+    ctx.status = 303;
+    ctx.redirect(home);
+  });
+
+  return router;
+}
+
+const TIME = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' });
+
+function formatTime(time: number): string {
+  return `${TIME.format(time)} UTC`;
+}

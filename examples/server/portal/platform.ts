@@ -1,0 +1,154 @@
+/**
+ * The platform as an outside application sees it: a base URL, a client id, a secret, and HTTP.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+
+/** How the portal is registered at the platform. */
+export interface Registration {
+  readonly baseUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly redirectUri: string;
+}
+
+export interface Tokens {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+  /** In milliseconds since 1970. */
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+}
+
+/** The platform said no, or nothing. The message is for people. */
+export class PlatformError extends Error {
+  override readonly name: string = 'PlatformError';
+  /** The HTTP status; 0 when there was no answer. */
+  readonly status: number;
+
+  constructor(message: string, status: number, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+  }
+}
+
+/** One try to get a person's authorization: what to remember, and where to send the browser. */
+export function newAuthorizationRequest(registration: Registration): {
+  state: string;
+  codeVerifier: string;
+  url: string;
+} {
+  const state = randomBytes(16).toString('base64url');
+  const codeVerifier = randomBytes(32).toString('base64url');
+  const url = new URL('/oauth/authorize', registration.baseUrl);
+  url.search = new URLSearchParams({
+    client_id: registration.clientId,
+    redirect_uri: registration.redirectUri,
+    response_type: 'code',
+    scope: '',
+    state,
+    code_challenge: createHash('sha256').update(codeVerifier).digest('base64url'),
+    code_challenge_method: 'S256',
+  }).toString();
+  return { state, codeVerifier, url: url.href };
+}
+
+/** Exchanges a code for tokens (RFC 6749 section 4.1.3). */
+export async function exchangeCode(
+  registration: Registration,
+  code: string,
+  codeVerifier: string,
+): Promise<Tokens> {
+  return requestTokens(registration, {
+    grant_type: 'authorization_code',
+    redirect_uri: registration.redirectUri,
+    code,
+    code_verifier: codeVerifier,
+  });
+}
+
+/** Gets new tokens without asking the person again (RFC 6749 section 6). */
+export async function refreshTokens(registration: Registration, refreshToken: string): Promise<Tokens> {
+  return requestTokens(registration, {
+    grant_type: 'refresh_token',
+    refresh_token: refreshToken,
+    scope: '',
+  });
+}
+
+/** Tells the platform that the tokens are not needed any more (RFC 7009). */
+export async function revokeTokens(registration: Registration, { refreshToken }: Tokens): Promise<void> {
+  await call<undefined>(registration, '/oauth/revoke', {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({
+      token: refreshToken,
+      token_type_hint: 'refresh_token',
+      client_id: registration.clientId,
+      client_secret: registration.clientSecret,
+    }),
+  });
+}
+
+/** Reads a resource of the API with the person's access token. */
+export async function readResource<T>(
+  registration: Registration,
+  path: string,
+  accessToken: string,
+): Promise<T> {
+  const headers = { authorization: `Bearer ${accessToken}` };
+  const { data } = await call<{ data: T }>(registration, path, { headers });
+  return data;
+}
+
+interface TokenResponse {
+  readonly access_token: string;
+  readonly refresh_token: string;
+  readonly expires_in: number;
+}
+
+async function requestTokens(
+  registration: Registration,
+  parameters: Record<string, string>,
+): Promise<Tokens> {
+  const issuedAt = Date.now();
+  const response = await call<TokenResponse>(registration, '/oauth/token', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      ...parameters,
+      client_id: registration.clientId,
+      client_secret: registration.clientSecret,
+    }),
+  });
+  return {
+    accessToken: response.access_token,
+    refreshToken: response.refresh_token,
+    issuedAt,
+    expiresAt: issuedAt + response.expires_in * 1000,
+  };
+}
+
+/** An error of the API (RFC 9457) or of the token endpoint (RFC 6749 section 5.2). */
+interface Refusal {
+  readonly message?: string;
+  readonly error_description?: string;
+}
+
+async function call<T>({ baseUrl }: Registration, path: string, request: RequestInit): Promise<T> {
+  const { ok, status, body } = await send(new URL(path, baseUrl), request);
+  if (ok) return body;
+  const { message, error_description: description }: Refusal = body;
+  throw new PlatformError(message ?? description ?? `The platform answered with status ${status}.`, status);
+}
+
+async function send(url: URL, request: RequestInit) {
+  try {
+    const response = await fetch(url, { ...request, redirect: 'error', signal: AbortSignal.timeout(5000) });
+    const text = await response.text();
+    return { ok: response.ok, status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+  } catch (error) {
+    throw new PlatformError('The platform cannot be reached right now. Try again in a moment.', 0, {
+      cause: error,
+    });
+  }
+}

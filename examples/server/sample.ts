@@ -1,0 +1,51 @@
+import type { ClientGrantType } from 'koa-gatehouse';
+
+import type { Permission, Role } from './gate.ts';
+import type { School } from './schools.ts';
+
+/** A person that the platform is seeded with. The password is made when that happens. */
+export interface SamplePerson {
+  /** An email address. */
+  readonly login: string;
+  readonly name: string;
+  readonly roles: readonly Role[];
+  readonly permissions: readonly Permission[];
+}
+
+export const PEOPLE: readonly SamplePerson[] = [
+  { login: 'ada@platform.example', name: 'Ada Okafor', roles: ['administrator'], permissions: [] },
+  { login: 'ruth@platform.example', name: 'Ruth Lindgren', roles: [], permissions: ['view_schools'] },
+  { login: 'tom@platform.example', name: 'Tom Bauer', roles: [], permissions: [] },
+];
+
+/** An app that the platform is seeded with. Its id and secret are made when that happens. */
+export interface SampleApp {
+  /** What this example calls it, also after somebody has renamed it. */
+  readonly app: 'portal' | 'command-line' | 'browser' | 'import' | 'monitor';
+  readonly name: string;
+  readonly grantType: ClientGrantType;
+  readonly confidential: boolean;
+  /** Below the base URL; for authorization-code apps. */
+  readonly redirectPath: string | undefined;
+  readonly permissions: readonly Permission[];
+}
+
+const person = { grantType: 'authorization_code', permissions: [] } as const;
+const machine = { grantType: 'client_credentials', confidential: true, redirectPath: undefined } as const;
+
+export const APPS: readonly SampleApp[] = [
+  { app: 'portal', name: 'Partner portal', ...person, confidential: true, redirectPath: '/portal/callback' },
+  { app: 'command-line', name: 'Command line', ...person, confidential: true, redirectPath: '/code' },
+  { app: 'browser', name: 'Browser app', ...person, confidential: false, redirectPath: '/code' },
+  { app: 'import', name: 'Nightly import', ...machine, permissions: ['view_schools'] },
+  { app: 'monitor', name: 'Status monitor', ...machine, permissions: [] },
+];
+
+export const SCHOOLS: readonly School[] = [
+  { id: 'birch-hill', name: 'Birch Hill Primary', city: 'Aarhus', open: true },
+  { id: 'harbour', name: 'Harbour School', city: 'Rotterdam', open: true },
+  { id: 'lakeside', name: 'Lakeside Grammar', city: 'Lucerne', open: false },
+  { id: 'north-gate', name: 'North Gate Academy', city: 'York', open: true },
+  { id: 'old-mill', name: 'Old Mill Montessori', city: 'Ghent', open: false },
+  { id: 'saint-brigid', name: 'Saint Brigid’s', city: 'Galway', open: true },
+];

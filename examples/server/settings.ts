@@ -1,0 +1,52 @@
+import { resolve } from 'node:path';
+
+const PROJECT = resolve(import.meta.dirname, '../..');
+
+/** Where this copy of the example listens and keeps its data, from the environment. */
+export interface Settings {
+  readonly host: string;
+  /** `0`: any free port. */
+  readonly port: number;
+  /** `undefined`: http://localhost with the port that was bound. */
+  readonly baseUrl: string | undefined;
+  readonly dataDirectory: string;
+  readonly databaseUrl: string;
+}
+
+/** A setting that cannot be used. The message names it and says what to give. */
+export class SettingsError extends Error {
+  override readonly name: string = 'SettingsError';
+}
+
+/** Reads the settings. An empty variable counts as one that is not set. */
+export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
+  const dataDirectory = resolve(environment['DATA_DIR'] || resolve(PROJECT, '.data'));
+  return {
+    host: environment['HOST'] || '127.0.0.1',
+    port: readPort(environment['PORT'] || '3000'),
+    baseUrl: environment['BASE_URL'] ? readBaseUrl(environment['BASE_URL']) : undefined,
+    dataDirectory,
+    databaseUrl: environment['DATABASE_URL'] || `sqlite:${resolve(dataDirectory, 'platform.sqlite')}`,
+  };
+}
+
+function readPort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : NaN;
+  if (port <= 65_535) return port;
+  throw new SettingsError(`PORT: give a number from 0 to 65535, not "${text}".`);
+}
+
+function readBaseUrl(text: string): string {
+  const url = URL.parse(text);
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new SettingsError(
+      `BASE_URL: give an http or https URL, such as https://platform.example, not "${text}".`,
+    );
+  }
+  if (url.pathname !== '/' || url.search || url.hash) {
+    throw new SettingsError(
+      `BASE_URL: leave out everything after the host; this example serves ${url.origin}/ as a whole.`,
+    );
+  }
+  return url.origin;
+}

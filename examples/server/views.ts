@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+import ejs from 'ejs';
+import type { Context } from 'koa';
+
+/** Answers with a page. Everything that a view prints with `<%= %>` is escaped. */
+export type Render = (
+  ctx: Context,
+  view: View,
+  page: { readonly title: string; readonly [name: string]: unknown },
+) => void;
+
+export type View = 'start' | 'code' | 'not-found' | 'portal' | 'portal-closed';
+
+const POLICY =
+  "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+function load(name: View | 'layout'): (page: object) => string {
+  const text = readFileSync(resolve(import.meta.dirname, 'views', `${name}.ejs`), 'utf8');
+  return ejs.compile(text, { _with: false, localsName: 'page' });
+}
+
+/** Compiles the views once and returns the function that answers with one. */
+export function loadViews(): Render {
+  const layout = load('layout');
+  const views: Readonly<Record<View, (page: object) => string>> = {
+    start: load('start'),
+    code: load('code'),
+    'not-found': load('not-found'),
+    portal: load('portal'),
+    'portal-closed': load('portal-closed'),
+  };
+  return function render(ctx, view, page) {
+    ctx.set({
+      'Content-Security-Policy': POLICY,
+      'Referrer-Policy': 'no-referrer',
+      'X-Content-Type-Options': 'nosniff',
+    });
+    ctx.type = 'html';
+    ctx.body = layout({ ...page, portal: view.startsWith('portal'), content: views[view](page) });
+  };
+}

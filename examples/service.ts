@@ -1,0 +1,36 @@
+/**
+ * Imported by another service: no Koa app of your own, just a server that gives out tokens.
+ *
+ *     npx node --conditions=gatehouse:source examples/service.ts
+ */
+import { createServer } from 'node:http';
+
+import { createAuthServer, defineGate } from 'koa-gatehouse';
+import type { AuthServer } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { pages } from 'koa-gatehouse/interactions';
+
+/** Makes the authorization server. `issuer` is the URL that it is reached at. */
+export async function createService(issuer: string): Promise<AuthServer<'view_schools', never>> {
+  return createAuthServer({
+    issuer,
+    // Nobody signs in here: it serves machines only.
+    users: { authenticate: async () => undefined, find: async () => undefined, permissions: async () => [] },
+    storage: memoryStorage(),
+    interactions: pages(),
+    gate: defineGate({ permissions: { view_schools: 'View schools' } }),
+  });
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const issuer = 'http://localhost:3000';
+  const auth = await createService(issuer);
+  createServer(auth.callback()).listen(3000, '127.0.0.1');
+
+  const { client, secret } = await auth.clients.create({
+    name: 'Robot',
+    grantType: 'client_credentials',
+    permissions: ['view_schools'],
+  });
+  console.log(`curl ${issuer}/oauth/token -d grant_type=client_credentials -u ${client.id}:${secret}`);
+}

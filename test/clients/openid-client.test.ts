@@ -1,0 +1,243 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import * as client from 'openid-client';
+
+import { Browser } from '../harness/browser.ts';
+import { startPlatform } from '../harness/platform.ts';
+import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import { SERVERS, walk } from './servers.ts';
+
+type Method = 'secret in the body' | 'secret by HTTP Basic' | 'no secret';
+
+/** Discovers the server as the client's author would tell its users to. */
+async function discover(
+  platform: Platform,
+  app: RegisteredApp,
+  method: Method = 'secret in the body',
+  algorithm: 'oidc' | 'oauth2' = 'oauth2',
+): Promise<client.Configuration> {
+  const authentication = {
+    'secret in the body': client.ClientSecretPost,
+    'secret by HTTP Basic': client.ClientSecretBasic,
+    'no secret': client.None,
+  };
+  return client.discovery(
+    new URL(platform.auth.issuer),
+    app.client.id,
+    undefined,
+    authentication[method](app.secret),
+    {
+      algorithm,
+      // Over http, which is for tests only.
+      execute: [client.allowInsecureRequests],
+    },
+  );
+}
+
+for (const [name, mounting] of Object.entries(SERVERS)) {
+  for (const algorithm of ['oauth2', 'oidc'] as const) {
+    test(`discovery (${algorithm}): ${name}`, async (t) => {
+      await using platform = await startPlatform({}, mounting);
+      const config = await discover(platform, await platform.registerApp(), 'secret in the body', algorithm);
+      const server = config.serverMetadata();
+      t.is(server.issuer, platform.auth.issuer);
+      t.true(server.supportsPKCE());
+      t.is(server.authorization_response_iss_parameter_supported, true);
+      t.deepEqual(server.scopes_supported, ['schools:read']);
+    });
+  }
+
+  for (const method of ['secret in the body', 'secret by HTTP Basic', 'no secret'] as const) {
+    test(`code flow with PKCE, refresh and revocation, ${method}: ${name}`, async (t) => {
+      await using platform = await startPlatform({}, mounting);
+      const app = await platform.registerApp({ confidential: method !== 'no secret' });
+      const config = await discover(platform, app, method);
+      const { tokens, callback } = await authorize(t, platform, config, app, 'schools:read');
+      t.deepEqual([...callback.searchParams.keys()].toSorted(), ['code', 'iss', 'state']);
+      t.is(tokens.token_type, 'bearer');
+      t.is(tokens.expires_in, 31_536_000);
+      t.is(tokens.scope, 'schools:read');
+      t.truthy(tokens.refresh_token);
+      t.is(tokens.id_token, undefined);
+
+      const refreshed = await client.refreshTokenGrant(config, tokens.refresh_token!);
+      t.not(refreshed.access_token, tokens.access_token);
+      t.not(refreshed.refresh_token, tokens.refresh_token);
+
+      if (method !== 'no secret') {
+        const known = await client.tokenIntrospection(config, refreshed.access_token);
+        t.like(known, {
+          active: true,
+          client_id: app.client.id,
+          sub: '1',
+          scope: 'schools:read',
+          iss: platform.auth.issuer,
+        });
+        await client.tokenRevocation(config, refreshed.access_token);
+        t.false((await client.tokenIntrospection(config, refreshed.access_token)).active);
+      }
+      await client.tokenRevocation(config, refreshed.refresh_token!);
+      const refused = await t.throwsAsync(client.refreshTokenGrant(config, refreshed.refresh_token!), {
+        instanceOf: client.ResponseBodyError,
+      });
+      t.like(refused, { status: 400, error: 'invalid_grant', error_description: 'grant request is invalid' });
+    });
+  }
+
+  test(`client credentials: ${name}`, async (t) => {
+    await using platform = await startPlatform({}, mounting);
+    const app = await platform.registerService(['view_schools']);
+    for (const method of ['secret in the body', 'secret by HTTP Basic'] as const) {
+      const config = await discover(platform, app, method);
+      const tokens = await client.clientCredentialsGrant(config);
+      t.is(tokens.expires_in, 31_536_000);
+      t.is(tokens.refresh_token, undefined);
+      t.is(tokens.scope, undefined);
+      t.like(await client.tokenIntrospection(config, tokens.access_token), {
+        active: true,
+        client_id: app.client.id,
+      });
+      const scoped = await client.clientCredentialsGrant(config, { scope: 'schools:read' });
+      t.is(scoped.scope, 'schools:read');
+      await client.tokenRevocation(config, tokens.access_token);
+      t.false((await client.tokenIntrospection(config, tokens.access_token)).active);
+      t.true((await client.tokenIntrospection(config, scoped.access_token)).active);
+    }
+  });
+}
+
+for (const [name, mounting] of Object.entries(SERVERS).filter(([one]) => one.startsWith('in an app'))) {
+  test(`the API takes the tokens: ${name}`, async (t) => {
+    await using platform = await startPlatform({}, mounting);
+    const app = await platform.registerApp();
+    const config = await discover(platform, app);
+    const { tokens } = await authorize(t, platform, config, app);
+    const url = platform.url('/api/v1/identity');
+    const answer = await client.fetchProtectedResource(config, tokens.access_token, url, 'GET');
+    t.like(await answer.json(), { data: { type: 'user', id: '1', name: 'Ann', client_id: app.client.id } });
+    await client.tokenRevocation(config, tokens.access_token);
+    const refused = await t.throwsAsync(
+      client.fetchProtectedResource(config, tokens.access_token, url, 'GET'),
+      {
+        instanceOf: client.WWWAuthenticateChallengeError,
+      },
+    );
+    t.is(refused.status, 401);
+    t.like(refused.cause[0], {
+      scheme: 'bearer',
+      parameters: {
+        realm: platform.auth.issuer,
+        error: 'invalid_token',
+        error_description: 'The access token was revoked.',
+      },
+    });
+  });
+}
+
+test('deny comes back as access_denied, with the state', async (t) => {
+  await using platform = await startPlatform({}, SERVERS['stand-alone']);
+  const app = await platform.registerApp();
+  const config = await discover(platform, app);
+  const state = client.randomState();
+  const url = client.buildAuthorizationUrl(config, { redirect_uri: app.redirectUri, state, scope: '' });
+  const callback = await walk(platform, url, { button: 'Deny' });
+  const error = await t.throwsAsync(
+    client.authorizationCodeGrant(config, callback, { expectedState: state }),
+    {
+      instanceOf: client.AuthorizationResponseError,
+    },
+  );
+  t.is(error.error, 'access_denied');
+  t.is(error.error_description, 'the user denied the request');
+});
+
+test('a code is good once, and the second use ends what came from it', async (t) => {
+  await using platform = await startPlatform({}, SERVERS['in an app with other keys']);
+  const app = await platform.registerApp();
+  const config = await discover(platform, app);
+  const { tokens, callback, checks } = await authorize(t, platform, config, app);
+  const error = await t.throwsAsync(client.authorizationCodeGrant(config, callback, checks), {
+    instanceOf: client.ResponseBodyError,
+  });
+  t.like(error, { status: 400, error: 'invalid_grant', error_description: 'grant request is invalid' });
+  t.false((await client.tokenIntrospection(config, tokens.access_token)).active);
+});
+
+test('a public client without PKCE, and a wrong verifier', async (t) => {
+  await using platform = await startPlatform({}, SERVERS['stand-alone']);
+  const app = await platform.registerApp({ confidential: false });
+  const config = await discover(platform, app, 'no secret');
+  const state = client.randomState();
+  const plain = await walk(
+    platform,
+    client.buildAuthorizationUrl(config, { redirect_uri: app.redirectUri, state }),
+  );
+  t.is(plain.searchParams.get('error'), 'invalid_request');
+
+  const code_challenge = await client.calculatePKCECodeChallenge(client.randomPKCECodeVerifier());
+  const parameters = { redirect_uri: app.redirectUri, state, code_challenge, code_challenge_method: 'S256' };
+  const callback = await walk(platform, client.buildAuthorizationUrl(config, parameters));
+  const checks = { expectedState: state, pkceCodeVerifier: client.randomPKCECodeVerifier() };
+  const error = await t.throwsAsync(client.authorizationCodeGrant(config, callback, checks), {
+    instanceOf: client.ResponseBodyError,
+  });
+  t.like(error, { status: 400, error: 'invalid_grant' });
+});
+
+test('a wrong secret', async (t) => {
+  await using platform = await startPlatform({}, SERVERS['stand-alone']);
+  const app = await platform.registerService();
+  for (const [method, challenged] of [
+    ['secret in the body', false],
+    ['secret by HTTP Basic', true],
+  ] as const) {
+    const config = await discover(platform, { ...app, secret: 'wrong' }, method);
+    const error = await t.throwsAsync(client.clientCredentialsGrant(config));
+    const isChallenge = error instanceof client.WWWAuthenticateChallengeError;
+    t.is(isChallenge, challenged, method);
+    if (error instanceof client.WWWAuthenticateChallengeError) {
+      t.is(error.status, 401);
+      t.is(error.cause[0]?.scheme, 'basic');
+    } else {
+      t.like(error, {
+        status: 401,
+        error: 'invalid_client',
+        error_description: 'client authentication failed',
+      });
+    }
+  }
+});
+
+test('two people with one client each get their own token', async (t) => {
+  await using platform = await startPlatform({}, SERVERS['in an app with other keys']);
+  const app = await platform.registerApp();
+  const config = await discover(platform, app);
+  const both = await Promise.all([1, 2, 3, 4].map(() => authorize(t, platform, config, app)));
+  t.is(new Set(both.map(({ tokens }) => tokens.access_token)).size, 4);
+});
+
+async function authorize(
+  t: ExecutionContext,
+  platform: Platform,
+  config: client.Configuration,
+  app: RegisteredApp,
+  scope = '',
+): Promise<{
+  tokens: Awaited<ReturnType<typeof client.authorizationCodeGrant>>;
+  callback: URL;
+  checks: { expectedState: string; pkceCodeVerifier: string };
+}> {
+  const pkceCodeVerifier = client.randomPKCECodeVerifier();
+  const expectedState = client.randomState();
+  const url = client.buildAuthorizationUrl(config, {
+    redirect_uri: app.redirectUri,
+    scope,
+    state: expectedState,
+    code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
+    code_challenge_method: 'S256',
+  });
+  t.is(url.origin, platform.origin);
+  const callback = await walk(platform, url, { browser: new Browser() });
+  const checks = { expectedState, pkceCodeVerifier };
+  return { tokens: await client.authorizationCodeGrant(config, callback, checks), callback, checks };
+}

@@ -1,0 +1,32 @@
+import { bodyParser } from '@koa/bodyparser';
+
+import { hostApp } from '../embedding/host.ts';
+import { Browser } from '../harness/browser.ts';
+import { signIn } from '../harness/platform.ts';
+import type { Mounting, Platform } from '../harness/platform.ts';
+
+/** The ways in which a client may find the server. */
+export const SERVERS: Readonly<Record<string, Mounting>> = {
+  'stand-alone': { app: ({ auth }) => auth.callback() },
+  'stand-alone, issuer with a path': { path: '/auth', app: ({ auth }) => auth.callback() },
+  'in an app with other keys': {
+    app: hostApp({ keys: ['the host signs with this'], front: [bodyParser()] }),
+  },
+  'in an app without keys, issuer with a path': { path: '/auth', app: hostApp({ front: [bodyParser()] }) },
+};
+
+/** What the person does between the client's redirect and the callback. Resolves to the callback's address. */
+export async function walk(
+  platform: Platform,
+  authorizationUrl: URL,
+  {
+    button = 'Authorize',
+    browser = new Browser(platform.reach),
+  }: { button?: string; browser?: Browser } = {},
+): Promise<URL> {
+  let page = await browser.open(authorizationUrl);
+  if (page.html.includes('type="password"')) page = await signIn(browser, page);
+  if (page.location === undefined) page = await browser.follow(await browser.submit(page, button));
+  if (page.location === undefined) throw new Error(`No redirect to the app, but: ${page.text}`);
+  return page.location;
+}

@@ -1,0 +1,328 @@
+import { inspect } from 'node:util';
+
+import test from 'ava';
+import Koa from 'koa';
+import type { Context } from 'koa';
+import type { AuthServerOptions } from 'koa-gatehouse';
+import Router from 'koa-router';
+import session from 'koa-session';
+
+import { Browser } from '../harness/browser.ts';
+import type { Page } from '../harness/browser.ts';
+import { authorizeUrl, listenerOf, people, signIn, startPlatform } from '../harness/platform.ts';
+import type { AppParts, Mounting, Person, Platform, RegisteredApp } from '../harness/platform.ts';
+
+/** A platform whose people log in at the host: `/login?as=1`, `/logout`. */
+async function startHost(
+  options: Partial<AuthServerOptions<never, never, Person>> = {},
+  mounting: Mounting = {},
+): Promise<{ platform: Platform; users: ReturnType<typeof people>; [Symbol.asyncDispose](): Promise<void> }> {
+  const users = people();
+  const platform = await startPlatform(
+    {
+      users,
+      currentUser: async (ctx) => users.find(ctx['session'].userId),
+      ...(options as object),
+    },
+    { app, ...mounting },
+  );
+  return { platform, users, [Symbol.asyncDispose]: async () => platform[Symbol.asyncDispose]() };
+}
+
+function app({ auth, api }: AppParts): ReturnType<typeof listenerOf> {
+  const host = new Koa();
+  host.silent = true;
+  host.keys = ['the host signs with this'];
+  // In the cookie, and read only when somebody asks for it.
+  host.use(session(host)).use(auth.middleware()).use(api.routes());
+  const router = new Router();
+  router.get('/login', (ctx) => {
+    const { as, return_to: returnTo } = ctx.query;
+    if (as === undefined) {
+      ctx.body = `<h1>The host’s login</h1>`;
+      return;
+    }
+    (ctx as Context)['session'].userId = as;
+    ctx.redirect(typeof returnTo === 'string' ? returnTo : '/');
+  });
+  router.get('/logout', (ctx) => {
+    (ctx as Context)['session'] = null;
+    ctx.body = 'out';
+  });
+  host.use(router.routes());
+  return listenerOf(host);
+}
+
+/** Goes on from a page to the app, and tells whose token the app gets. */
+async function tokenOwner(platform: Platform, client: RegisteredApp, page: Page): Promise<string> {
+  if (!page.location) throw new Error(`No redirect, but ${page.status}: ${page.text}`);
+  const code = page.location.searchParams.get('code');
+  if (code === null) throw new Error(`No code: ${page.location.href}`);
+  const { body } = await platform.token({
+    grant_type: 'authorization_code',
+    client_id: client.client.id,
+    client_secret: client.secret,
+    redirect_uri: client.redirectUri,
+    code,
+  });
+  const { body: identity } = await platform.api('/identity', body.access_token);
+  return (identity['data'] as { name: string }).name;
+}
+
+async function agree(browser: Browser, page: Page): Promise<Page> {
+  return browser.follow(await browser.submit(page, 'Authorize'));
+}
+
+test('whoever is logged in at the host sees no login page', async (t) => {
+  await using host = await startHost();
+  const { platform } = host;
+  const client = await platform.registerApp();
+  const browser = new Browser();
+  await browser.get(`${platform.origin}/login?as=1`);
+
+  const consent = await browser.open(authorizeUrl(platform, client));
+  t.is(consent.status, 200);
+  t.is(consent.heading, 'Authorize Reports');
+  t.regex(consent.text, /ann@/);
+  t.notRegex(consent.html, /Not you/, 'the host decides who it is');
+  t.is(await tokenOwner(platform, client, await agree(browser, consent)), 'Ann');
+
+  const again = await browser.open(authorizeUrl(platform, client));
+  t.is(await tokenOwner(platform, client, again), 'Ann');
+});
+
+test('another person at the host is asked, and the token is theirs', async (t) => {
+  await using host = await startHost();
+  const { platform } = host;
+  const client = await platform.registerApp();
+  const browser = new Browser();
+  await browser.get(`${platform.origin}/login?as=1`);
+  await agree(browser, await browser.open(authorizeUrl(platform, client)));
+
+  await browser.get(`${platform.origin}/login?as=2`);
+  const consent = await browser.open(authorizeUrl(platform, client));
+  t.is(consent.heading, 'Authorize Reports');
+  t.regex(consent.text, /bob@/);
+  t.notRegex(consent.text, /ann@/);
+  t.is(await tokenOwner(platform, client, await agree(browser, consent)), 'Bob');
+
+  await browser.get(`${platform.origin}/login?as=1`);
+  const back = await browser.open(authorizeUrl(platform, client));
+  t.is(await tokenOwner(platform, client, back), 'Ann', 'Ann’s consent is remembered');
+});
+
+test('after a logout at the host the login page is back', async (t) => {
+  await using host = await startHost();
+  const { platform } = host;
+  const client = await platform.registerApp();
+  const browser = new Browser();
+  await browser.get(`${platform.origin}/login?as=1`);
+  await agree(browser, await browser.open(authorizeUrl(platform, client)));
+  await browser.get(`${platform.origin}/logout`);
+
+  const login = await browser.open(authorizeUrl(platform, client));
+  t.is(login.heading, 'Sign in');
+  const consent = await signIn(browser, login, 'cleo@school.example', 'open sesame');
+  t.regex(consent.text, /cleo@/);
+  t.is(await tokenOwner(platform, client, await agree(browser, consent)), 'Cleo');
+
+  const again = await browser.open(authorizeUrl(platform, client));
+  t.is(
+    await tokenOwner(platform, client, again),
+    'Cleo',
+    'a login on our own page lasts while nobody is at the host',
+  );
+  await browser.get(`${platform.origin}/login?as=1`);
+  const host1 = await browser.open(authorizeUrl(platform, client));
+  t.is(await tokenOwner(platform, client, host1), 'Ann', 'somebody at the host comes first');
+});
+
+test('our own login page does not loop when nobody is logged in at the host', async (t) => {
+  await using host = await startHost();
+  const { platform } = host;
+  const client = await platform.registerApp();
+  const browser = new Browser();
+  const login = await browser.open(authorizeUrl(platform, client));
+  t.is(login.heading, 'Sign in');
+  const wrong = await signIn(browser, login, 'ann@school.example', 'wrong');
+  t.is(wrong.status, 422);
+  const consent = await signIn(browser, wrong);
+  t.is(consent.heading, 'Authorize Reports');
+  t.is(await tokenOwner(platform, client, await agree(browser, consent)), 'Ann');
+});
+
+for (const as of ['nobody', '2']) {
+  test(`a consent page that is still open when the host’s login changes to ${as} does not speak for Ann`, async (t) => {
+    await using host = await startHost();
+    const { platform } = host;
+    const client = await platform.registerApp();
+    const browser = new Browser();
+    await browser.get(`${platform.origin}/login?as=1`);
+    const consent = await browser.open(authorizeUrl(platform, client));
+    t.regex(consent.text, /ann@/);
+    await browser.get(`${platform.origin}${as === 'nobody' ? '/logout' : `/login?as=${as}`}`);
+
+    const next = await agree(browser, consent);
+    t.is(next.location?.searchParams.get('code') ?? undefined, undefined);
+    t.is(next.heading, as === 'nobody' ? 'Sign in' : 'Authorize Reports');
+    t.notRegex(next.text, /ann@/);
+  });
+}
+
+test('with loginUrl, people go to the host’s login page and come back', async (t) => {
+  await using host = await startHost({ loginUrl: '/login' });
+  const { platform } = host;
+  const client = await platform.registerApp();
+  const browser = new Browser();
+  const interaction = await browser.get((await browser.get(authorizeUrl(platform, client))).location!);
+  t.is(interaction.status, 303);
+  const { location } = interaction;
+  t.is(location?.origin, platform.origin);
+  t.is(location?.pathname, '/login');
+  t.is(location?.searchParams.get('return_to'), interaction.url.href);
+  t.is((await browser.get(location!)).heading, 'The host’s login');
+
+  location!.searchParams.set('as', '1');
+  const consent = await browser.open(location!);
+  t.is(consent.heading, 'Authorize Reports');
+  t.is(await tokenOwner(platform, client, await agree(browser, consent)), 'Ann');
+});
+
+test('with loginUrl, whoever comes back without having logged in is sent there again', async (t) => {
+  await using host = await startHost({ loginUrl: '/login?from=gatehouse' });
+  const { platform } = host;
+  const client = await platform.registerApp();
+  const browser = new Browser();
+  const page = await browser.open(authorizeUrl(platform, client));
+  t.is(page.heading, 'The host’s login');
+  t.is(page.url.searchParams.get('from'), 'gatehouse');
+  const again = await browser.open(page.url.searchParams.get('return_to')!);
+  t.is(again.url.href, page.url.href);
+});
+
+test('a login page on another origin gets the whole address to come back to', async (t) => {
+  await using host = await startHost({ loginUrl: 'https://id.example/login' }, { path: '/auth' });
+  const { platform } = host;
+  const client = await platform.registerApp();
+  const page = await new Browser().open(authorizeUrl(platform, client));
+  t.is(page.location?.origin, 'https://id.example');
+  t.is(page.location?.searchParams.get('return_to'), page.url.href);
+  t.true(page.url.href.startsWith(`${platform.origin}/auth/oauth/interaction/`));
+});
+
+test('prompt=login asks for the password of a person who is logged in at the host', async (t) => {
+  await using host = await startHost();
+  const { platform } = host;
+  const client = await platform.registerApp();
+  const browser = new Browser();
+  await browser.get(`${platform.origin}/login?as=1`);
+  await agree(browser, await browser.open(authorizeUrl(platform, client)));
+  const login = await browser.open(authorizeUrl(platform, client, { prompt: 'login' }));
+  t.is(login.heading, 'Sign in');
+  t.is(await tokenOwner(platform, client, await signIn(browser, login)), 'Ann');
+});
+
+test('prompt=login is satisfied by a login at the host that it has led to', async (t) => {
+  await using host = await startHost({ loginUrl: '/login' });
+  const { platform } = host;
+  const client = await platform.registerApp();
+  const browser = new Browser();
+  const login = await browser.open(authorizeUrl(platform, client, { prompt: 'login' }));
+  t.is(login.heading, 'The host’s login');
+  login.url.searchParams.set('as', '1');
+  t.is((await browser.open(login.url)).heading, 'Authorize Reports');
+});
+
+test('prompt=none: a code when all is known, login_required after the host’s login has changed', async (t) => {
+  await using host = await startHost();
+  const { platform } = host;
+  const client = await platform.registerApp();
+  const browser = new Browser();
+  await browser.get(`${platform.origin}/login?as=1`);
+  await agree(browser, await browser.open(authorizeUrl(platform, client)));
+  const silent = authorizeUrl(platform, client, { prompt: 'none' });
+  t.is(await tokenOwner(platform, client, await browser.get(silent)), 'Ann');
+  await browser.get(`${platform.origin}/login?as=2`);
+  const refused = (await browser.get(silent)).location;
+  t.is(refused?.origin, 'https://reports.example');
+  t.is(refused?.searchParams.get('error'), 'login_required');
+  t.is(refused?.searchParams.get('state'), 'xyz');
+});
+
+for (const loginUrl of [undefined, '/login?as=404']) {
+  test(`a person of the host whom the user store does not know gets the login page, loginUrl: ${loginUrl}`, async (t) => {
+    await using host = await startHost({
+      currentUser: () => ({ id: '404' }) as Person,
+      ...(loginUrl === undefined ? {} : { loginUrl }),
+    });
+    const { platform } = host;
+    const client = await platform.registerApp();
+    const browser = new Browser();
+    const page = await browser.open(authorizeUrl(platform, client));
+    t.is(page.heading, 'Sign in');
+    t.deepEqual(platform.logger.lines.at(-1), {
+      level: 'warn',
+      message: 'currentUser gave a user whom users.find does not find',
+      fields: { user_id: '404' },
+    });
+    t.is((await signIn(browser, page)).heading, 'Authorize Reports');
+  });
+}
+
+test('a person who is removed while logged in has to log in again', async (t) => {
+  await using host = await startHost();
+  const { platform, users } = host;
+  const client = await platform.registerApp();
+  const browser = new Browser();
+  await browser.get(`${platform.origin}/login?as=1`);
+  await agree(browser, await browser.open(authorizeUrl(platform, client)));
+  users.all.shift();
+  const page = await browser.open(authorizeUrl(platform, client));
+  t.is(page.heading, 'Sign in');
+});
+
+test('a person who is removed while logged in on our own page has to log in again', async (t) => {
+  await using platform = await startPlatform();
+  const client = await platform.registerApp();
+  const browser = new Browser();
+  await agree(browser, await signIn(browser, await browser.open(authorizeUrl(platform, client))));
+  platform.users.all.shift();
+  const page = await browser.open(authorizeUrl(platform, client));
+  t.is(page.heading, 'Sign in');
+});
+
+test('a currentUser that throws: a page with a reference, the reason in the log only', async (t) => {
+  const down = new Error('the session store is down');
+  await using host = await startHost({
+    currentUser: () => {
+      throw down;
+    },
+  });
+  const { platform } = host;
+  const client = await platform.registerApp();
+  const page = await new Browser().open(authorizeUrl(platform, client));
+  t.is(page.status, 500);
+  t.notRegex(page.html, /session store/);
+  t.like(platform.logger.lines.find(({ level }) => level === 'error')?.fields, { err: down });
+});
+
+for (const id of [7, 7n, 0, '', null]) {
+  test(`a person whose id is ${inspect(id)} and no text: the log says what to mend`, async (t) => {
+    const user = { id, name: 'Ann', password: '', permissions: [] } as unknown as Person;
+    const users = { ...people(), authenticate: async () => user, find: async () => user };
+    for (const currentUser of [() => user, () => undefined]) {
+      await using platform = await startPlatform({ users, currentUser });
+      const client = await platform.registerApp();
+      const browser = new Browser();
+      let page = await browser.open(authorizeUrl(platform, client));
+      if (page.heading === 'Sign in') page = await signIn(browser, page);
+      t.is(page.status, 500);
+      const { err } = platform.logger.lines.find(({ level }) => level === 'error')!.fields as { err: Error };
+      t.is(err.name, 'ConfigError');
+      t.is(
+        err.message,
+        `users: give each user an id that is a string and not empty, such as String(row.id); this one is ${inspect(id)}`,
+      );
+    }
+  });
+}

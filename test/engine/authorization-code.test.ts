@@ -1,0 +1,257 @@
+import test from 'ava';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { Browser } from '../harness/browser.ts';
+import { passTime } from '../harness/clock.ts';
+import { authorize, startPlatform } from '../harness/platform.ts';
+import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+import { held } from '../harness/storage.ts';
+
+const { storage, gather, pause } = held(memoryStorage());
+const platform = await startPlatform({ storage });
+const app = await platform.registerApp({ firstParty: true });
+const other = await platform.registerApp({ name: 'Other' });
+test.after.always(() => platform[Symbol.asyncDispose]());
+
+async function codeFor(to: RegisteredApp, parameters: Record<string, string> = {}): Promise<string> {
+  return (await authorize(platform, to, { browser: new Browser(), parameters })).get('code')!;
+}
+
+async function redeem(
+  code: string,
+  by: RegisteredApp = app,
+  more: Record<string, string> = {},
+): Promise<TokenAnswer> {
+  return platform.token({
+    grant_type: 'authorization_code',
+    client_id: by.client.id,
+    client_secret: by.secret,
+    redirect_uri: by.redirectUri,
+    code,
+    ...more,
+  });
+}
+
+async function refresh(token: string, by: RegisteredApp = app): Promise<TokenAnswer> {
+  return platform.token({
+    grant_type: 'refresh_token',
+    client_id: by.client.id,
+    client_secret: by.secret,
+    refresh_token: token,
+  });
+}
+
+const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };
+
+test.serial('a code is good for a minute', async (t) => {
+  const [early, late] = [await codeFor(app), await codeFor(app)];
+  passTime(50);
+  t.is((await redeem(early)).status, 200);
+  passTime(11);
+  const { status, body } = await redeem(late);
+  t.is(status, 400);
+  t.deepEqual(body, REFUSED);
+});
+
+// 50 requests that have all found the code unspent before the first of them spends it.
+test.serial('of 50 redemptions at the same time one gets tokens, and they work', async (t) => {
+  const code = await codeFor(app);
+  gather('credentials.redeem', 50);
+  const answers = await Promise.all(Array.from({ length: 50 }, () => redeem(code)));
+  const [winner, ...more] = answers.filter(({ status }) => status === 200);
+  t.deepEqual(more, []);
+  for (const { status, body } of answers.filter((answer) => answer !== winner)) {
+    t.is(status, 400);
+    t.deepEqual(body, REFUSED);
+  }
+  t.is((await platform.api('/identity', winner!.body.access_token)).status, 200);
+  t.is((await refresh(winner!.body.refresh_token)).status, 200);
+});
+
+test.serial('the same when each has only looked at it', async (t) => {
+  const code = await codeFor(app);
+  gather('credentials.find', 50);
+  const answers = await Promise.all(Array.from({ length: 50 }, () => redeem(code)));
+  const winners = answers.filter(({ status }) => status === 200);
+  t.is(winners.length, 1);
+  t.true(answers.every(({ status }) => status === 200 || status === 400));
+  t.is((await platform.api('/identity', winners[0]!.body.access_token)).status, 200);
+});
+
+// As they come, the last of them after the first has had its answer.
+test.serial('of a burst of redemptions one gets tokens, and they work', async (t) => {
+  for (let round = 0; round < 3; round += 1) {
+    const code = await codeFor(app);
+    const answers = await Promise.all(Array.from({ length: 100 }, () => redeem(code)));
+    const winners = answers.filter(({ status }) => status === 200);
+    t.is(winners.length, 1);
+    for (const { status, body } of answers.filter((answer) => answer !== winners[0])) {
+      t.is(status, 400);
+      t.deepEqual(body, REFUSED);
+    }
+    t.is((await platform.api('/identity', winners[0]!.body.access_token)).status, 200);
+    t.is((await refresh(winners[0]!.body.refresh_token)).status, 200);
+  }
+});
+
+// A thief without the secret, or with another client, is among them.
+test.serial('nobody else wins the race', async (t) => {
+  const code = await codeFor(app);
+  gather('credentials.redeem', 10);
+  const answers = await Promise.all([
+    ...Array.from({ length: 10 }, () => redeem(code)),
+    ...Array.from({ length: 10 }, () => redeem(code, other)),
+    ...Array.from({ length: 10 }, () => redeem(code, app, { client_secret: 'wrong' })),
+    ...Array.from({ length: 10 }, () => redeem(code, app, { redirect_uri: 'https://evil.example/' })),
+    ...Array.from({ length: 10 }, () => redeem(code, app, { code_verifier: 'x'.repeat(43) })),
+  ]);
+  const winners = answers.filter(({ status }) => status === 200);
+  t.is(winners.length, 1);
+  t.true(answers.indexOf(winners[0]!) < 10);
+  t.is((await platform.api('/identity', winners[0]!.body.access_token)).status, 200);
+});
+
+test.serial('a grant that is revoked while its code is redeemed issues nothing', async (t) => {
+  const code = await codeFor(app);
+  const { reached, resume } = pause('credentials.redeem');
+  const redeeming = redeem(code);
+  await reached;
+  await platform.auth.revoke({ user: '1' });
+  resume();
+  const { status, body } = await redeeming;
+  t.is(status, 400);
+  t.deepEqual(body, REFUSED);
+  t.is((await redeem(await codeFor(app))).status, 200);
+});
+
+test('a code works once; the second time ends what it gave', async (t) => {
+  const code = await codeFor(app);
+  const { status, body } = await redeem(code);
+  t.is(status, 200);
+  const refreshed = await refresh(body.refresh_token);
+  t.is((await platform.api('/identity', body.access_token)).status, 200);
+
+  const again = await redeem(code);
+  t.is(again.status, 400);
+  t.deepEqual(again.body, REFUSED);
+  for (const token of [body.access_token, refreshed.body.access_token]) {
+    const answer = await platform.api('/identity', token);
+    t.is(answer.status, 401);
+    t.is(answer.body['code'], 'token_revoked');
+    t.is(answer.body['message'], 'The access token was revoked.');
+  }
+  for (const token of [body.refresh_token, refreshed.body.refresh_token]) {
+    const answer = await refresh(token);
+    t.is(answer.status, 400);
+    t.deepEqual(answer.body, REFUSED);
+  }
+});
+
+test('only what that code gave: other logins of the same person go on', async (t) => {
+  const [one, two] = [await codeFor(app), await codeFor(app)];
+  await redeem(one);
+  const { body } = await redeem(two);
+  await redeem(one);
+  t.is((await platform.api('/identity', body.access_token)).status, 200);
+  t.is((await refresh(body.refresh_token)).status, 200);
+});
+
+test('another client cannot redeem it, nor burn it, nor end what it gave', async (t) => {
+  const code = await codeFor(app);
+  const service = await platform.registerService();
+  const publicApp = await platform.registerApp({ confidential: false });
+  for (const [by, error] of [
+    [other, 'invalid_grant'],
+    [service, 'unauthorized_client'],
+    [publicApp, 'invalid_grant'],
+    [{ ...app, secret: 'wrong' }, 'invalid_client'],
+    [{ ...app, secret: '' }, 'invalid_client'],
+  ] as const) {
+    t.is((await redeem(code, by, { redirect_uri: app.redirectUri })).body.error, error);
+  }
+  const { status, body } = await redeem(code);
+  t.is(status, 200);
+  t.is((await redeem(code, other)).body.error, 'invalid_grant');
+  t.is((await redeem(code, publicApp)).body.error, 'invalid_grant');
+  t.is((await platform.api('/identity', body.access_token)).status, 200);
+  t.is((await refresh(body.refresh_token)).status, 200);
+});
+
+test('a mistake does not burn it', async (t) => {
+  const code = await codeFor(app);
+  for (const mistake of [
+    { redirect_uri: 'https://evil.example/' },
+    { redirect_uri: `${app.redirectUri}/` },
+    { code_verifier: 'x'.repeat(43) },
+    { resource: 'https://evil.example/' },
+  ]) {
+    const { status } = await redeem(code, app, mistake);
+    t.is(status, 400, JSON.stringify(mistake));
+  }
+  t.is((await redeem(code)).status, 200);
+});
+
+test('a code is exact', async (t) => {
+  const code = await codeFor(app);
+  for (const wrong of [
+    code.slice(0, -1),
+    `${code}x`,
+    `${code}=`,
+    ` ${code}`,
+    `${code} `,
+    `${code}\u0000`,
+    code.toUpperCase(),
+    code.toLowerCase(),
+    '%',
+    '_',
+    "' or 1=1 --",
+    'x'.repeat(20_000),
+  ]) {
+    t.deepEqual((await redeem(wrong)).body, REFUSED, wrong);
+  }
+  t.is((await redeem(code)).status, 200);
+});
+
+test('no other credential stands in for it', async (t) => {
+  const code = await codeFor(app);
+  t.is((await refresh(code)).body.error, 'invalid_grant');
+  t.is((await platform.api('/identity', code)).status, 401);
+  const { body } = await redeem(code);
+  for (const token of [body.refresh_token, body.access_token, app.secret, app.client.id]) {
+    t.is((await redeem(token)).body.error, 'invalid_grant');
+  }
+  t.is((await refresh(body.access_token)).body.error, 'invalid_grant');
+  t.is((await refresh(body.refresh_token)).status, 200);
+});
+
+test('the scope cannot be widened when it is redeemed', async (t) => {
+  const { body, status } = await redeem(await codeFor(app), app, { scope: 'schools:read' });
+  t.is(status, 200);
+  t.false('scope' in body);
+});
+
+// A token without a scope may do all that its user may.
+test('when none of its scopes is allowed any more, no token comes that is allowed everything', async (t) => {
+  const own = await platform.registerApp({ firstParty: true });
+  const code = await codeFor(own, { scope: 'schools:read' });
+  await platform.auth.clients.update(own.client.id, { scopes: [] });
+  const refused = await redeem(code, own);
+  t.is(refused.status, 400);
+  t.like(refused.body, {
+    error: 'invalid_scope',
+    error_description: 'the scopes of this grant are not allowed any more',
+  });
+  await platform.auth.clients.update(own.client.id, { scopes: undefined });
+  t.is((await redeem(code, own)).body.scope, 'schools:read', 'and nothing was lost');
+});
+
+test.serial('somebody who is gone, and an app that was disabled, get nothing for it', async (t) => {
+  const [first, second] = [await codeFor(app), await codeFor(other)];
+  const [ann] = platform.users.all.splice(0, 1);
+  t.deepEqual((await redeem(first)).body, REFUSED);
+  platform.users.all.unshift(ann!);
+  await platform.auth.clients.disable(other.client.id);
+  t.is((await redeem(second, other)).status, 401);
+  await platform.auth.clients.enable(other.client.id);
+  t.is((await redeem(second, other)).status, 200);
+});

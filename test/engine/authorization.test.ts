@@ -1,0 +1,354 @@
+import test from 'ava';
+
+import { Browser } from '../harness/browser.ts';
+import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+import type { RegisteredApp } from '../harness/platform.ts';
+
+const platform = await startPlatform();
+test.after.always(() => platform[Symbol.asyncDispose]());
+
+/** The authorization URL with the parameters exactly as given; `undefined` leaves one out. */
+function urlWith(app: RegisteredApp, changes: Record<string, string | undefined>): URL {
+  const url = authorizeUrl(platform, app);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === undefined) url.searchParams.delete(name);
+    else url.searchParams.set(name, value);
+  }
+  return url;
+}
+
+/** The authorization URL with one more parameter, of a name that is there already. */
+function repeated(app: RegisteredApp, name: string, value: string): URL {
+  const url = authorizeUrl(platform, app);
+  url.searchParams.append(name, value);
+  return url;
+}
+
+/** The parameters of a redirect to the app's callback. */
+async function refusal(url: URL): Promise<Record<string, string>> {
+  const { location, status } = await new Browser().get(url);
+  if (status !== 303 || !location?.href.startsWith('https://reports.example/callback?')) {
+    throw new Error(`${status} ${location?.href}`);
+  }
+  return Object.fromEntries(location.searchParams);
+}
+
+test('login, consent, and the app gets a code, its state and the issuer', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const start = await browser.get(authorizeUrl(platform, app));
+  t.is(start.status, 303);
+  t.regex(start.location!.pathname, /^\/oauth\/interaction\/[\w-]{43}$/);
+
+  const login = await browser.follow(start);
+  t.is(login.heading, 'Sign in');
+  const consent = await signIn(browser, login);
+  t.is(consent.heading, 'Authorize Reports');
+
+  const agreed = await browser.submit(consent, 'Authorize');
+  t.is(agreed.status, 303);
+  const end = await browser.get(agreed.location!);
+  t.is(end.status, 303);
+  t.is(end.location!.origin + end.location!.pathname, 'https://reports.example/callback');
+  t.deepEqual([...end.location!.searchParams.keys()], ['code', 'state', 'iss']);
+  t.regex(end.location!.searchParams.get('code')!, /^[\w-]{43}$/);
+  t.is(end.location!.searchParams.get('state'), 'xyz');
+  t.is(end.location!.searchParams.get('iss'), platform.origin);
+});
+
+test('what goes to the app is not cached, and other sites cannot read it', async (t) => {
+  const app = await platform.registerApp({ firstParty: true });
+  const browser = new Browser();
+  await authorize(platform, app, { browser });
+  const { response } = await browser.get(authorizeUrl(platform, app), { origin: 'https://reports.example' });
+  t.is(response.status, 303);
+  t.is(response.headers.get('cache-control'), 'no-store');
+  t.is(response.headers.get('access-control-allow-origin'), null);
+});
+
+test('a scope may be there, empty or absent', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  for (const scope of [undefined, '', 'schools:read']) {
+    let page = await browser.open(urlWith(app, { scope }));
+    if (page.heading === 'Sign in') page = await signIn(browser, page);
+    if (scope !== '') {
+      t.is(page.heading, 'Authorize Reports', `${scope}`);
+      t.is(page.text.includes('See your schools'), scope === 'schools:read');
+      page = await browser.follow(await browser.submit(page, 'Authorize'));
+    }
+    t.truthy(page.location?.searchParams.get('code'), `${scope}`);
+  }
+});
+
+test('state comes back byte for byte, once', async (t) => {
+  const app = await platform.registerApp({ firstParty: true });
+  const browser = new Browser();
+  await authorize(platform, app, { browser });
+  const states = [
+    'a b+c%20d',
+    '&code=forged&iss=https://evil.example#fragment',
+    '"><script>alert(1)</script>',
+    '=',
+    ' ',
+    '\r\nSet-Cookie: a=b',
+    'ÄöZ 学校 \u{1F3EB}',
+    '\u0000',
+    '[object Object]',
+    '__proto__',
+    'x'.repeat(6000),
+  ];
+  for (const state of states) {
+    const { location, response } = await browser.get(urlWith(app, { state }));
+    t.deepEqual(location?.searchParams.getAll('state'), [state]);
+    t.is(location?.searchParams.getAll('code').length, 1);
+    t.is(
+      response.headers.getSetCookie().find((line) => line.startsWith('a=')),
+      undefined,
+    );
+
+    const refused = await browser.get(urlWith(app, { state, scope: 'unknown' }));
+    t.deepEqual(refused.location?.searchParams.getAll('state'), [state]);
+    t.is(refused.location?.searchParams.get('error'), 'invalid_scope');
+  }
+});
+
+test('state survives the login and the consent', async (t) => {
+  const state = 'ÄöZ 学校 & + %2B "'.repeat(100);
+  const callback = await authorize(platform, await platform.registerApp(), { parameters: { state } });
+  t.deepEqual(callback.getAll('state'), [state]);
+});
+
+test('state is absent when none was sent', async (t) => {
+  const app = await platform.registerApp({ firstParty: true });
+  const browser = new Browser();
+  await authorize(platform, app, { browser });
+  for (const state of [undefined, '']) {
+    const { location } = await browser.get(urlWith(app, { state }));
+    t.deepEqual([...location!.searchParams.keys()], ['code', 'iss']);
+    t.deepEqual(await refusal(urlWith(app, { state, scope: 'unknown' })), {
+      error: 'invalid_scope',
+      error_description: 'requested scope is not allowed',
+      scope: 'unknown',
+      iss: platform.origin,
+    });
+  }
+});
+
+test('only response_type=code is answered', async (t) => {
+  const app = await platform.registerApp();
+  const missing = {
+    error: 'invalid_request',
+    error_description: "missing required parameter 'response_type'",
+    state: 'xyz',
+    iss: platform.origin,
+  };
+  t.deepEqual(await refusal(urlWith(app, { response_type: undefined })), missing);
+  t.deepEqual(await refusal(urlWith(app, { response_type: '' })), missing);
+  for (const type of ['token', 'id_token', 'none', 'code token', 'code id_token', 'CODE', '__proto__']) {
+    const { location, status } = await new Browser().get(urlWith(app, { response_type: type }));
+    t.is(status, 303, type);
+    // What would be answered in the fragment is refused there (OAuth 2.0 Multiple Response Types, section 5).
+    const answer = new URLSearchParams(location!.search || location!.hash.slice(1));
+    t.deepEqual(
+      Object.fromEntries(answer),
+      {
+        error: 'unsupported_response_type',
+        error_description: 'unsupported response_type requested',
+        state: 'xyz',
+        iss: platform.origin,
+      },
+      type,
+    );
+  }
+});
+
+test('a repeated parameter is refused', async (t) => {
+  const app = await platform.registerApp();
+  for (const [name, value] of [
+    ['scope', ''],
+    ['response_type', 'code'],
+    ['response_type', 'token'],
+  ] as const) {
+    t.deepEqual(
+      await refusal(repeated(app, name, value)),
+      {
+        error: 'invalid_request',
+        error_description: `'${name}' parameter must not be provided twice`,
+        state: 'xyz',
+        iss: platform.origin,
+      },
+      name,
+    );
+  }
+  // Which of two states is the app's nobody knows.
+  t.false('state' in (await refusal(repeated(app, 'state', 'other'))));
+});
+
+test('a repeated client_id or redirect_uri never leads anywhere but to a registered URI', async (t) => {
+  const uris = ['https://reports.example/callback', 'https://reports.example/other'];
+  const two = await platform.registerApp({ redirectUris: uris });
+  for (const [name, value] of [
+    ['client_id', two.client.id],
+    ['redirect_uri', two.redirectUri],
+    ['redirect_uri', uris[1]!],
+    ['redirect_uri', 'https://evil.example/'],
+  ] as const) {
+    const page = await new Browser().get(repeated(two, name, value));
+    t.is(page.status, 400, name);
+    t.is(page.location, undefined, name);
+    t.is(page.heading, 'This link is incomplete', name);
+  }
+  // A client with one URI could leave it out, so there is somewhere to say it.
+  const one = await platform.registerApp();
+  t.deepEqual(await refusal(repeated(one, 'redirect_uri', 'https://evil.example/')), {
+    error: 'invalid_request',
+    error_description: "'redirect_uri' parameter must not be provided twice",
+    state: 'xyz',
+    iss: platform.origin,
+  });
+});
+
+test('a parameter that nobody knows is ignored (RFC 6749 section 3.1)', async (t) => {
+  const app = await platform.registerApp();
+  const parameters = { audience: 'x', foo: 'bar', ['__proto__']: 'x', constructor: 'x', user_id: '2' };
+  t.truthy((await authorize(platform, app, { parameters })).get('code'));
+});
+
+test('an unknown scope is refused before anybody has to log in', async (t) => {
+  const app = await platform.registerApp();
+  for (const scope of ['unknown', 'schools:read unknown', 'SCHOOLS:READ', 'openid', 'offline', '*']) {
+    const { scope: _refused, ...answer } = await refusal(urlWith(app, { scope }));
+    t.deepEqual(
+      answer,
+      {
+        error: 'invalid_scope',
+        error_description: 'requested scope is not allowed',
+        state: 'xyz',
+        iss: platform.origin,
+      },
+      scope,
+    );
+  }
+  for (const scope of ['sch"ools', 'a\\b', 'ä', 'a\tb']) {
+    t.like(await refusal(urlWith(app, { scope })), {
+      error: 'invalid_scope',
+      error_description: 'scope contains invalid characters',
+    });
+  }
+});
+
+test('offline_access, which other servers want for a refresh token, is dropped', async (t) => {
+  const app = await platform.registerApp();
+  const { body } = await connect(platform, app, { parameters: { scope: 'offline_access' } });
+  t.false('scope' in body);
+  t.is(typeof body.refresh_token, 'string');
+});
+
+test('a scope that is not among those of the client is refused', async (t) => {
+  const app = await platform.registerApp({ scopes: [] });
+  t.is((await refusal(urlWith(app, { scope: 'schools:read' })))['error'], 'invalid_scope');
+});
+
+test('a client that is unknown or disabled gets a page, never a redirect', async (t) => {
+  const app = await platform.registerApp();
+  const disabled = await platform.registerApp();
+  await platform.auth.clients.disable(disabled.client.id);
+  const ids = [
+    disabled.client.id,
+    'unknown',
+    app.client.id.toUpperCase(),
+    `${app.client.id} `,
+    `${app.client.id}\u0000`,
+    '__proto__',
+    'x'.repeat(5000),
+  ];
+  for (const id of ids) {
+    for (const more of [{}, { response_type: 'token' }, { scope: 'unknown' }, { prompt: 'none' }]) {
+      const page = await new Browser().get(urlWith(app, { client_id: id, ...more }));
+      t.is(page.status, 400, id);
+      t.is(page.location, undefined, id);
+      t.is(page.heading, 'This app is not known here', id);
+      t.regex(page.response.headers.get('content-type')!, /^text\/html/);
+    }
+  }
+  for (const id of [undefined, '']) {
+    const page = await new Browser().get(urlWith(app, { client_id: id }));
+    t.is(page.status, 400);
+    t.is(page.location, undefined);
+    t.is(page.heading, 'This link is incomplete');
+  }
+});
+
+test('a client-credentials client cannot start the flow', async (t) => {
+  const service = await platform.registerService();
+  for (const redirectUri of ['https://reports.example/callback', undefined]) {
+    const page = await new Browser().get(urlWith(service, { redirect_uri: redirectUri }));
+    t.is(page.status, 400);
+    t.is(page.location, undefined);
+    t.regex(page.response.headers.get('content-type')!, /^text\/html/);
+  }
+});
+
+test('request objects and other resources are refused', async (t) => {
+  const app = await platform.registerApp();
+  for (const [name, value, error] of [
+    ['request', 'eyJhbGciOiJub25lIn0.e30.', 'request_not_supported'],
+    ['request_uri', `${platform.origin}/never-fetched`, 'request_uri_not_supported'],
+    ['registration', '{}', 'registration_not_supported'],
+    ['resource', 'https://evil.example/', 'invalid_target'],
+    ['resource', 'nonsense', 'invalid_target'],
+  ] as const) {
+    const answer = await refusal(urlWith(app, { [name]: value }));
+    t.is(answer['error'], error, name);
+    t.is(answer['state'], 'xyz', name);
+  }
+});
+
+test('the request may be repeated with the own server as resource, and gets no more', async (t) => {
+  const app = await platform.registerApp();
+  const { status, body } = await connect(platform, app, { parameters: { resource: platform.origin } });
+  t.is(status, 200);
+  t.is((await platform.api('/identity', body.access_token)).status, 200);
+});
+
+test('the answer can come in the fragment or by a form post', async (t) => {
+  const app = await platform.registerApp({ firstParty: true });
+  const browser = new Browser();
+  await authorize(platform, app, { browser });
+  const fragment = await browser.get(urlWith(app, { response_mode: 'fragment' }));
+  t.is(fragment.location?.search, '');
+  t.truthy(new URLSearchParams(fragment.location?.hash.slice(1)).get('code'));
+
+  const form = await browser.get(urlWith(app, { response_mode: 'form_post', state: '"><b>' }));
+  t.is(form.status, 200);
+  t.regex(form.html, /<form method="post" action="https:\/\/reports\.example\/callback">/);
+  t.is(form.hiddenFields()['state'], '"><b>');
+  t.is(form.response.headers.get('cache-control'), 'no-store');
+
+  t.is((await refusal(urlWith(app, { response_mode: 'web_message' })))['error'], 'unsupported_response_mode');
+});
+
+test('redirect_uri may be left out by a client that has only one', async (t) => {
+  const one = await platform.registerApp();
+  t.is(
+    (await new Browser().get(urlWith(one, { redirect_uri: undefined }))).location?.origin,
+    platform.origin,
+  );
+  const two = await platform.registerApp({
+    redirectUris: ['https://reports.example/callback', 'https://reports.example/other'],
+  });
+  const page = await new Browser().get(urlWith(two, { redirect_uri: undefined }));
+  t.is(page.status, 400);
+  t.is(page.location, undefined);
+  t.is(page.heading, 'This link is incomplete');
+});
+
+test('a query in the redirect URI is kept', async (t) => {
+  const redirectUri = 'https://reports.example/callback?tenant=7&x=%20';
+  const app = await platform.registerApp({ redirectUris: [redirectUri] });
+  const callback = await authorize(platform, app);
+  t.is(callback.get('tenant'), '7');
+  t.is(callback.get('x'), ' ');
+  t.truthy(callback.get('code'));
+});

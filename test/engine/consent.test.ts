@@ -1,0 +1,236 @@
+import test from 'ava';
+
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { Browser } from '../harness/browser.ts';
+import type { Page } from '../harness/browser.ts';
+import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+import type { RegisteredApp } from '../harness/platform.ts';
+
+const storage = memoryStorage();
+const platform = await startPlatform({
+  storage,
+  scopes: {
+    'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
+    'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
+  },
+});
+test.after.always(() => platform[Symbol.asyncDispose]());
+
+/** Logs somebody in on a new browser; gives the page that comes next. */
+async function arrive(
+  app: RegisteredApp,
+  {
+    browser = new Browser(),
+    person = 'ann@school.example',
+    password = 'correct horse',
+    ...parameters
+  }: { browser?: Browser; person?: string; password?: string; scope?: string; prompt?: string } = {},
+): Promise<Page> {
+  const page = await browser.open(authorizeUrl(platform, app, parameters));
+  return page.heading === 'Sign in' ? signIn(browser, page, person, password) : page;
+}
+
+const BOB = { person: 'bob@school.example', password: 'battery staple' };
+
+test('the page says who asks, for what, for whom, and where it leads', async (t) => {
+  const app = await platform.registerApp({ name: 'Reports & <Co>' });
+  const page = await arrive(app, { scope: 'schools:read schools:write' });
+  t.is(page.heading, 'Authorize Reports & <Co>');
+  t.true(page.text.includes('See your schools'));
+  t.true(page.text.includes('Change your schools'));
+  t.true(page.text.includes('Signed in as ann@school.example'));
+  t.true(page.text.includes('https://reports.example'));
+  t.true(page.html.includes('Acme Schools'));
+  t.true((await arrive(app)).text.includes('with the permissions that you have'));
+});
+
+test('Deny goes back with access_denied and the state, and nothing is remembered', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const page = await arrive(app, { browser });
+  const denied = await browser.submit(page, 'Deny');
+  t.is(denied.status, 303);
+  const { location, status, response } = await browser.get(denied.location!);
+  t.is(status, 303);
+  t.is(location!.origin + location!.pathname, 'https://reports.example/callback');
+  t.deepEqual(Object.fromEntries(location!.searchParams), {
+    error: 'access_denied',
+    error_description: 'the user denied the request',
+    state: 'xyz',
+    iss: platform.origin,
+  });
+  t.is(response.headers.get('cache-control'), 'no-store');
+  t.is(await storage.consents.find('1', app.client.id), undefined);
+  t.deepEqual(
+    (await storage.grants.list('1')).filter(({ clientId }) => clientId === app.client.id),
+    [],
+  );
+  t.is((await arrive(app, { browser })).heading, 'Authorize Reports');
+});
+
+test('what was denied cannot be authorized any more', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const page = await arrive(app, { browser });
+  await browser.follow(await browser.submit(page, 'Deny'));
+  const late = await browser.submit(page, 'Authorize');
+  t.is(late.status, 400);
+  t.is(late.heading, 'This sign-in is no longer open');
+  t.is(await storage.consents.find('1', app.client.id), undefined);
+});
+
+test('Deny takes nothing away that was authorized before', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const { body } = await connect(platform, app, { browser });
+  const page = await arrive(app, { browser, scope: 'schools:read' });
+  await browser.follow(await browser.submit(page, 'Deny'));
+  t.deepEqual((await storage.consents.find('1', app.client.id))?.scopes, []);
+  t.is((await platform.api('/identity', body.access_token)).status, 200);
+});
+
+test('it is remembered for a user and a client, in every browser', async (t) => {
+  const app = await platform.registerApp();
+  await authorize(platform, app);
+  t.truthy((await arrive(app)).location?.searchParams.get('code'));
+  t.is((await arrive(await platform.registerApp())).heading, 'Authorize Reports', 'another client');
+  t.is((await arrive(app, BOB)).heading, 'Authorize Reports', 'another user');
+});
+
+test('it is remembered for the scopes: more ask again, fewer do not', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  await authorize(platform, app, { browser, parameters: { scope: 'schools:read' } });
+  t.truthy((await arrive(app, { browser, scope: 'schools:read' })).location);
+  t.truthy((await arrive(app, { browser, scope: '' })).location);
+
+  const more = await arrive(app, { browser, scope: 'schools:read schools:write' });
+  t.is(more.heading, 'Authorize Reports');
+  t.true(more.text.includes('See your schools'));
+  t.true(more.text.includes('Change your schools'));
+  await browser.follow(await browser.submit(more, 'Authorize'));
+  for (const scope of ['schools:write', 'schools:write schools:read']) {
+    t.truthy((await arrive(app, { browser, scope })).location, scope);
+  }
+});
+
+test('scopes that were authorized one after the other add up', async (t) => {
+  const app = await platform.registerApp();
+  await authorize(platform, app, { parameters: { scope: 'schools:write' } });
+  await authorize(platform, app, { parameters: { scope: 'schools:read' } });
+  t.truthy((await arrive(app, { scope: 'schools:read schools:write' })).location);
+  const { body } = await connect(platform, app, { parameters: { scope: 'schools:read' } });
+  t.is(
+    body.scope,
+    'schools:read',
+    'a token has what its request asked for, not all that was ever authorized',
+  );
+});
+
+test('a consent without scopes is no consent to scopes', async (t) => {
+  const app = await platform.registerApp();
+  await authorize(platform, app);
+  t.is((await arrive(app, { scope: 'schools:read' })).heading, 'Authorize Reports');
+});
+
+test('a consent that was taken back asks again', async (t) => {
+  const app = await platform.registerApp();
+  await authorize(platform, app);
+  await storage.consents.remove('1', app.client.id);
+  t.is((await arrive(app)).heading, 'Authorize Reports');
+});
+
+test('a first-party client does not ask, with scopes or without', async (t) => {
+  const app = await platform.registerApp({ firstParty: true });
+  t.truthy((await arrive(app)).location?.searchParams.get('code'));
+  const { body } = await connect(platform, app, { parameters: { scope: 'schools:read' } });
+  t.is(body.scope, 'schools:read');
+  t.is(await storage.consents.find('1', app.client.id), undefined, 'nobody consented to anything');
+});
+
+test('the page is shown on a GET, but only a POST consents', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const page = await arrive(app, { browser });
+  const action = page.actionOf('Authorize');
+  for (const url of [action, new URL(`${page.url.href}?consent=yes`), page.url]) {
+    t.is((await browser.open(url)).heading, 'Authorize Reports', url.href);
+  }
+  t.is(await storage.consents.find('1', app.client.id), undefined);
+});
+
+test('resuming without an answer asks again', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const page = await arrive(app, { browser });
+  const uid = page.url.pathname.split('/').at(-1)!;
+  const resumed = await browser.open(`${platform.origin}/oauth/authorize/${uid}`);
+  t.is(resumed.heading, 'Authorize Reports');
+  t.is(await storage.consents.find('1', app.client.id), undefined);
+});
+
+test('a double click on Authorize gives a code', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const page = await arrive(app, { browser });
+  await browser.submit(page, 'Authorize');
+  const end = await browser.follow(await browser.submit(page, 'Authorize'));
+  t.truthy(end.location?.searchParams.get('code'));
+
+  const late = await browser.submit(page, 'Authorize');
+  t.is(late.status, 400);
+  t.is(late.heading, 'This sign-in is no longer open');
+});
+
+test('"Not you?" asks who it is, and then that person', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const page = await arrive(app, { browser, scope: 'schools:read' });
+  const login = await browser.follow(await browser.submit(page, 'Not you?'));
+  t.is(login.heading, 'Sign in');
+  const consent = await signIn(browser, login, 'bob@school.example', 'battery staple');
+  t.is(consent.heading, 'Authorize Reports');
+  t.true(consent.text.includes('Signed in as bob@school.example'));
+  t.true(consent.text.includes('See your schools'));
+  const end = await browser.follow(await browser.submit(consent, 'Authorize'));
+  t.is(end.location?.searchParams.get('state'), 'xyz');
+  t.truthy(end.location?.searchParams.get('code'));
+  t.is(await storage.consents.find('1', app.client.id), undefined);
+  t.deepEqual((await storage.consents.find('2', app.client.id))?.scopes, ['schools:read']);
+});
+
+test('"Not you?" does not lose that the app wants the consent page to be shown', async (t) => {
+  const app = await platform.registerApp();
+  await authorize(platform, app);
+  const browser = new Browser();
+  const page = await arrive(app, { browser, ...BOB, prompt: 'consent' });
+  const login = await browser.follow(await browser.submit(page, 'Not you?'));
+  t.is(login.heading, 'Sign in');
+  t.is((await signIn(browser, login)).heading, 'Authorize Reports');
+});
+
+test('a page of somebody who has signed out since consents to nothing', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const page = await arrive(app, { browser });
+  await browser.submit(await browser.open(`${platform.origin}/oauth/logout`), 'Sign out');
+  for (const button of ['Authorize', 'Deny', 'Not you?']) {
+    const late = await browser.submit(page, button);
+    t.is(late.status, 400, button);
+    t.is(late.heading, 'This sign-in is no longer open', button);
+  }
+  t.is(await storage.consents.find('1', app.client.id), undefined);
+});
+
+test('a page of one user cannot be answered by the next one in the same browser', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const page = await arrive(app, { browser });
+  await arrive(await platform.registerApp(), { browser, ...BOB, prompt: 'login' });
+  const late = await browser.submit(page, 'Authorize');
+  t.is(late.status, 400);
+  t.is(late.heading, 'This sign-in is no longer open');
+  t.is(await storage.consents.find('1', app.client.id), undefined);
+  t.is(await storage.consents.find('2', app.client.id), undefined);
+});

@@ -1,0 +1,218 @@
+import { decodeJwt } from 'jose';
+import test from 'ava';
+
+import { Browser } from '../harness/browser.ts';
+import { passTime } from '../harness/clock.ts';
+import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+import { basic, postForm, postJson, send } from '../harness/requests.ts';
+import type { Answer } from '../harness/requests.ts';
+
+const platform = await startPlatform({ revocationLag: 1 });
+const app = await platform.registerApp({ firstParty: true });
+const other = await platform.registerApp({ name: 'Other' });
+const service = await platform.registerService();
+const publicApp = await platform.registerApp({ name: 'Public', confidential: false });
+const INTROSPECT = `${platform.origin}/oauth/introspect`;
+test.after.always(() => platform[Symbol.asyncDispose]());
+
+function asClient({ client, secret }: RegisteredApp): Record<string, string> {
+  return { client_id: client.id, ...(client.confidential ? { client_secret: secret } : {}) };
+}
+
+async function introspect(
+  token: string,
+  by: RegisteredApp = app,
+  more: Record<string, string> = {},
+): Promise<Answer['body']> {
+  const answer = await postForm(INTROSPECT, { ...asClient(by), token, ...more });
+  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
+  return answer.body;
+}
+
+async function refresh(token: string): Promise<TokenAnswer> {
+  return platform.token({ grant_type: 'refresh_token', ...asClient(app), refresh_token: token });
+}
+
+const INACTIVE = { active: false };
+
+test.serial('what has expired is inactive', async (t) => {
+  const { body } = await connect(platform, app);
+  passTime(31_536_000 + 60);
+  t.teardown(() => passTime(-31_536_060));
+  t.deepEqual(await introspect(body.access_token), INACTIVE);
+  t.deepEqual(await introspect(body.refresh_token), INACTIVE);
+});
+
+test.serial('a refresh token that was used is inactive, once its grace is over', async (t) => {
+  const { body } = await connect(platform, app);
+  const { body: next } = await refresh(body.refresh_token);
+  passTime(11);
+  t.deepEqual(await introspect(body.refresh_token), INACTIVE);
+  t.like(await introspect(next.refresh_token), { active: true });
+  t.is((await refresh(next.refresh_token)).status, 200, 'asking about it ends nothing');
+});
+
+test('an access token of a user', async (t) => {
+  const { body } = await connect(platform, app, { parameters: { scope: 'schools:read' } });
+  const { iat, exp } = decodeJwt(body.access_token);
+  const answer = await postForm(INTROSPECT, { ...asClient(app), token: body.access_token });
+  t.deepEqual(answer.body, {
+    active: true,
+    iss: platform.origin,
+    aud: platform.origin,
+    sub: '1',
+    client_id: app.client.id,
+    scope: 'schools:read',
+    token_type: 'Bearer',
+    principal: 'user',
+    iat,
+    exp,
+  });
+  t.is(answer.headers.get('cache-control'), 'no-store');
+  t.is(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+});
+
+test('an access token of a client', async (t) => {
+  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const { iat, exp } = decodeJwt(body.access_token);
+  t.deepEqual(await introspect(body.access_token, service), {
+    active: true,
+    iss: platform.origin,
+    aud: platform.origin,
+    client_id: service.client.id,
+    token_type: 'Bearer',
+    principal: 'client',
+    iat,
+    exp,
+  });
+});
+
+test('a refresh token', async (t) => {
+  const { body } = await connect(platform, app, { parameters: { scope: 'schools:read' } });
+  const { exp, iat, ...rest } = (await introspect(body.refresh_token))!;
+  t.deepEqual(rest, {
+    active: true,
+    iss: platform.origin,
+    sub: '1',
+    client_id: app.client.id,
+    scope: 'schools:read',
+  });
+  t.is(Number(exp) - Number(iat), 31_536_000);
+});
+
+test('a wrong hint still finds it', async (t) => {
+  const { body } = await connect(platform, app);
+  for (const token of [body.access_token, body.refresh_token]) {
+    for (const hint of ['access_token', 'refresh_token', 'nonsense', '']) {
+      t.like(await introspect(token, app, { token_type_hint: hint }), { active: true }, hint);
+    }
+  }
+});
+
+test('of what is unknown, foreign or no token it says nothing but inactive', async (t) => {
+  const { body } = await connect(platform, app);
+  const { body: ofService } = await platform.token({
+    grant_type: 'client_credentials',
+    ...asClient(service),
+  });
+  const code = (await authorize(platform, app)).get('code')!;
+  const [head, payload, signature] = body.access_token.split('.');
+  const { jti, grant_id: grantId } = decodeJwt(body.access_token);
+  for (const token of [
+    'nonsense',
+    `${head}.${payload}.${'A'.repeat(86)}`,
+    `${head}.${payload}.`,
+    `x.${payload}.${signature}`,
+    'eyJhbGciOiJub25lIn0.e30.',
+    'x'.repeat(20_000),
+    '\u0000',
+    jti!,
+    grantId as string,
+    code,
+    app.secret,
+    app.client.id,
+    ofService.access_token,
+  ]) {
+    t.deepEqual(await introspect(token), INACTIVE, token.slice(0, 60));
+  }
+  for (const token of [body.access_token, body.refresh_token]) {
+    for (const by of [other, service]) t.deepEqual(await introspect(token, by), INACTIVE);
+  }
+  const { status } = await platform.token({
+    grant_type: 'authorization_code',
+    ...asClient(app),
+    redirect_uri: app.redirectUri,
+    code,
+  });
+  t.is(status, 200, 'asking about a code does not spend it');
+});
+
+test('what was revoked is inactive', async (t) => {
+  for (const revoke of [
+    (body: TokenAnswer['body']) => platform.auth.revoke({ token: body.refresh_token }),
+    (body: TokenAnswer['body']) =>
+      platform.auth.revoke({ grant: decodeJwt(body.access_token)['grant_id'] as string }),
+  ]) {
+    const { body } = await connect(platform, app);
+    await revoke(body);
+    t.deepEqual(await introspect(body.access_token), INACTIVE);
+    t.deepEqual(await introspect(body.refresh_token), INACTIVE);
+  }
+  const { body } = await connect(platform, app);
+  await platform.auth.revoke({ token: body.access_token });
+  t.deepEqual(await introspect(body.access_token), INACTIVE);
+  t.like(await introspect(body.refresh_token), { active: true });
+
+  const own = await platform.registerService();
+  const { body: ofOwn } = await platform.token({ grant_type: 'client_credentials', ...asClient(own) });
+  await platform.auth.revoke({ client: own.client.id });
+  t.deepEqual(await introspect(ofOwn.access_token, own), INACTIVE);
+});
+
+test('what the guard would refuse because its user is gone is inactive', async (t) => {
+  const users = platform.users.all;
+  users.push({ id: 'kim', name: 'Kim', email: 'kim@school.example', password: 'p', permissions: [] });
+  const browser = new Browser();
+  await signIn(browser, await browser.open(authorizeUrl(platform, app)), 'kim@school.example', 'p');
+  const { body } = await connect(platform, app, { browser });
+  t.like(await introspect(body.access_token), { active: true, sub: 'kim' });
+  users.splice(
+    users.findIndex(({ id }) => id === 'kim'),
+    1,
+  );
+  t.deepEqual(await introspect(body.access_token), INACTIVE);
+  t.deepEqual(await introspect(body.refresh_token), INACTIVE);
+});
+
+test('only a client that keeps a secret can ask', async (t) => {
+  const { body } = await connect(platform, app);
+  const token = body.access_token;
+  const answers = [
+    await postForm(INTROSPECT, { token }),
+    await postForm(INTROSPECT, { ...asClient(app), client_secret: 'wrong', token }),
+    await postForm(INTROSPECT, { client_id: app.client.id, token }),
+    await postForm(INTROSPECT, asClient(app)),
+    await postForm(INTROSPECT, { token }, { authorization: `Bearer ${token}` }),
+  ];
+  t.deepEqual(
+    answers.map(({ status, body: answer }) => [status, answer?.['error']]),
+    [
+      [400, 'invalid_request'],
+      [401, 'invalid_client'],
+      [401, 'invalid_client'],
+      [400, 'invalid_request'],
+      [400, 'invalid_request'],
+    ],
+  );
+  t.deepEqual(await introspect(token, publicApp), INACTIVE);
+  t.is((await send(`${INTROSPECT}?token=${token}`)).status, 405);
+  for (const answer of [
+    await postJson(INTROSPECT, { ...asClient(app), token }),
+    await postJson(INTROSPECT, { token }, basic(app.client.id, app.secret)),
+    await postForm(INTROSPECT, { token }, { ...basic(app.client.id, app.secret), accept: 'text/html' }),
+    await postForm(INTROSPECT, { token }, { ...basic(app.client.id, app.secret), accept: 'application/jwt' }),
+  ]) {
+    t.like(answer.body, { active: true });
+  }
+});

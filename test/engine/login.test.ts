@@ -1,0 +1,338 @@
+import test from 'ava';
+
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { Browser } from '../harness/browser.ts';
+import type { Page } from '../harness/browser.ts';
+import { passTime } from '../harness/clock.ts';
+import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+
+const storage = memoryStorage();
+const platform = await startPlatform({ storage });
+test.after.always(() => platform[Symbol.asyncDispose]());
+
+// How far the clocks of two nodes may be apart, in seconds (the engine's own default).
+const TOLERANCE = 15;
+
+function sessionOf(browser: Browser): string | undefined {
+  return browser.cookies.find(({ name }) => name === 'gatehouse_session')?.value;
+}
+
+function isOver(page: Page): boolean {
+  return page.status === 400 && page.heading === 'This sign-in is no longer open';
+}
+
+// Sets the clock ahead: the tests below it start afterwards.
+test.serial('a login or consent page that was left open for an hour is over', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const login = await browser.open(authorizeUrl(platform, app));
+  const other = new Browser();
+  const consent = await signIn(other, await other.open(authorizeUrl(platform, app)));
+  t.is(consent.heading, 'Authorize Reports');
+  passTime(3600 + TOLERANCE);
+  t.true(isOver(await browser.get(login.url)));
+  t.true(
+    isOver(
+      await browser.submit(login, 'Sign in', { login: 'ann@school.example', password: 'correct horse' }),
+    ),
+  );
+  t.true(isOver(await other.submit(consent, 'Authorize')));
+  t.is(await storage.consents.find('1', app.client.id), undefined);
+});
+
+test.serial('a login lasts for 14 days', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  await authorize(platform, app, { browser });
+  passTime(13 * 86_400);
+  t.truthy((await browser.open(authorizeUrl(platform, app))).location);
+  passTime(14 * 86_400 + TOLERANCE);
+  t.is((await browser.open(authorizeUrl(platform, app))).heading, 'Sign in');
+});
+
+test('an unknown login and a wrong password are refused alike, and may be tried again', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const page = await browser.open(authorizeUrl(platform, app));
+  const pages = [];
+  for (const [person, password] of [
+    ['ann@school.example', 'wrong'],
+    ['nobody@school.example', 'correct horse'],
+    ['ann@school.example', 'correct horse '],
+    ['ann@school.example', 'correct horse\u0000'],
+  ] as const) {
+    pages.push(await signIn(browser, page, person, password));
+  }
+  for (const refused of pages.slice(0, 3)) {
+    t.is(refused.status, 422);
+    t.true(refused.text.includes('Email or password is incorrect.'));
+  }
+  t.is(pages[3]!.status, 400);
+  t.is(sessionOf(browser), undefined);
+  t.is((await signIn(browser, page)).heading, 'Authorize Reports');
+});
+
+test('a login is no longer asked for by other apps', async (t) => {
+  const browser = new Browser();
+  await authorize(platform, await platform.registerApp(), { browser });
+  const page = await browser.open(authorizeUrl(platform, await platform.registerApp()));
+  t.is(page.heading, 'Authorize Reports');
+});
+
+test('the session gets a new id at login, and the old one is worthless', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  await authorize(platform, app, { browser });
+  const before = sessionOf(browser);
+  const old = browser.cookies.filter(({ name }) => name.startsWith('gatehouse_session'));
+  t.regex(before!, /^[\w-]{43}$/);
+
+  await authorize(platform, app, { browser, parameters: { prompt: 'login' } });
+  t.not(sessionOf(browser), before);
+
+  const cookie = old.map(({ name, value }) => `${name}=${value}`).join('; ');
+  const thief = await new Browser().get(authorizeUrl(platform, app, { prompt: 'none' }), { cookie });
+  t.is(thief.location?.searchParams.get('error'), 'login_required');
+});
+
+test('the session gets a new id when another user logs in', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  await authorize(platform, app, { browser });
+  const before = sessionOf(browser);
+  const page = await browser.open(authorizeUrl(platform, app, { prompt: 'login' }));
+  await signIn(browser, page, 'bob@school.example', 'battery staple');
+  t.not(sessionOf(browser), before);
+});
+
+test('a planted or changed session cookie logs nobody in', async (t) => {
+  const app = await platform.registerApp();
+  const victim = new Browser();
+  await authorize(platform, app, { browser: victim });
+  const [session, signature] = ['gatehouse_session', 'gatehouse_session.sig'].map(
+    (cookie) => victim.cookies.find(({ name }) => name === cookie)!.value,
+  );
+  for (const cookie of [
+    `gatehouse_session=${session}`,
+    `gatehouse_session=${session}; gatehouse_session.sig=x`,
+    `gatehouse_session=${session}x; gatehouse_session.sig=${signature}`,
+    `gatehouse_session=planted; gatehouse_session.sig=${signature}`,
+    `gatehouse_session=__proto__`,
+    `gatehouse_session=%00`,
+  ]) {
+    const page = await new Browser().get(authorizeUrl(platform, app, { prompt: 'none' }), { cookie });
+    t.is(page.location?.searchParams.get('error'), 'login_required', cookie);
+  }
+});
+
+test('another user who logs in mid-flow gets their own code', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  await authorize(platform, app, { browser });
+  const login = await browser.open(authorizeUrl(platform, app, { prompt: 'login', state: 'of-bob' }));
+  const consent = await signIn(browser, login, 'bob@school.example', 'battery staple');
+  t.is(consent.heading, 'Authorize Reports');
+  t.true(consent.text.includes('Signed in as bob@school.example'));
+  const end = await browser.follow(await browser.submit(consent, 'Authorize'));
+  t.is(end.location?.searchParams.get('state'), 'of-bob');
+  const { body } = await platform.token({
+    grant_type: 'authorization_code',
+    client_id: app.client.id,
+    client_secret: app.secret,
+    redirect_uri: app.redirectUri,
+    code: end.location!.searchParams.get('code'),
+  });
+  const identity = await platform.api('/identity', body.access_token);
+  t.like(identity.body['data'], { type: 'user', id: '2', name: 'Bob' });
+});
+
+test('two tabs at once each end with their own state', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const one = await browser.open(authorizeUrl(platform, app, { state: 'one' }));
+  const two = await browser.open(authorizeUrl(platform, app, { state: 'two', scope: 'schools:read' }));
+  t.not(one.url.href, two.url.href);
+  const consentTwo = await signIn(browser, two);
+  const consentOne = await signIn(browser, one);
+  t.false(consentOne.text.includes('See your schools'));
+  t.true(consentTwo.text.includes('See your schools'));
+  const endOne = await browser.follow(await browser.submit(consentOne, 'Authorize'));
+  const endTwo = await browser.follow(await browser.submit(consentTwo, 'Authorize'));
+  t.is(endOne.location?.searchParams.get('state'), 'one');
+  t.is(endTwo.location?.searchParams.get('state'), 'two');
+  t.not(endOne.location!.searchParams.get('code'), endTwo.location!.searchParams.get('code'));
+});
+
+test('two users in two browsers never mix', async (t) => {
+  const app = await platform.registerApp();
+  const [ann, bob] = [new Browser(), new Browser()];
+  const start = authorizeUrl(platform, app);
+  const pages = await Promise.all([ann.open(start), bob.open(start)]);
+  const consents = await Promise.all([
+    signIn(ann, pages[0]),
+    signIn(bob, pages[1], 'bob@school.example', 'battery staple'),
+  ]);
+  t.true(consents[0].text.includes('Signed in as ann@school.example'));
+  t.true(consents[1].text.includes('Signed in as bob@school.example'));
+});
+
+test('a foreign browser can neither see nor fill nor finish an interaction', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const login = await browser.open(authorizeUrl(platform, app));
+  const foreign = new Browser();
+  await authorize(platform, app, { browser: foreign });
+  t.true(isOver(await foreign.get(login.url)));
+  t.true(
+    isOver(
+      await foreign.submit(login, 'Sign in', { login: 'ann@school.example', password: 'correct horse' }),
+    ),
+  );
+
+  const scoped = authorizeUrl(platform, app, { scope: 'schools:read' });
+  const consent = await signIn(browser, await browser.open(scoped));
+  t.is(consent.heading, 'Authorize Reports');
+  for (const button of ['Authorize', 'Deny', 'Not you?']) {
+    t.true(isOver(await foreign.submit(consent, button)), button);
+  }
+  const uid = consent.url.pathname.split('/').at(-1)!;
+  const resumed = await foreign.get(`${platform.origin}/oauth/authorize/${uid}`);
+  t.is(resumed.status, 400);
+  t.is(resumed.location, undefined);
+
+  // Not even with an interaction of its own in the cookie.
+  const own = await foreign.open(scoped);
+  const cookie = foreign.cookies
+    .filter(({ path }) => own.url.pathname.startsWith(path))
+    .map(({ name, value }) => `${name}=${value}`)
+    .join('; ');
+  t.true(isOver(await new Browser().get(consent.url, { cookie })));
+
+  const end = await browser.follow(await browser.submit(consent, 'Authorize'));
+  t.truthy(end.location?.searchParams.get('code'), 'and the browser it belongs to goes on');
+});
+
+test('a finished interaction cannot be resumed again', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const consent = await signIn(browser, await browser.open(authorizeUrl(platform, app)));
+  const { location } = await browser.submit(consent, 'Authorize');
+  const resume = browser.cookies.filter(({ path }) => path === location!.pathname);
+  const cookie = resume.map(({ name, value }) => `${name}=${value}`).join('; ');
+  t.truthy((await browser.get(location!)).location?.searchParams.get('code'));
+  for (const again of [
+    await browser.get(location!),
+    await new Browser().get(location!, { cookie }),
+    await browser.get(consent.url),
+  ]) {
+    t.is(again.status, 400);
+    t.is(again.location, undefined);
+    t.regex(again.response.headers.get('content-type')!, /^text\/html/);
+  }
+});
+
+test('a login form that is sent after the login is over', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const login = await browser.open(authorizeUrl(platform, app));
+  const consent = await signIn(browser, login);
+  t.true(isOver(await signIn(browser, login, 'bob@school.example', 'battery staple')));
+  t.is((await browser.get(consent.url)).heading, 'Authorize Reports');
+});
+
+test('interactions that were never there', async (t) => {
+  const browser = new Browser();
+  await authorize(platform, await platform.registerApp(), { browser });
+  for (const uid of ['x', 'x'.repeat(3000), '%00', '%E0%A4%A', '..%2f', '__proto__', "'--"]) {
+    t.true(isOver(await browser.get(`${platform.origin}/oauth/interaction/${uid}`)), uid);
+    const resumed = await browser.get(`${platform.origin}/oauth/authorize/${uid}`);
+    t.is(resumed.status, 400, uid);
+    t.is(resumed.location, undefined, uid);
+  }
+});
+
+test('a client that is disabled or deleted mid-flow', async (t) => {
+  for (const how of ['disable', 'delete'] as const) {
+    const app = await platform.registerApp();
+    const browser = new Browser();
+    const consent = await signIn(browser, await browser.open(authorizeUrl(platform, app)));
+    const agreed = await browser.submit(consent, 'Authorize');
+    await platform.auth.clients[how](app.client.id);
+    const end = await browser.get(agreed.location!);
+    t.is(end.status, 400, how);
+    t.is(end.location, undefined, how);
+    t.is(end.heading, 'This app is not known here', how);
+  }
+});
+
+test('a page of a client that was disabled since', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const login = await browser.open(authorizeUrl(platform, app));
+  await platform.auth.clients.disable(app.client.id);
+  t.true(isOver(await browser.get(login.url)));
+});
+
+test('cookies are for the server only, and an interaction is bound to its page', async (t) => {
+  const browser = new Browser();
+  const page = await browser.open(authorizeUrl(platform, await platform.registerApp()));
+  const consent = await signIn(browser, page);
+  t.true(browser.cookies.length >= 4);
+  for (const cookie of browser.cookies) {
+    t.true(cookie.httpOnly, cookie.name);
+    t.is(cookie.sameSite, 'lax', cookie.name);
+    t.regex(cookie.name, /^gatehouse_(session|interaction|resume)(\.sig)?$/);
+  }
+  const uid = consent.url.pathname.split('/').at(-1)!;
+  const paths = ['/', page.url.pathname, consent.url.pathname, `/oauth/authorize/${uid}`];
+  t.deepEqual([...new Set(browser.cookies.map(({ path }) => path))].toSorted(), paths.toSorted());
+});
+
+test('revoking a user ends the login too', async (t) => {
+  const users = platform.users.all;
+  users.push({ id: 'dan', name: 'Dan', email: 'dan@school.example', password: 'p', permissions: [] });
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  await signIn(browser, await browser.open(authorizeUrl(platform, app)), 'dan@school.example', 'p');
+  await platform.auth.revoke({ user: 'dan' });
+  t.is((await browser.open(authorizeUrl(platform, app))).heading, 'Sign in');
+});
+
+test('a user who is removed mid-flow gets no code', async (t) => {
+  const users = platform.users.all;
+  users.push({ id: 'eve', name: 'Eve', email: 'eve@school.example', password: 'p', permissions: [] });
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const consent = await signIn(
+    browser,
+    await browser.open(authorizeUrl(platform, app)),
+    'eve@school.example',
+    'p',
+  );
+  t.is(consent.heading, 'Authorize Reports');
+  users.splice(
+    users.findIndex(({ id }) => id === 'eve'),
+    1,
+  );
+  const end = await browser.follow(await browser.submit(consent, 'Authorize'));
+  t.true(end.status < 500, String(end.status));
+  t.falsy(end.location?.searchParams.get('code'));
+
+  const next = await browser.open(authorizeUrl(platform, app));
+  t.is(next.heading, 'Sign in', 'and the browser is free for somebody else');
+  t.is((await signIn(browser, next)).heading, 'Authorize Reports');
+  const { status } = await connect(platform, app, { browser });
+  t.is(status, 200);
+});
+
+test('host names and other origins in the request lead nowhere', async (t) => {
+  const app = await platform.registerApp();
+  const page = await new Browser().get(authorizeUrl(platform, app), {
+    'x-forwarded-host': 'evil.example',
+    'x-forwarded-proto': 'https',
+    forwarded: 'host=evil.example',
+    referer: 'https://evil.example/',
+  });
+  t.is(page.location?.origin, platform.origin);
+});

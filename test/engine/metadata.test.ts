@@ -1,0 +1,195 @@
+import test from 'ava';
+
+import { Browser } from '../harness/browser.ts';
+import { authorize, authorizeUrl, connect, startPlatform } from '../harness/platform.ts';
+import { postForm, send } from '../harness/requests.ts';
+import { Wire } from '../harness/wire.ts';
+
+const platform = await startPlatform();
+const below = await startPlatform({}, { path: '/auth' });
+const app = await platform.registerApp({ firstParty: true });
+test.after.always(() => Promise.all([platform, below].map((one) => one[Symbol.asyncDispose]())));
+
+const DOCUMENTS = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
+
+function documentOf(issuer: string): object {
+  return {
+    issuer,
+    authorization_endpoint: `${issuer}/oauth/authorize`,
+    token_endpoint: `${issuer}/oauth/token`,
+    revocation_endpoint: `${issuer}/oauth/revoke`,
+    introspection_endpoint: `${issuer}/oauth/introspect`,
+    jwks_uri: `${issuer}/oauth/jwks`,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query', 'fragment', 'form_post'],
+    grant_types_supported: ['authorization_code', 'client_credentials', 'refresh_token'],
+    code_challenge_methods_supported: ['S256'],
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
+    revocation_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
+    introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    authorization_response_iss_parameter_supported: true,
+    scopes_supported: ['schools:read'],
+  };
+}
+
+function sorted(document: object | undefined): object {
+  return Object.fromEntries(
+    Object.entries(document ?? {}).map(([name, value]) => [
+      name,
+      name === 'grant_types_supported' ? (value as string[]).toSorted() : value,
+    ]),
+  );
+}
+
+test('both documents say the same, and nothing that is not true', async (t) => {
+  for (const path of DOCUMENTS) {
+    const { status, body, headers } = await send(platform.origin + path);
+    t.is(status, 200);
+    t.deepEqual(sorted(body), documentOf(platform.origin), path);
+    t.is(headers.get('content-type'), 'application/json; charset=utf-8');
+    t.is(headers.get('access-control-allow-origin'), '*');
+    t.is((await send(platform.origin + path, { method: 'HEAD' })).status, 200);
+  }
+});
+
+test('every endpoint in it answers', async (t) => {
+  const { body } = await send(platform.origin + DOCUMENTS[0]!);
+  for (const [name, url] of Object.entries(body!)) {
+    if (!/_endpoint$|^jwks_uri$/.test(name)) continue;
+    const answer = await send(url as string);
+    t.true([200, 400, 405].includes(answer.status), `${name} ${answer.status}`);
+  }
+  const tokens = await connect(platform, app);
+  for (const auth of [{ client_id: app.client.id, client_secret: app.secret }]) {
+    const fields = { ...auth, token: tokens.body.access_token };
+    t.is((await postForm(body!['introspection_endpoint'] as string, fields)).status, 200);
+    t.is((await postForm(body!['revocation_endpoint'] as string, fields)).status, 200);
+  }
+});
+
+test('the keys can be read from anywhere', async (t) => {
+  const { status, body, headers } = await send(`${platform.origin}/oauth/jwks`);
+  t.is(status, 200);
+  t.is((body as { keys: object[] }).keys.length, 1);
+  t.regex(headers.get('content-type')!, /^application\/(jwk-set\+)?json/);
+  t.is(headers.get('access-control-allow-origin'), '*');
+});
+
+test('an issuer with a path: the well-known part goes in between (RFC 8414 section 3.1)', async (t) => {
+  const issuer = `${below.origin}/auth`;
+  for (const path of [
+    '/.well-known/oauth-authorization-server/auth',
+    '/auth/.well-known/oauth-authorization-server',
+    '/auth/.well-known/openid-configuration',
+  ]) {
+    const { status, body } = await send(below.origin + path);
+    t.is(status, 200, path);
+    t.deepEqual(sorted(body), documentOf(issuer), path);
+  }
+  for (const path of [
+    '/.well-known/oauth-authorization-server',
+    '/.well-known/openid-configuration',
+    '/.well-known/oauth-authorization-server/other',
+    '/.well-known/oauth-authorization-server/auth/other',
+    '/.well-known/oauth-authorization-server/authother',
+    '/oauth/token',
+    '/oauth/authorize',
+    '/authother/oauth/token',
+  ]) {
+    t.is((await send(below.origin + path)).status, 404, path);
+  }
+});
+
+test('all URLs and cookies of an issuer with a path have the path', async (t) => {
+  const one = await below.registerApp();
+  const browser = new Browser();
+  const start = await browser.get(authorizeUrl(below, one));
+  t.regex(start.location!.pathname, /^\/auth\/oauth\/interaction\//);
+  for (const { path, name } of browser.cookies) t.true(path === '/auth' || path.startsWith('/auth/'), name);
+  const callback = await authorize(below, one, { browser });
+  t.is(callback.get('iss'), `${below.origin}/auth`);
+  t.truthy(callback.get('code'));
+  for (const { path, name } of browser.cookies) t.true(path === '/auth' || path.startsWith('/auth/'), name);
+  const { body } = await connect(below, one, { browser });
+  t.is((await send(`${below.origin}/auth/oauth/token`, { method: 'POST' })).status, 400);
+  t.is(typeof body.access_token, 'string');
+});
+
+const HOSTS = [
+  'evil.example',
+  'evil.example:443',
+  'EVIL.example',
+  '%00',
+  '%',
+  '"><script>',
+  '[::1',
+  '[',
+  '@',
+  'a@b',
+  '\\',
+  '/',
+  '//evil.example',
+  ':',
+  ':99999999',
+  ' ',
+  '',
+  'x'.repeat(4000),
+  '127.0.0.1.evil.example',
+  '\u00e4',
+];
+
+test('the Host header changes no URL, and breaks nothing', async (t) => {
+  const query = authorizeUrl(platform, app).search;
+  const paths = [
+    ...DOCUMENTS,
+    '/oauth/jwks',
+    `/oauth/authorize${query}`,
+    '/oauth/authorize?client_id=unknown',
+    '/oauth/authorize/nothing',
+    '/oauth/interaction/nothing',
+    '/oauth/logout',
+    '/oauth/token',
+    '/api/v1/identity',
+  ];
+  for (const host of HOSTS) {
+    for (const path of paths) {
+      const wire = await Wire.open(platform.origin);
+      wire.write(
+        `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nX-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n\r\n`,
+      );
+      const { status, headers, body } = await wire.answer();
+      wire.close();
+      t.true(status < 500, `${host} ${path}: ${status}`);
+      t.false(`${body}${[...headers.values()].join(' ')}`.toLowerCase().includes('evil'), `${host} ${path}`);
+      if (status === 303)
+        t.true(
+          headers.get('location')!.startsWith(`${platform.origin}/`) ||
+            headers.get('location')!.startsWith('/'),
+        );
+      if (DOCUMENTS.includes(path) && status === 200) t.is(JSON.parse(body).issuer, platform.origin);
+    }
+  }
+});
+
+test('nor does a request for another origin', async (t) => {
+  const wire = await Wire.open(platform.origin);
+  wire.write(`GET http://evil.example${DOCUMENTS[0]} HTTP/1.1\r\nHost: evil.example\r\n\r\n`);
+  const { status, body } = await wire.answer();
+  wire.close();
+  t.true(status < 500);
+  t.false(body.includes('evil'));
+});
+
+test('without a Host header at all', async (t) => {
+  for (const path of [
+    DOCUMENTS[0],
+    `/oauth/authorize${authorizeUrl(platform, app).search}`,
+    '/oauth/logout',
+  ]) {
+    const wire = await Wire.open(platform.origin);
+    wire.write(`GET ${path} HTTP/1.0\r\n\r\n`);
+    const { status } = await wire.answer();
+    wire.close();
+    t.true(status < 500, `${path} ${status}`);
+  }
+});

@@ -1,0 +1,182 @@
+import test from 'ava';
+
+import { Browser } from '../harness/browser.ts';
+import { authorize, authorizeUrl, startPlatform } from '../harness/platform.ts';
+import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+import { pkce } from '../harness/pkce.ts';
+import { basic, postForm } from '../harness/requests.ts';
+
+const platform = await startPlatform();
+const confidential = await platform.registerApp({ firstParty: true });
+const publicApp = await platform.registerApp({ firstParty: true, confidential: false });
+test.after.always(() => platform[Symbol.asyncDispose]());
+
+async function codeFor(app: RegisteredApp, parameters: Record<string, string> = {}): Promise<string> {
+  return (await authorize(platform, app, { browser: new Browser(), parameters })).get('code')!;
+}
+
+async function redeem(
+  code: string,
+  by: RegisteredApp,
+  more: Record<string, unknown> = {},
+): Promise<TokenAnswer> {
+  return platform.token({
+    grant_type: 'authorization_code',
+    client_id: by.client.id,
+    ...(by.client.confidential ? { client_secret: by.secret } : {}),
+    redirect_uri: by.redirectUri,
+    code,
+    ...more,
+  });
+}
+
+const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };
+
+async function refusal(app: RegisteredApp, parameters: Record<string, string>): Promise<object> {
+  const { location, status } = await new Browser().get(authorizeUrl(platform, app, parameters));
+  if (status !== 303 || location?.origin !== 'https://reports.example') {
+    throw new Error(`${status} ${location?.href}`);
+  }
+  const { state, iss, ...answer } = Object.fromEntries(location.searchParams);
+  if (state !== 'xyz' || iss !== platform.origin) throw new Error(`${state} ${iss}`);
+  return answer;
+}
+
+test('a public client must use it, and gets a token with the verifier and no secret', async (t) => {
+  t.deepEqual(await refusal(publicApp, {}), {
+    error: 'invalid_request',
+    error_description: 'Authorization Server policy requires PKCE to be used for this request',
+  });
+  const { parameters, verifier } = pkce();
+  const answer = await redeem(await codeFor(publicApp, parameters), publicApp, { code_verifier: verifier });
+  t.is(answer.status, 200);
+  const refreshed = await platform.token({
+    grant_type: 'refresh_token',
+    client_id: publicApp.client.id,
+    refresh_token: answer.body.refresh_token,
+  });
+  t.is(refreshed.status, 200);
+  t.not(refreshed.body.refresh_token, answer.body.refresh_token);
+});
+
+test('a confidential client may leave it out', async (t) => {
+  t.is((await redeem(await codeFor(confidential), confidential)).status, 200);
+});
+
+test('once it is used, the verifier is needed and must be the right one', async (t) => {
+  for (const app of [confidential, publicApp]) {
+    const { parameters, verifier } = pkce();
+    const code = await codeFor(app, parameters);
+    for (const wrong of [
+      undefined,
+      '',
+      pkce().verifier,
+      parameters.code_challenge,
+      verifier.slice(0, -1) + (verifier.endsWith('A') ? 'B' : 'A'),
+      `${verifier}A`,
+      verifier.toUpperCase(),
+    ]) {
+      const { status, body } = await redeem(code, app, { code_verifier: wrong });
+      t.is(status, 400, wrong);
+      t.deepEqual(body, REFUSED, wrong);
+    }
+    t.is((await redeem(code, app, { code_verifier: verifier })).status, 200);
+  }
+});
+
+test('a verifier has 43 to 128 unreserved characters', async (t) => {
+  const code = await codeFor(confidential, pkce().parameters);
+  for (const wrong of [
+    'x'.repeat(42),
+    'x'.repeat(129),
+    `${'x'.repeat(42)} `,
+    `${'x'.repeat(42)}=`,
+    `${'x'.repeat(42)}+`,
+    `${'x'.repeat(42)}ä`,
+    `${'x'.repeat(43)}\u0000`,
+    `${'x'.repeat(43)}\n`,
+  ]) {
+    const { status, body } = await redeem(code, confidential, { code_verifier: wrong });
+    t.is(status, 400, wrong);
+    t.true(['invalid_request', 'invalid_grant'].includes(body.error!), wrong);
+  }
+  for (const verifier of ['x'.repeat(43), 'x'.repeat(128), '-._~'.repeat(11)]) {
+    const { parameters } = pkce(verifier);
+    const answer = await redeem(await codeFor(confidential, parameters), confidential, {
+      code_verifier: verifier,
+    });
+    t.is(answer.status, 200, verifier);
+  }
+});
+
+// RFC 9700 section 4.8.2: else somebody could take the challenge out of the request and nobody would notice.
+test('a verifier for a code without a challenge is refused', async (t) => {
+  const code = await codeFor(confidential);
+  const { status, body } = await redeem(code, confidential, { code_verifier: pkce().verifier });
+  t.is(status, 400);
+  t.deepEqual(body, REFUSED);
+  t.is((await redeem(code, confidential)).status, 200);
+});
+
+test('S256 is the only method', async (t) => {
+  const { code_challenge: challenge } = pkce().parameters;
+  for (const app of [confidential, publicApp]) {
+    for (const method of ['plain', 's256', 'S512', 'none', '__proto__']) {
+      const answer = await refusal(app, { code_challenge: challenge, code_challenge_method: method });
+      t.deepEqual(
+        answer,
+        { error: 'invalid_request', error_description: 'not supported value of code_challenge_method' },
+        method,
+      );
+    }
+    t.like(await refusal(app, { code_challenge: challenge }), { error: 'invalid_request' });
+    t.like(await refusal(app, { code_challenge_method: 'S256' }), { error: 'invalid_request' });
+  }
+});
+
+test('a challenge has the form of one', async (t) => {
+  for (const challenge of [
+    'x',
+    'x'.repeat(42),
+    'x'.repeat(129),
+    `${'x'.repeat(42)}=`,
+    `${'x'.repeat(42)} `,
+  ]) {
+    t.like(
+      await refusal(confidential, { code_challenge: challenge, code_challenge_method: 'S256' }),
+      { error: 'invalid_request' },
+      challenge,
+    );
+  }
+});
+
+test('a verifier is no secret: it does not authenticate a confidential client', async (t) => {
+  const { parameters, verifier } = pkce();
+  const code = await codeFor(confidential, parameters);
+  for (const secret of [undefined, '', verifier, 'x']) {
+    const { status, body } = await redeem(code, confidential, {
+      client_secret: secret,
+      code_verifier: verifier,
+    });
+    t.is(status, 401, secret);
+    t.is(body.error, 'invalid_client', secret);
+  }
+  t.is((await redeem(code, confidential, { code_verifier: verifier })).status, 200);
+});
+
+test('a public client has no secret that could be sent', async (t) => {
+  const { parameters, verifier } = pkce();
+  const code = await codeFor(publicApp, parameters);
+  t.is(publicApp.secret, '');
+  for (const secret of ['x', 'undefined', 'null', 'undefined ']) {
+    t.is((await redeem(code, publicApp, { client_secret: secret, code_verifier: verifier })).status, 401);
+  }
+  const fields = { grant_type: 'authorization_code', code, redirect_uri: publicApp.redirectUri };
+  const overBasic = await postForm(
+    `${platform.origin}/oauth/token`,
+    { ...fields, code_verifier: verifier },
+    basic(publicApp.client.id, 'x'),
+  );
+  t.is(overBasic.status, 401);
+  t.is((await redeem(code, publicApp, { client_secret: '', code_verifier: verifier })).status, 200);
+});

@@ -1,0 +1,60 @@
+import test from 'ava';
+
+import { Browser } from '../harness/browser.ts';
+import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
+
+const platform = await startPlatform();
+test.after.always(() => platform[Symbol.asyncDispose]());
+
+test('prompt=none asks nobody: login_required, then consent_required, then a code', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const url = authorizeUrl(platform, app, { prompt: 'none' });
+  const answer = async (): Promise<URLSearchParams> => {
+    const { location, status } = await browser.get(url);
+    t.is(status, 303);
+    t.is(location?.origin, 'https://reports.example');
+    t.is(location?.searchParams.get('state'), 'xyz');
+    t.is(location?.searchParams.get('iss'), platform.origin);
+    return location!.searchParams;
+  };
+  t.is((await answer()).get('error'), 'login_required');
+
+  await signIn(browser, await browser.open(authorizeUrl(platform, app)));
+  t.is((await answer()).get('error'), 'consent_required');
+
+  await authorize(platform, app, { browser });
+  t.truthy((await answer()).get('code'));
+
+  url.searchParams.set('scope', 'schools:read');
+  t.is((await answer()).get('error'), 'consent_required');
+});
+
+test('prompt=login asks for the password of somebody who is logged in', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  await authorize(platform, app, { browser });
+  const login = await browser.open(authorizeUrl(platform, app, { prompt: 'login' }));
+  t.is(login.heading, 'Sign in');
+  const end = await signIn(browser, login);
+  t.truthy(end.location?.searchParams.get('code'));
+});
+
+test('prompt=consent asks again', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  await authorize(platform, app, { browser });
+  const consent = await browser.open(authorizeUrl(platform, app, { prompt: 'consent' }));
+  t.is(consent.heading, 'Authorize Reports');
+  const end = await browser.follow(await browser.submit(consent, 'Authorize'));
+  t.truthy(end.location?.searchParams.get('code'));
+});
+
+test('an odd prompt is refused', async (t) => {
+  const app = await platform.registerApp();
+  for (const prompt of ['none login', 'create', 'LOGIN', 'constructor']) {
+    const { location } = await new Browser().get(authorizeUrl(platform, app, { prompt }));
+    t.is(location?.searchParams.get('error'), 'invalid_request', prompt);
+    t.is(location?.searchParams.get('state'), 'xyz', prompt);
+  }
+});

@@ -1,0 +1,178 @@
+import test from 'ava';
+import { ClientInvalidError } from 'koa-gatehouse';
+
+import { Browser } from '../harness/browser.ts';
+import { authorize, authorizeUrl, connect, startPlatform } from '../harness/platform.ts';
+
+const platform = await startPlatform();
+const CALLBACK = 'https://reports.example/callback';
+
+// Somebody who is logged in: nothing but the redirect URI stands between this browser and a code.
+const browser = new Browser();
+await authorize(platform, await platform.registerApp({ firstParty: true }), { browser });
+test.after.always(() => platform[Symbol.asyncDispose]());
+
+/** What registration says about one redirect URI; `undefined`: it takes it. */
+async function refusalOf(uri: unknown, fields: object = {}): Promise<string | undefined> {
+  try {
+    await platform.registerApp({ redirectUris: [uri as string], ...fields });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ClientInvalidError)) throw error;
+    const [mistake, ...others] = error.fields;
+    if (others.length > 0) throw error;
+    return `${mistake!.field}: ${mistake!.message}`;
+  }
+}
+
+const NATIVE = { native: true, confidential: false };
+
+test('registration takes what can be matched exactly', async (t) => {
+  for (const uri of [
+    'https://app.example',
+    'https://app.example/',
+    'https://app.example:8443/a/b?c=d&e=f',
+    'http://localhost:3000/callback',
+    'http://127.0.0.1/callback',
+    'https://xn--bcher-kva.example/callback',
+  ]) {
+    t.is(await refusalOf(uri), undefined, uri);
+    const app = await platform.registerApp({ redirectUris: [uri], firstParty: true });
+    const { location } = await browser.get(authorizeUrl(platform, app));
+    t.truthy(location?.searchParams.get('code'), uri);
+  }
+});
+
+test('registration refuses what cannot, and what runs or leads elsewhere', async (t) => {
+  const OTHER_SCHEME = 'use https (or http); other schemes are for native apps';
+  const BLANK = 'no spaces, control characters or letters outside of ASCII; encode them';
+  const ABSOLUTE = 'give an absolute URI, such as https://app.example/callback';
+  const USER = 'no user name or password';
+  const WILDCARD = 'wildcards are not matched; register each URI (RFC 9700 section 2.1)';
+  const FRAGMENT = 'a redirect URI has no fragment (RFC 6749 section 3.1.2)';
+  const FORM = 'write it as https://host/path';
+  for (const [uri, message] of [
+    ['javascript:alert(1)', OTHER_SCHEME],
+    ['JavaScript:alert(1)', OTHER_SCHEME],
+    [' javascript:alert(1)', BLANK],
+    ['java\tscript:alert(1)', BLANK],
+    ['\u0001javascript:alert(1)', BLANK],
+    ['javascript://app.example/%0aalert(1)', OTHER_SCHEME],
+    ['data:text/html,x', OTHER_SCHEME],
+    ['vbscript:x', OTHER_SCHEME],
+    ['blob:https://app.example/x', OTHER_SCHEME],
+    ['file:///etc/passwd', OTHER_SCHEME],
+    ['filesystem:https://app.example/x', OTHER_SCHEME],
+    ['about:blank', OTHER_SCHEME],
+    ['view-source:https://app.example/', OTHER_SCHEME],
+    ['com.example.app:/callback', OTHER_SCHEME],
+    ['urn:ietf:wg:oauth:2.0:oob', OTHER_SCHEME],
+    ['ws://app.example/', OTHER_SCHEME],
+    ['https://app.example/#', FRAGMENT],
+    ['https://app.example/#x', FRAGMENT],
+    ['https://*.example/', WILDCARD],
+    ['https://app.example/*', WILDCARD],
+    ['https://user@app.example/', USER],
+    ['https://user:password@app.example/', USER],
+    ['https://@app.example/', USER],
+    ['https://:@app.example/', USER],
+    ['https://app.example\\@evil.example/', USER],
+    ['https:app.example/', FORM],
+    ['https:/app.example/', FORM],
+    ['https:///app.example/', FORM],
+    ['https:\\\\app.example/', FORM],
+    ['HTTPS://app.example/', FORM],
+    ['//app.example/', ABSOLUTE],
+    ['/callback', ABSOLUTE],
+    ['app.example/callback', ABSOLUTE],
+    ['https://', ABSOLUTE],
+    ['https://app.example:99999/', ABSOLUTE],
+    ['https://[::1/', ABSOLUTE],
+    ['https://app example/', BLANK],
+    ['https://app.example/ ', BLANK],
+    ['https://app.example/\n', BLANK],
+    ['https://app.example/\u0000', BLANK],
+    ['https://bücher.example/', BLANK],
+    ['https://app.example/\u202e', BLANK],
+    ['', 'give a URI'],
+    [`https://app.example/${'x'.repeat(2000)}`, 'at most 2000 characters'],
+  ] as const) {
+    t.is(await refusalOf(uri), `redirectUris[0]: ${message}`, uri);
+  }
+});
+
+test('registration lets native apps have a scheme of their own, if it is a domain of theirs', async (t) => {
+  for (const uri of [
+    'com.example.app:/callback',
+    'com.example.app://callback',
+    'http://127.0.0.1/callback',
+  ]) {
+    t.is(await refusalOf(uri, NATIVE), undefined, uri);
+  }
+  for (const uri of ['javascript:alert(1)', 'data:text/html,x', 'file:///x', 'blob:x', 'myapp:/callback']) {
+    t.is(
+      await refusalOf(uri, NATIVE),
+      'redirectUris[0]: a scheme of your own is a reversed domain name, such as com.example.app:/callback (RFC 8252 section 7.1)',
+      uri,
+    );
+  }
+});
+
+// The engine would refuse every request of such a client.
+test('registration refuses a native app what could not be used afterwards', async (t) => {
+  for (const uri of ['http://app.example/callback', 'http://127.0.0.2/callback', 'http://0.0.0.0/callback']) {
+    t.is(
+      await refusalOf(uri, NATIVE),
+      'redirectUris[0]: a native app uses http on 127.0.0.1, [::1] or localhost only (RFC 8252 section 7.3)',
+      uri,
+    );
+  }
+  for (const uri of ['https://127.0.0.1/callback', 'https://localhost/callback', 'https://[::1]/callback']) {
+    t.is(
+      await refusalOf(uri, NATIVE),
+      'redirectUris[0]: use http on a loopback address (RFC 8252 section 7.3)',
+      uri,
+    );
+  }
+});
+
+test('every mistake is named, with its place in the list', async (t) => {
+  const error = await t.throwsAsync(
+    platform.registerApp({ redirectUris: [CALLBACK, 'javascript:x', CALLBACK, '/y'], name: '' }),
+    { instanceOf: ClientInvalidError, code: 'ERR_CLIENT_INVALID' },
+  );
+  t.deepEqual(
+    error.fields.map(({ field }) => field),
+    ['name', 'redirectUris[1]', 'redirectUris[2]'],
+  );
+});
+
+test('the list itself', async (t) => {
+  for (const [redirectUris, message] of [
+    [[], 'an authorization code client needs at least one'],
+    [undefined, 'an authorization code client needs at least one'],
+  ] as const) {
+    await t.throwsAsync(platform.registerApp({ redirectUris } as object), {
+      message: `redirectUris: ${message}`,
+    });
+  }
+  for (const redirectUris of [CALLBACK, [1], [null], [[CALLBACK]], { 0: CALLBACK }]) {
+    await t.throwsAsync(platform.registerApp({ redirectUris } as object), {
+      message: /^redirectUris: give an array of strings/,
+    });
+  }
+  await t.throwsAsync(platform.registerApp({ grantType: 'client_credentials', redirectUris: [CALLBACK] }), {
+    message: 'redirectUris: a client credentials client has none',
+  });
+});
+
+test('an update is checked like a registration', async (t) => {
+  const app = await platform.registerApp();
+  for (const redirectUris of [['javascript:alert(1)'], [], ['https://*.example/']]) {
+    await t.throwsAsync(platform.auth.clients.update(app.client.id, { redirectUris }), {
+      instanceOf: ClientInvalidError,
+    });
+  }
+  const { status } = await connect(platform, app);
+  t.is(status, 200);
+});

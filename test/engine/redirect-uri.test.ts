@@ -1,0 +1,341 @@
+import test from 'ava';
+
+import { Browser } from '../harness/browser.ts';
+import type { Page } from '../harness/browser.ts';
+import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
+
+const platform = await startPlatform();
+const CALLBACK = 'https://reports.example/callback';
+
+const VERIFIER = 'a-verifier-that-is-at-least-forty-three-characters-long';
+const S256 = {
+  code_challenge: 'fHqnnK8JVGn9Act2vp52KGPBGNKHlxFsjRMgelmsfzI',
+  code_challenge_method: 'S256',
+};
+
+const web = await platform.registerApp({
+  redirectUris: [CALLBACK, 'https://reports.example/with?tenant=7', 'http://127.0.0.1:8080/web'],
+});
+const native = await platform.registerApp({
+  name: 'Desk',
+  native: true,
+  confidential: false,
+  redirectUris: ['http://127.0.0.1/done', 'http://[::1]:4000/done', 'com.example.desk:/done'],
+});
+
+// Logged in and first in line: nothing but the redirect URI stands between this browser and a code.
+const browser = new Browser();
+await authorize(platform, web, { browser });
+
+test.after.always(() => platform[Symbol.asyncDispose]());
+
+function isRefused({ status, location, heading, response, html }: Page): boolean {
+  return (
+    status === 400 &&
+    location === undefined &&
+    heading === 'This link does not lead back to the app' &&
+    (response.headers.get('content-type') ?? '').startsWith('text/html') &&
+    !/http-equiv="?refresh|<script|window\.location/i.test(html)
+  );
+}
+
+const NEAR_MISSES = [
+  // letters
+  'https://reports.example/Callback',
+  'https://reports.example/CALLBACK',
+  'https://Reports.example/callback',
+  'https://REPORTS.EXAMPLE/callback',
+  'HTTPS://reports.example/callback',
+  'https://reports.example/callbac',
+  'https://reports.example/callback2',
+  'https://reports.example/callbackcallback',
+  // scheme
+  'http://reports.example/callback',
+  'ftp://reports.example/callback',
+  'javascript://reports.example/callback',
+  'javascript:alert(1)',
+  'data:text/html,https://reports.example/callback',
+  'com.example.desk:/done',
+  // port
+  'https://reports.example:443/callback',
+  'https://reports.example:8443/callback',
+  'https://reports.example:/callback',
+  'http://127.0.0.1:8081/web',
+  'http://127.0.0.1/web',
+  'http://localhost:8080/web',
+  'http://[::1]:8080/web',
+  'http://127.1:8080/web',
+  'http://2130706433:8080/web',
+  // host
+  'https://reports.example.evil.example/callback',
+  'https://evil.example/callback',
+  'https://evil.example/https://reports.example/callback',
+  'https://sub.reports.example/callback',
+  'https://reports.example./callback',
+  'https://xreports.example/callback',
+  'https://reports.exampl\u0435/callback',
+  'https://ｒeports.example/callback',
+  'https://reports%2eexample/callback',
+  'https://reports.example\u3002evil.example/callback',
+  // userinfo
+  'https://reports.example@evil.example/callback',
+  'https://reports.example:x@evil.example/callback',
+  'https://user@reports.example/callback',
+  'https://user:password@reports.example/callback',
+  'https://@reports.example/callback',
+  'https://evil.example\\@reports.example/callback',
+  'https://reports.example%40evil.example/callback',
+  // path
+  'https://reports.example',
+  'https://reports.example/',
+  'https://reports.example/callback/',
+  'https://reports.example/callback//',
+  'https://reports.example//callback',
+  'https://reports.example/./callback',
+  'https://reports.example/x/../callback',
+  'https://reports.example/callback/..',
+  'https://reports.example/callback/../evil',
+  'https://reports.example/callback/..;/evil',
+  'https://reports.example/callback;x=1',
+  'https://reports.example/%63allback',
+  'https://reports.example/callback%2f',
+  'https://reports.example/callback%00',
+  'https://reports.example/x/%2e%2e/callback',
+  'https:\\\\reports.example\\callback',
+  'https:/reports.example/callback',
+  'https:///reports.example/callback',
+  'https:reports.example/callback',
+  '//reports.example/callback',
+  '/callback',
+  'callback',
+  // query and fragment
+  'https://reports.example/callback?',
+  'https://reports.example/callback?x=1',
+  'https://reports.example/callback?code=forged',
+  'https://reports.example/callback&x=1',
+  'https://reports.example/callback#',
+  'https://reports.example/callback#x',
+  'https://reports.example/with',
+  'https://reports.example/with?tenant=8',
+  'https://reports.example/with?tenant=7&tenant=8',
+  'https://reports.example/with?tenant=7&x=1',
+  'https://reports.example/with?tenant=%37',
+  'https://reports.example/with?Tenant=7',
+  // blanks and controls
+  ' https://reports.example/callback',
+  'https://reports.example/callback ',
+  'https://reports.example/callback\t',
+  'https://reports.example/call\nback',
+  'https://reports.example/callback\r\nSet-Cookie: a=b',
+  'https://reports.example/callback\u0000',
+  'https://reports.example/callback\u200b',
+  '\ufeffhttps://reports.example/callback',
+  // patterns and lists
+  'https://*.example/callback',
+  'https://reports.example/*',
+  '.*',
+  `${CALLBACK},https://evil.example/`,
+  `${CALLBACK} https://evil.example/`,
+  `["${CALLBACK}"]`,
+  'null',
+  'undefined',
+  '__proto__',
+  'about:blank',
+  'x'.repeat(4000),
+];
+
+test('the three that are registered are served', async (t) => {
+  for (const redirectUri of web.client.redirectUris) {
+    const { location } = await browser.get(authorizeUrl(platform, web, { redirect_uri: redirectUri }));
+    t.truthy(location?.searchParams.get('code'), redirectUri);
+    t.true(location!.href.startsWith(redirectUri), redirectUri);
+  }
+});
+
+test('one that is nearly registered gets a page with 400, and no redirect', async (t) => {
+  t.true(NEAR_MISSES.length > 80);
+  for (const redirectUri of NEAR_MISSES) {
+    const page = await browser.get(authorizeUrl(platform, web, { redirect_uri: redirectUri }));
+    t.true(isRefused(page), `${redirectUri} -> ${page.status} ${page.location?.href}`);
+  }
+});
+
+test('encoded once more it is another one', async (t) => {
+  for (const written of [
+    encodeURIComponent(encodeURIComponent(CALLBACK)),
+    `${encodeURIComponent(CALLBACK)}%ff`,
+    `${encodeURIComponent(CALLBACK)}+`,
+    'https%3A%2F%2Freports.example%2Fcallback%26x',
+    '%zz',
+  ]) {
+    const url = authorizeUrl(platform, web);
+    url.searchParams.delete('redirect_uri');
+    t.true(isRefused(await browser.get(`${url.href}&redirect_uri=${written}`)), written);
+  }
+});
+
+test('nothing else that is wrong makes it a redirect', async (t) => {
+  for (const parameters of [
+    { response_type: 'token' },
+    { response_type: '' },
+    { scope: 'unknown' },
+    { scope: 'a"b' },
+    { prompt: 'none' },
+    { prompt: 'nonsense' },
+    { response_mode: 'form_post' },
+    { response_mode: 'fragment' },
+    { response_mode: 'nonsense' },
+    { request: 'x' },
+    { request_uri: 'https://evil.example/' },
+    { resource: 'https://evil.example/' },
+    { nonce: 'x' },
+    { code_challenge: 'x' },
+    { code_challenge_method: 'plain' },
+    { state: 'x'.repeat(4000) },
+  ]) {
+    const evil = { redirect_uri: 'https://evil.example/callback', ...parameters };
+    for (const who of [browser, new Browser()]) {
+      const page = await who.get(authorizeUrl(platform, web, evil));
+      t.true(isRefused(page), `${JSON.stringify(parameters)} -> ${page.status} ${page.location?.href}`);
+    }
+  }
+});
+
+test('a repeated parameter does not make it one either', async (t) => {
+  for (const name of ['state', 'scope', 'response_type', 'client_id', 'redirect_uri']) {
+    const url = authorizeUrl(platform, web, { redirect_uri: 'https://evil.example/callback' });
+    url.searchParams.append(name, name === 'redirect_uri' ? CALLBACK : 'x');
+    const { status, location } = await browser.get(url);
+    t.is(status, 400, name);
+    t.is(location, undefined, name);
+  }
+});
+
+test('the page does not repeat the address as a link', async (t) => {
+  const redirectUri = 'https://evil.example/?"><a href="https://evil.example/">click</a>';
+  const { html } = await browser.get(authorizeUrl(platform, web, { redirect_uri: redirectUri }));
+  t.false(html.includes('evil.example'));
+});
+
+test('the URI of another client is none of this one', async (t) => {
+  const other = await platform.registerApp({ redirectUris: ['https://other.example/callback'] });
+  const page = await browser.get(authorizeUrl(platform, web, { redirect_uri: other.redirectUri }));
+  t.true(isRefused(page));
+});
+
+test('one that was taken off the list is refused at once', async (t) => {
+  const app = await platform.registerApp({ redirectUris: [CALLBACK, 'https://reports.example/old'] });
+  const old = authorizeUrl(platform, app, { redirect_uri: 'https://reports.example/old' });
+  t.is((await browser.get(old)).status, 303);
+  await platform.auth.clients.update(app.client.id, { redirectUris: [CALLBACK] });
+  t.true(isRefused(await browser.get(old)));
+});
+
+test('the loopback port of a native app is free (RFC 8252 section 7.3)', async (t) => {
+  for (const redirectUri of [
+    'http://127.0.0.1/done',
+    'http://127.0.0.1:51004/done',
+    'http://127.0.0.1:80/done',
+    'http://[::1]:1/done',
+    'http://[::1]:4000/done',
+    'http://[::1]/done',
+    'com.example.desk:/done',
+  ]) {
+    const url = authorizeUrl(platform, native, { redirect_uri: redirectUri, ...S256 });
+    const page = await new Browser().get(url);
+    t.is(page.status, 303, redirectUri);
+    t.is(page.location?.origin, platform.origin, redirectUri);
+  }
+});
+
+test('and nothing but the port', async (t) => {
+  for (const redirectUri of [
+    'http://localhost/done',
+    'http://localhost:51004/done',
+    'http://127.0.0.2:51004/done',
+    'http://127.1:51004/done',
+    'http://0x7f000001:51004/done',
+    'http://2130706433/done',
+    'http://0.0.0.0/done',
+    'http://[::]/done',
+    'http://[0:0:0:0:0:0:0:1]:4000/done',
+    'http://[::ffff:127.0.0.1]/done',
+    'http://127.0.0.1.evil.example/done',
+    'http://127.0.0.1:51004@evil.example/done',
+    'http://user@127.0.0.1:51004/done',
+    'http://:@127.0.0.1:51004/done',
+    'http://127.0.0.1:51004/done/',
+    'http://127.0.0.1:51004/Done',
+    'http://127.0.0.1:51004/done?x=1',
+    'http://127.0.0.1:51004/done#x',
+    'http://127.0.0.1:51004/x/../done',
+    'http://127.0.0.1:51004/%64one',
+    'http://127.0.0.1:51004\\done',
+    'http:127.0.0.1/done',
+    'HTTP://127.0.0.1/done',
+    'https://127.0.0.1/done',
+    'http://127.0.0.1:99999/done',
+    'http://127.0.0.1:-1/done',
+    'http://127.0.0.1:5x/done',
+    'http://evil.example/done',
+    'com.example.desk:/done2',
+    'com.example.desk:/done?x=1',
+    'com.example.desk://done',
+    'COM.EXAMPLE.DESK:/done',
+    'com.example.desk2:/done',
+  ]) {
+    const url = authorizeUrl(platform, native, { redirect_uri: redirectUri, ...S256 });
+    const page = await new Browser().get(url);
+    t.true(isRefused(page), `${redirectUri} -> ${page.status} ${page.location?.href}`);
+  }
+});
+
+test('the code of a native app is bound to the port that it was sent to', async (t) => {
+  const parameters = { ...S256, redirect_uri: 'http://127.0.0.1:51004/done' };
+  const exchange = async (redirectUri: string): Promise<number> => {
+    const callback = await authorize(platform, native, { parameters });
+    const { status } = await platform.token({
+      grant_type: 'authorization_code',
+      client_id: native.client.id,
+      redirect_uri: redirectUri,
+      code: callback.get('code'),
+      code_verifier: VERIFIER,
+    });
+    return status;
+  };
+  t.is(await exchange('http://127.0.0.1:51005/done'), 400);
+  t.is(await exchange('http://127.0.0.1/done'), 400);
+  t.is(await exchange('http://127.0.0.1:51004/done'), 200);
+});
+
+test('a confidential client has no free port', async (t) => {
+  const app = await platform.registerApp({ redirectUris: ['http://127.0.0.1/done'] });
+  const page = await new Browser().get(
+    authorizeUrl(platform, app, { redirect_uri: 'http://127.0.0.1:51004/done' }),
+  );
+  t.true(isRefused(page));
+});
+
+test('the redirect URI must be the same at the token endpoint', async (t) => {
+  const own = new Browser();
+  await signIn(own, await own.open(authorizeUrl(platform, web)));
+  for (const [redirectUri, status, error] of [
+    [CALLBACK, 200, undefined],
+    ['https://reports.example/with?tenant=7', 400, 'invalid_grant'],
+    [`${CALLBACK}/`, 400, 'invalid_grant'],
+    ['https://evil.example/', 400, 'invalid_grant'],
+    [undefined, 400, 'invalid_request'],
+    ['', 400, 'invalid_request'],
+  ] as const) {
+    const callback = await authorize(platform, web, { browser: own });
+    const answer = await platform.token({
+      grant_type: 'authorization_code',
+      client_id: web.client.id,
+      client_secret: web.secret,
+      code: callback.get('code'),
+      redirect_uri: redirectUri,
+    });
+    t.is(answer.status, status, redirectUri);
+    t.is(answer.body.error, error, redirectUri);
+  }
+});

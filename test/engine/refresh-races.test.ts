@@ -1,0 +1,166 @@
+import test from 'ava';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { passTime } from '../harness/clock.ts';
+import { authorize, connect, startPlatform } from '../harness/platform.ts';
+import type { Platform, TokenAnswer } from '../harness/platform.ts';
+import { held, slow } from '../harness/storage.ts';
+
+// Two nodes on one storage that takes its time, and two more that give no grace.
+const kept = held(memoryStorage());
+const storage = slow(kept.storage);
+const first = await startPlatform({ storage });
+const second = await startPlatform({ storage, issuer: first.origin });
+const strict = await startPlatform({ storage, issuer: first.origin, refreshGrace: 0 });
+const strictToo = await startPlatform({ storage, issuer: first.origin, refreshGrace: 0 });
+const app = await first.registerApp({ firstParty: true });
+test.after.always(() =>
+  Promise.all([first, second, strict, strictToo].map((node) => node[Symbol.asyncDispose]())),
+);
+
+const client = { client_id: app.client.id, client_secret: app.secret };
+const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };
+
+async function refresh(token: string, at: Platform = first): Promise<TokenAnswer> {
+  return at.token({ grant_type: 'refresh_token', ...client, refresh_token: token });
+}
+
+async function newToken(): Promise<string> {
+  return (await connect(first, app)).body.refresh_token;
+}
+
+async function worksAt(token: string, at: Platform = first): Promise<boolean> {
+  return (await at.api('/identity', token)).status === 200;
+}
+
+function times<T>(count: number, make: (index: number) => T): T[] {
+  return Array.from({ length: count }, (_, index) => make(index));
+}
+
+test.serial('a hundred refreshes at the same time all get one and the same successor', async (t) => {
+  const token = await newToken();
+  const answers = await Promise.all(times(100, (index) => refresh(token, index % 2 ? first : second)));
+  t.true(answers.every(({ status }) => status === 200));
+  t.is(new Set(answers.map(({ body }) => body.refresh_token)).size, 1);
+  t.is(new Set(answers.map(({ body }) => body.access_token)).size, 100);
+  t.true(await worksAt(answers[0]!.body.access_token));
+  t.true(await worksAt(answers[99]!.body.access_token));
+
+  const successor = answers[0]!.body.refresh_token;
+  t.not(successor, token);
+  t.is((await refresh(successor)).status, 200, 'and there is one line that goes on');
+});
+
+test.serial('the same when every one of them has found it unspent', async (t) => {
+  const token = await newToken();
+  kept.gather('credentials.redeem', 40);
+  const answers = await Promise.all(times(40, (index) => refresh(token, index % 2 ? first : second)));
+  t.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
+  t.is(new Set(answers.map(({ body }) => body.refresh_token)).size, 1);
+  t.is((await refresh(answers[0]!.body.refresh_token)).status, 200);
+});
+
+test.serial('without grace one wins, the rest get invalid_grant, and the family lives', async (t) => {
+  for (const nodes of [[strict], [strict, strictToo]]) {
+    const token = await newToken();
+    const answers = await Promise.all(times(50, (index) => refresh(token, nodes[index % nodes.length])));
+    const [winner, ...more] = answers.filter(({ status }) => status === 200);
+    t.is(more.length, 0);
+    for (const { status, body } of answers.filter((answer) => answer !== winner)) {
+      t.is(status, 400);
+      t.deepEqual(body, REFUSED);
+    }
+    t.true(await worksAt(winner!.body.access_token, strict));
+    t.is((await refresh(winner!.body.refresh_token, strict)).status, 200);
+  }
+});
+
+test.serial('without grace a second use afterwards ends the family', async (t) => {
+  const token = await newToken();
+  const { body } = await refresh(token, strict);
+  const again = await refresh(token, strict);
+  t.is(again.status, 400);
+  t.deepEqual(again.body, REFUSED);
+  t.false(await worksAt(body.access_token, strict));
+  t.deepEqual((await refresh(body.refresh_token, strict)).body, REFUSED);
+});
+
+test.serial('on another node, too, once a second has passed', async (t) => {
+  const token = await newToken();
+  const { body } = await refresh(token, strict);
+  passTime(2);
+  t.deepEqual((await refresh(token, strictToo)).body, REFUSED);
+  t.deepEqual((await refresh(body.refresh_token, strict)).body, REFUSED);
+});
+
+test.serial('the chain goes on however often each link is used at once', async (t) => {
+  let token = await newToken();
+  for (let link = 0; link < 5; link += 1) {
+    const answers = await Promise.all(times(5, () => refresh(token)));
+    const successors = new Set(answers.map(({ body }) => body.refresh_token));
+    t.is(successors.size, 1);
+    [token = ''] = [...successors];
+  }
+  t.is((await refresh(token)).status, 200);
+});
+
+test.serial('a family that is revoked during a refresh issues nothing that works', async (t) => {
+  const token = await newToken();
+  const { reached, resume } = kept.pause('credentials.redeem');
+  const refreshing = refresh(token);
+  await reached;
+  await first.auth.revoke({ token });
+  resume();
+  const { status, body } = await refreshing;
+  t.is(status, 400);
+  t.deepEqual(body, REFUSED);
+  t.deepEqual((await refresh(token)).body, REFUSED);
+});
+
+// Failure class 3 of the research: a successor that is saved after its family was revoked.
+test.serial('a theft that is noticed during a refresh ends what that refresh gives', async (t) => {
+  const token = await newToken();
+  const { body: current } = await refresh(token, strict);
+  const { reached, resume } = kept.pause('credentials.redeem');
+  const refreshing = refresh(current.refresh_token, strict);
+  await reached;
+  t.deepEqual((await refresh(token, strict)).body, REFUSED, 'the replay');
+  resume();
+  t.deepEqual((await refreshing).body, REFUSED);
+  t.deepEqual((await refresh(current.refresh_token, strict)).body, REFUSED);
+});
+
+test.serial('a refresh whose answer was lost can be tried again', async (t) => {
+  const token = await newToken();
+  const { reached, resume } = kept.pause('credentials.redeem');
+  const aborted = new AbortController();
+  const lost = fetch(`${first.origin}/oauth/token`, {
+    method: 'POST',
+    signal: aborted.signal,
+    body: new URLSearchParams({ grant_type: 'refresh_token', ...client, refresh_token: token }),
+  });
+  await reached;
+  aborted.abort();
+  await t.throwsAsync(lost, { name: 'AbortError' });
+  resume();
+  const { status, body } = await refresh(token);
+  t.is(status, 200);
+  t.is((await refresh(body.refresh_token)).status, 200);
+});
+
+test.serial(
+  'of a hundred redemptions of one code on two slow nodes one gets tokens, and they work',
+  async (t) => {
+    const code = (await authorize(first, app)).get('code');
+    const fields = { grant_type: 'authorization_code', ...client, redirect_uri: app.redirectUri, code };
+    const answers = await Promise.all(times(100, (index) => (index % 2 ? first : second).token(fields)));
+    const [winner, ...more] = answers.filter(({ status }) => status === 200);
+    t.is(more.length, 0);
+    for (const { status, body } of answers.filter((answer) => answer !== winner)) {
+      t.is(status, 400);
+      t.deepEqual(body, REFUSED);
+    }
+    t.true(await worksAt(winner!.body.access_token));
+    t.is((await refresh(winner!.body.refresh_token)).status, 200);
+  },
+);

@@ -1,0 +1,202 @@
+import { decodeJwt } from 'jose';
+import test from 'ava';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { Browser } from '../harness/browser.ts';
+import { authorize, connect, startPlatform } from '../harness/platform.ts';
+import type { RegisteredApp } from '../harness/platform.ts';
+import { pkce } from '../harness/pkce.ts';
+import { basic, postForm, postJson } from '../harness/requests.ts';
+
+const storage = memoryStorage();
+const platform = await startPlatform({ storage });
+const app = await platform.registerApp({ firstParty: true });
+const other = await platform.registerApp({ name: 'Other', firstParty: true });
+const publicApp = await platform.registerApp({ name: 'Public', firstParty: true, confidential: false });
+const REVOKE = `${platform.origin}/oauth/revoke`;
+test.after.always(() => platform[Symbol.asyncDispose]());
+
+function asClient({ client, secret }: RegisteredApp): Record<string, string> {
+  return { client_id: client.id, ...(client.confidential ? { client_secret: secret } : {}) };
+}
+
+interface Family {
+  readonly access: string;
+  readonly refresh: string;
+}
+
+async function family(of: RegisteredApp = app, browser: Browser = new Browser()): Promise<Family> {
+  const { body } = await connect(platform, of, { browser });
+  return { access: body.access_token, refresh: body.refresh_token };
+}
+
+async function serviceToken(): Promise<{ service: RegisteredApp; token: string }> {
+  const service = await platform.registerService();
+  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  return { service, token: body.access_token };
+}
+
+/** What the guard says: 200, or why not. */
+async function guard(token: string): Promise<unknown> {
+  const { status, body } = await platform.api('/identity', token);
+  return status === 200 ? 200 : body['code'];
+}
+
+async function canRefresh(token: string, by: RegisteredApp = app): Promise<boolean> {
+  const { status, body } = await platform.token({
+    grant_type: 'refresh_token',
+    ...asClient(by),
+    refresh_token: token,
+  });
+  if (status !== 200 && body.error !== 'invalid_grant') throw new Error(`${status} ${body.error}`);
+  return status === 200;
+}
+
+async function revoke(
+  token: string,
+  by: RegisteredApp = app,
+  more: Record<string, string> = {},
+): Promise<void> {
+  const { status, text } = await postForm(REVOKE, { ...asClient(by), token, ...more });
+  if (status !== 200 || text !== '{}') throw new Error(`${status} ${text}`);
+}
+
+test('POST /oauth/revoke: an access token ends at once, and its refresh token goes on', async (t) => {
+  const { access, refresh } = await family();
+  t.is(await guard(access), 200);
+  await revoke(access);
+  t.is(await guard(access), 'token_revoked');
+  t.true(await canRefresh(refresh));
+});
+
+test('a refresh token ends with its family', async (t) => {
+  const { access, refresh } = await family();
+  const another = await family();
+  t.is(await guard(access), 200);
+  await revoke(refresh);
+  t.is(await guard(access), 'token_revoked');
+  t.false(await canRefresh(refresh));
+  t.is(await guard(another.access), 200, 'and no other');
+  t.true(await canRefresh(another.refresh));
+});
+
+test('so does one that was used already', async (t) => {
+  const { access, refresh } = await family();
+  const { body } = await platform.token({
+    grant_type: 'refresh_token',
+    ...asClient(app),
+    refresh_token: refresh,
+  });
+  await revoke(refresh);
+  t.is(await guard(access), 'token_revoked');
+  t.is(await guard(body.access_token), 'token_revoked');
+  t.false(await canRefresh(body.refresh_token));
+});
+
+test('a token of a client ends alone', async (t) => {
+  const { service, token } = await serviceToken();
+  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  await revoke(token, service);
+  t.is(await guard(token), 'token_revoked');
+  t.is(await guard(body.access_token), 200);
+});
+
+test('a wrong hint still finds it', async (t) => {
+  for (const hint of ['access_token', 'refresh_token', 'id_token', 'nonsense', '']) {
+    const one = await family();
+    await revoke(one.access, app, { token_type_hint: hint });
+    t.is(await guard(one.access), 'token_revoked', hint);
+    const two = await family();
+    await revoke(two.refresh, app, { token_type_hint: hint });
+    t.false(await canRefresh(two.refresh), hint);
+    const { service, token } = await serviceToken();
+    await revoke(token, service, { token_type_hint: hint });
+    t.is(await guard(token), 'token_revoked', hint);
+  }
+});
+
+test('a token of another client is left alone, and nobody is told', async (t) => {
+  const { access, refresh } = await family();
+  const { token } = await serviceToken();
+  for (const by of [other, publicApp]) {
+    for (const foreign of [access, refresh, token]) await revoke(foreign, by);
+  }
+  t.is(await guard(access), 200);
+  t.is(await guard(token), 200);
+  t.true(await canRefresh(refresh));
+});
+
+test('what is no token is answered the same', async (t) => {
+  const { access } = await family();
+  const [head, payload] = access.split('.');
+  const { jti, grant_id: grantId } = decodeJwt(access);
+  const code = (await authorize(platform, app)).get('code')!;
+  for (const token of [
+    'nonsense',
+    `${head}.${payload}.AAAA`,
+    `${head}.${payload}.`,
+    '..',
+    'a.b.c',
+    'eyJhbGciOiJub25lIn0.e30.',
+    'x'.repeat(20_000),
+    '\u0000',
+    jti!,
+    grantId as string,
+    code,
+    app.secret,
+  ]) {
+    await revoke(token);
+  }
+  t.is(await guard(access), 200, 'neither its id nor its grant stands for it');
+});
+
+test('it may be revoked twice', async (t) => {
+  const { access, refresh } = await family();
+  for (const token of [access, access, refresh, refresh, access]) await revoke(token);
+  t.is(await guard(access), 'token_revoked');
+});
+
+test('only a client can ask, JSON or form, and only with POST', async (t) => {
+  const { access } = await family();
+  const answers = [
+    await postForm(REVOKE, { token: access }),
+    await postForm(REVOKE, { ...asClient(app), client_secret: 'wrong', token: access }),
+    await postForm(REVOKE, { client_id: app.client.id, token: access }),
+    await postForm(REVOKE, asClient(app)),
+    await postForm(REVOKE, `${new URLSearchParams(asClient(app)).toString()}&token=a&token=b`),
+    await postJson(REVOKE, { ...asClient(app), token: [access] }),
+    await postForm(REVOKE, { token: access }, { authorization: `Bearer ${access}` }),
+  ];
+  t.deepEqual(
+    answers.map(({ status, body }) => [status, body?.['error']]),
+    [
+      [400, 'invalid_request'],
+      [401, 'invalid_client'],
+      [401, 'invalid_client'],
+      [400, 'invalid_request'],
+      [400, 'invalid_request'],
+      [400, 'invalid_request'],
+      [400, 'invalid_request'],
+    ],
+  );
+  t.is((await fetch(`${REVOKE}?token=${access}`)).status, 405);
+  t.is(await guard(access), 200);
+  t.is((await postJson(REVOKE, { token: access }, basic(app.client.id, app.secret))).status, 200);
+  t.is(await guard(access), 'token_revoked');
+});
+
+test('a public client revokes its own', async (t) => {
+  const { verifier, parameters } = pkce();
+  const callback = await authorize(platform, publicApp, { parameters });
+  const { body } = await platform.token({
+    grant_type: 'authorization_code',
+    ...asClient(publicApp),
+    redirect_uri: publicApp.redirectUri,
+    code: callback.get('code'),
+    code_verifier: verifier,
+  });
+  t.is(await guard(body.access_token), 200);
+  await revoke(body.refresh_token, publicApp);
+  t.is(await guard(body.access_token), 'token_revoked');
+  t.false(await canRefresh(body.refresh_token, publicApp));
+});

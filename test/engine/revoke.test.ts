@@ -1,0 +1,166 @@
+import { decodeJwt } from 'jose';
+import test from 'ava';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { Browser } from '../harness/browser.ts';
+import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+import type { RegisteredApp } from '../harness/platform.ts';
+
+const storage = memoryStorage();
+const platform = await startPlatform({ storage });
+const app = await platform.registerApp({ firstParty: true });
+const other = await platform.registerApp({ name: 'Other', firstParty: true });
+test.after.always(() => platform[Symbol.asyncDispose]());
+
+function asClient({ client, secret }: RegisteredApp): Record<string, string> {
+  return { client_id: client.id, ...(client.confidential ? { client_secret: secret } : {}) };
+}
+
+interface Family {
+  readonly access: string;
+  readonly refresh: string;
+}
+
+async function family(of: RegisteredApp = app, browser: Browser = new Browser()): Promise<Family> {
+  const { body } = await connect(platform, of, { browser });
+  return { access: body.access_token, refresh: body.refresh_token };
+}
+
+async function serviceToken(): Promise<{ service: RegisteredApp; token: string }> {
+  const service = await platform.registerService();
+  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  return { service, token: body.access_token };
+}
+
+/** What the guard says: 200, or why not. */
+async function guard(token: string): Promise<unknown> {
+  const { status, body } = await platform.api('/identity', token);
+  return status === 200 ? 200 : body['code'];
+}
+
+async function canRefresh(token: string, by: RegisteredApp = app): Promise<boolean> {
+  const { status, body } = await platform.token({
+    grant_type: 'refresh_token',
+    ...asClient(by),
+    refresh_token: token,
+  });
+  if (status !== 200 && body.error !== 'invalid_grant') throw new Error(`${status} ${body.error}`);
+  return status === 200;
+}
+
+test('auth.revoke({ token })', async (t) => {
+  const one = await family();
+  await platform.auth.revoke({ token: one.access });
+  t.is(await guard(one.access), 'token_revoked');
+  t.true(await canRefresh(one.refresh));
+
+  const two = await family();
+  await platform.auth.revoke({ token: two.refresh });
+  t.is(await guard(two.access), 'token_revoked');
+  t.false(await canRefresh(two.refresh));
+
+  const { token } = await serviceToken();
+  await platform.auth.revoke({ token });
+  t.is(await guard(token), 'token_revoked');
+  await t.notThrowsAsync(platform.auth.revoke({ token: 'nonsense' }));
+});
+
+test('auth.revoke({ token }) with a code that nobody has redeemed yet', async (t) => {
+  const code = (await authorize(platform, app)).get('code')!;
+  await platform.auth.revoke({ token: code });
+  const { status, body } = await platform.token({
+    grant_type: 'authorization_code',
+    ...asClient(app),
+    redirect_uri: app.redirectUri,
+    code,
+  });
+  t.is(status, 400);
+  t.is(body.error, 'invalid_grant');
+});
+
+test('auth.revoke({ grant })', async (t) => {
+  const { access, refresh } = await family();
+  const another = await family();
+  t.is(await guard(access), 200);
+  await platform.auth.revoke({ grant: decodeJwt(access)['grant_id'] as string });
+  t.is(await guard(access), 'token_revoked');
+  t.false(await canRefresh(refresh));
+  t.is(await guard(another.access), 200);
+});
+
+test('auth.revoke({ user }) ends all that the user gave, everywhere, and the logins', async (t) => {
+  platform.users.all.push({
+    id: 'hal',
+    name: 'Hal',
+    email: 'hal@school.example',
+    password: 'p',
+    permissions: [],
+  });
+  const browser = new Browser();
+  await signIn(browser, await browser.open(authorizeUrl(platform, app)), 'hal@school.example', 'p');
+  const families = [await family(app, browser), await family(other, browser)];
+  const ofAnn = await family();
+  for (const { access } of families) t.is(await guard(access), 200);
+  await platform.auth.revoke({ user: 'hal' });
+  for (const { access } of families) t.is(await guard(access), 'token_revoked');
+  t.false(await canRefresh(families[0]!.refresh));
+  t.false(await canRefresh(families[1]!.refresh, other));
+  t.is((await browser.open(authorizeUrl(platform, app))).heading, 'Sign in');
+  t.is(await guard(ofAnn.access), 200, "and nobody else's");
+  t.true(await canRefresh(ofAnn.refresh));
+});
+
+test('auth.revoke({ client }) ends all its tokens, its own and those of its users', async (t) => {
+  const own = await platform.registerApp({ firstParty: true });
+  const { access, refresh } = await family(own);
+  const { service, token } = await serviceToken();
+  const ofOther = await family();
+  t.deepEqual([await guard(access), await guard(token)], [200, 200]);
+  await platform.auth.revoke({ client: own.client.id });
+  await platform.auth.revoke({ client: service.client.id });
+  t.deepEqual([await guard(access), await guard(token)], ['token_revoked', 'token_revoked']);
+  t.false(await canRefresh(refresh, own));
+  t.is(await guard(ofOther.access), 200);
+  t.is(await guard((await family(own)).access), 200, 'people can connect it again');
+});
+
+test('a client that is disabled is out at once, and back when it is enabled', async (t) => {
+  const own = await platform.registerApp({ firstParty: true });
+  const { access } = await family(own);
+  const { service, token } = await serviceToken();
+  t.deepEqual([await guard(access), await guard(token)], [200, 200]);
+  for (const { client } of [own, service]) await platform.auth.clients.disable(client.id);
+  t.deepEqual([await guard(access), await guard(token)], ['token_holder_gone', 'token_holder_gone']);
+  for (const { client } of [own, service]) await platform.auth.clients.enable(client.id);
+  t.deepEqual([await guard(access), await guard(token)], [200, 200]);
+});
+
+test('a client that is deleted is out at once', async (t) => {
+  const own = await platform.registerApp({ firstParty: true });
+  const { access } = await family(own);
+  const { service, token } = await serviceToken();
+  t.deepEqual([await guard(access), await guard(token)], [200, 200]);
+  for (const { client } of [own, service]) t.true(await platform.auth.clients.delete(client.id));
+  t.deepEqual([await guard(access), await guard(token)], ['token_holder_gone', 'token_holder_gone']);
+});
+
+test('a target that says nothing is a mistake, not a success', async (t) => {
+  const { access } = await family();
+  for (const target of [
+    {},
+    { userId: '1' },
+    { token: undefined },
+    { user: undefined },
+    { client: '' },
+    { grant: 1 },
+    { user: '1', client: app.client.id },
+    '1',
+    null,
+  ]) {
+    await t.throwsAsync(platform.auth.revoke(target as never), {
+      code: 'ERR_CONFIG',
+      message: 'revoke(): pass one of { token }, { grant }, { user } and { client }, with a string',
+    });
+  }
+  t.is(await guard(access), 200);
+});

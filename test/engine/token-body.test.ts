@@ -1,0 +1,151 @@
+import { gzipSync } from 'node:zlib';
+
+import test from 'ava';
+
+import { postForm, postJson, send } from '../harness/requests.ts';
+import { FORM, UNAUTHENTICATED, invalid, outline, startTokenPlatform } from './token-platform.ts';
+
+const server = await startTokenPlatform();
+const { endpoint, service, good, goodForm, asApp } = server;
+test.after.always(() => server[Symbol.asyncDispose]());
+
+test('content types are taken in any case and with any charset', async (t) => {
+  for (const type of [
+    'application/json',
+    'Application/JSON',
+    'application/json; charset=utf-8',
+    'application/json;charset=UTF-8',
+    'application/json ; charset="utf-8"; x=y',
+  ]) {
+    const answer = await postJson(endpoint, good, { 'content-type': type });
+    t.is(answer.status, 200, type);
+  }
+  for (const type of [FORM, FORM.toUpperCase(), `${FORM}; charset=UTF-8`, `${FORM};charset=iso-8859-1`]) {
+    const answer = await send(endpoint, {
+      method: 'POST',
+      body: goodForm,
+      headers: { 'content-type': type },
+    });
+    t.is(answer.status, 200, type);
+  }
+});
+
+test('other content types are refused', async (t) => {
+  for (const type of [
+    'text/plain',
+    'text/html',
+    'multipart/form-data; boundary=x',
+    'application/xml',
+    'application/json-patch+json',
+    'application/jsonp',
+    'text/json',
+    'application/x-www-form-urlencoded-not',
+    '*/*',
+    'nonsense',
+    ';',
+  ]) {
+    const answer = await send(endpoint, {
+      method: 'POST',
+      body: goodForm,
+      headers: { 'content-type': type },
+    });
+    t.deepEqual(outline(answer), invalid(`send the parameters as ${FORM} or application/json`), type);
+  }
+});
+
+test('a body that is not a flat object of strings is refused', async (t) => {
+  const secret = JSON.stringify(service.secret);
+  const id = JSON.stringify(service.client.id);
+  const start = `{"grant_type":"client_credentials","client_id":${id},"client_secret":${secret}`;
+  for (const [body, description] of [
+    ['', 'the request body is not valid JSON'],
+    [' ', 'the request body is not valid JSON'],
+    ['{', 'the request body is not valid JSON'],
+    [start, 'the request body is not valid JSON'],
+    [`${start}}}`, 'the request body is not valid JSON'],
+    [`${start},}`, 'the request body is not valid JSON'],
+    [`${start}}{}`, 'the request body is not valid JSON'],
+    [goodForm, 'the request body is not valid JSON'],
+    ['NaN', 'the request body is not valid JSON'],
+    ['null', 'the request body must be an object of parameters'],
+    ['true', 'the request body must be an object of parameters'],
+    ['1', 'the request body must be an object of parameters'],
+    ['"x"', 'the request body must be an object of parameters'],
+    ['[]', 'the request body must be an object of parameters'],
+    [`[${start}}]`, 'the request body must be an object of parameters'],
+    [`${start},"scope":null}`, 'every parameter must be a string, once'],
+    [`${start},"scope":true}`, 'every parameter must be a string, once'],
+    [`${start},"scope":1.5}`, 'every parameter must be a string, once'],
+    [`${start},"scope":1e400}`, 'every parameter must be a string, once'],
+    [`${start},"scope":[]}`, 'every parameter must be a string, once'],
+    [`${start},"scope":["schools:read"]}`, 'every parameter must be a string, once'],
+    [`${start},"scope":{}}`, 'every parameter must be a string, once'],
+    [`${start},"x":{"y":"z"}}`, 'every parameter must be a string, once'],
+    [`${start},"x":${'['.repeat(5000)}${']'.repeat(5000)}}`, 'every parameter must be a string, once'],
+    [`${start},"__proto__":{"admin":"yes"}}`, 'every parameter must be a string, once'],
+    [`${start},"client_secret":${secret}}`, 'parameters must not be provided twice'],
+    [`${start},"client_secret":"wrong"}`, 'parameters must not be provided twice'],
+    [`${start},"clien\\u0074_secret":${secret}}`, 'parameters must not be provided twice'],
+    [`${start},"x":"y","x":"y"}`, 'parameters must not be provided twice'],
+    [`${start},"__proto__":"x","__proto__":"x"}`, 'parameters must not be provided twice'],
+    [`${start},"":"x","":"x"}`, 'parameters must not be provided twice'],
+  ] as const) {
+    t.deepEqual(outline(await postJson(endpoint, body)), invalid(description), body.slice(0, 200));
+  }
+});
+
+test('odd members are members like others', async (t) => {
+  for (const more of [
+    '"__proto__":"x"',
+    '"constructor":"x"',
+    '"hasOwnProperty":"x"',
+    '"":""',
+    '"a:b":"c:d","e":"\\":\\"","f":"{\\"x\\":1}"',
+    '"x":9007199254740991,"y":-1',
+    '"\\ud800":"\\udfff"',
+  ]) {
+    const body = `\ufeff\n${JSON.stringify(good).slice(0, -1)}, ${more} }\r\n`;
+    t.is((await postJson(endpoint, body)).status, 200, more);
+  }
+});
+
+test('a number stands for its decimal text', async (t) => {
+  const code = await postJson(endpoint, { grant_type: 'refresh_token', ...asApp, refresh_token: 12_345 });
+  t.is(code.body?.['error'], 'invalid_grant');
+  t.deepEqual(outline(await postJson(endpoint, { ...good, client_id: 1 })), UNAUTHENTICATED);
+});
+
+test('a repeated parameter of a form is refused', async (t) => {
+  for (const [more, description] of [
+    ['client_id=x', "'client_id' parameter must not be provided twice"],
+    [`client_secret=${service.secret}`, "'client_secret' parameter must not be provided twice"],
+    ['grant_type=client_credentials', "'grant_type' parameter must not be provided twice"],
+    ['scope=&scope=', "'scope' parameter must not be provided twice"],
+    ['scope=schools:read&scope=schools:read', "'scope' parameter must not be provided twice"],
+  ] as const) {
+    t.deepEqual(outline(await postForm(endpoint, `${goodForm}&${more}`)), invalid(description), more);
+  }
+});
+
+test('bytes that are not UTF-8 are refused', async (t) => {
+  for (const type of [FORM, 'application/json']) {
+    const body = Buffer.concat([Buffer.from('{"client_id":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')]);
+    const answer = await send(endpoint, { method: 'POST', body, headers: { 'content-type': type } });
+    t.deepEqual(outline(answer), invalid('the request body is not valid UTF-8'), type);
+  }
+});
+
+test('a compressed body is refused', async (t) => {
+  for (const encoding of ['gzip', 'deflate', 'br', 'x', 'gzip, gzip']) {
+    const headers = { 'content-type': FORM, 'content-encoding': encoding };
+    const answer = await send(endpoint, { method: 'POST', body: gzipSync(goodForm), headers });
+    t.deepEqual(outline(answer), invalid('compressed request bodies are not supported'), encoding);
+  }
+  const headers = { 'content-type': FORM, 'content-encoding': 'identity' };
+  t.is((await send(endpoint, { method: 'POST', body: goodForm, headers })).status, 200);
+});
+
+test('a request without a body says so', async (t) => {
+  const answer = await send(endpoint, { method: 'POST' });
+  t.deepEqual(outline(answer), invalid('no client authentication mechanism provided'));
+});

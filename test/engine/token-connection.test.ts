@@ -1,0 +1,144 @@
+import { Agent, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+
+import test from 'ava';
+
+import { postForm } from '../harness/requests.ts';
+import { Wire } from '../harness/wire.ts';
+import { FORM, invalid, outline, startTokenPlatform } from './token-platform.ts';
+
+const server = await startTokenPlatform();
+const { platform, endpoint, good, goodForm } = server;
+test.after.always(() => server[Symbol.asyncDispose]());
+
+const MEGABYTE = 1024 * 1024;
+
+test('a megabyte of known length is refused, and the connection is closed in good order', async (t) => {
+  for (const type of [FORM, 'application/json', 'text/plain', 'application/octet-stream']) {
+    const wire = await Wire.open(platform.origin);
+    wire.post('/oauth/token', 'x'.repeat(MEGABYTE), { 'Content-Type': type });
+    const answer = await wire.answer();
+    t.is(answer.status, 400, type);
+    t.is(JSON.parse(answer.body).error, 'invalid_request', type);
+    t.is(answer.headers.get('connection'), 'close', type);
+    await wire.closed();
+  }
+});
+
+test('a megabyte in chunks, too', async (t) => {
+  for (const type of [FORM, 'application/json', 'text/plain']) {
+    const wire = await Wire.open(platform.origin);
+    wire.write(
+      `POST /oauth/token HTTP/1.1\r\nHost: wire\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    );
+    for (let sent = 0; sent < MEGABYTE; sent += 8192) wire.write(`2000\r\n${'x'.repeat(8192)}\r\n`);
+    wire.write('0\r\n\r\n');
+    const answer = await wire.answer();
+    t.is(answer.status, 400, type);
+    t.is(JSON.parse(answer.body).error, 'invalid_request', type);
+    await wire.closed();
+  }
+});
+
+test('a client that sends a megabyte reads the answer', async (t) => {
+  for (let round = 0; round < 10; round += 1) {
+    const answer = await postForm(endpoint, `${goodForm}&x=${'x'.repeat(MEGABYTE)}`);
+    t.deepEqual(outline(answer), invalid('the request body is larger than 57344 bytes'));
+  }
+});
+
+test('after a small mistake the connection is used again', async (t) => {
+  const wire = await Wire.open(platform.origin);
+  for (const [type, body] of [
+    ['application/json', '{'],
+    ['application/json', '[]'],
+    ['application/json', ''],
+    [FORM, 'x'],
+    [FORM, Buffer.from([0xff])],
+  ] as const) {
+    wire.post('/oauth/token', body, { 'Content-Type': type });
+    t.is((await wire.answer()).status, 400, `${type} ${String(body)}`);
+    wire.post('/oauth/token', goodForm, { 'Content-Type': FORM });
+    const after = await wire.answer();
+    t.is(after.status, 200, `after ${type} ${String(body)}`);
+  }
+  wire.write('GET /oauth/token HTTP/1.1\r\nHost: wire\r\n\r\n');
+  t.is((await wire.answer()).status, 405);
+  wire.write(
+    `PUT /oauth/token HTTP/1.1\r\nHost: wire\r\nContent-Length: 100000\r\n\r\n${'x'.repeat(100_000)}`,
+  );
+  t.is((await wire.answer()).status, 405);
+  wire.post('/oauth/token', goodForm, { 'Content-Type': FORM });
+  t.is((await wire.answer()).status, 200);
+  wire.close();
+});
+
+test('a body that nobody reads ends the connection in good order', async (t) => {
+  const wire = await Wire.open(platform.origin);
+  wire.post('/oauth/token', 'x'.repeat(1000), { 'Content-Type': 'text/plain' });
+  const answer = await wire.answer();
+  t.is(answer.status, 400);
+  t.is(answer.headers.get('connection'), 'close');
+  await wire.closed();
+});
+
+test('requests in one packet are answered one by one', async (t) => {
+  const wire = await Wire.open(platform.origin);
+  const head = `POST /oauth/token HTTP/1.1\r\nHost: wire\r\nContent-Type: ${FORM}\r\n`;
+  const requests = [goodForm, 'x', goodForm].map(
+    (body) => `${head}Content-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  wire.write(requests.join(''));
+  t.is((await wire.answer()).status, 200);
+  t.is((await wire.answer()).status, 400);
+  t.is((await wire.answer()).status, 200);
+  wire.close();
+});
+
+test('a form in chunks is read', async (t) => {
+  const wire = await Wire.open(platform.origin);
+  wire.write(
+    `POST /oauth/token HTTP/1.1\r\nHost: wire\r\nContent-Type: ${FORM}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  );
+  for (const piece of goodForm.match(/.{1,7}/g)!) wire.write(`${piece.length.toString(16)}\r\n${piece}\r\n`);
+  wire.write('0\r\n\r\n');
+  t.is((await wire.answer()).status, 200);
+  wire.post('/oauth/token', goodForm, { 'Content-Type': FORM });
+  t.is((await wire.answer()).status, 200);
+  wire.close();
+});
+
+test('a body that ends early gets no token, and harms nobody else', async (t) => {
+  const wire = await Wire.open(platform.origin);
+  wire.write(
+    `POST /oauth/token HTTP/1.1\r\nHost: wire\r\nContent-Type: ${FORM}\r\nContent-Length: 10000\r\n\r\n${goodForm}`,
+  );
+  wire.close();
+  t.is((await postForm(endpoint, good)).status, 200);
+});
+
+test('an agent with one connection keeps it through refusals', async (t) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const sockets = new Set();
+  const post = async (body: string): Promise<number | undefined> => {
+    const sent = request(endpoint, {
+      method: 'POST',
+      agent,
+      headers: { 'content-type': 'application/json' },
+    });
+    sent.end(body);
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      sent.once('response', resolve).once('error', reject);
+    });
+    sockets.add(response.socket);
+    await text(response);
+    return response.statusCode;
+  };
+  for (const body of ['{', 'null', '{"x":{}}', '{"client_id":"x"}']) {
+    t.true([400, 401].includes((await post(body))!));
+    t.is(await post(JSON.stringify(good)), 200);
+  }
+  t.is(sockets.size, 1);
+  agent.destroy();
+});

@@ -1,0 +1,253 @@
+import { inspect } from 'node:util';
+
+import test from 'ava';
+
+import { authorize, connect } from '../harness/platform.ts';
+import { basic, postForm, postJson, send } from '../harness/requests.ts';
+import { FORM, UNAUTHENTICATED, invalid, outline, startTokenPlatform } from './token-platform.ts';
+
+const server = await startTokenPlatform();
+const { platform, endpoint, app, other, service, publicApp, asApp, asService, good, goodForm } = server;
+test.after.always(() => server[Symbol.asyncDispose]());
+
+test('JSON and form get the same answers', async (t) => {
+  const issued = { access_token: 'string', expires_in: 31_536_000, token_type: 'Bearer' };
+  const grantless = { error: 'invalid_grant', error_description: 'grant request is invalid' };
+  const cases: [Record<string, string>, object][] = [
+    [good, { status: 200, body: issued }],
+    [
+      { ...good, scope: '' },
+      { status: 200, body: issued },
+    ],
+    [
+      { ...good, scope: 'schools:read' },
+      { status: 200, body: { ...issued, scope: 'schools:read' } },
+    ],
+    [
+      { ...good, unknown: 'x', resource: platform.origin },
+      { status: 200, body: issued },
+    ],
+    [
+      { ...good, scope: 'unknown' },
+      {
+        status: 400,
+        body: {
+          error: 'invalid_scope',
+          error_description: 'requested scope is not allowed',
+          scope: 'unknown',
+        },
+      },
+    ],
+    [
+      { ...good, scope: 'a"b' },
+      {
+        status: 400,
+        body: { error: 'invalid_scope', error_description: 'scope contains invalid characters' },
+      },
+    ],
+    [
+      { ...good, resource: 'https://evil.example/' },
+      {
+        status: 400,
+        body: { error: 'invalid_target', error_description: 'resource indicator is missing, or unknown' },
+      },
+    ],
+    [{ ...good, client_id: 'unknown' }, UNAUTHENTICATED],
+    [{ ...good, client_secret: 'wrong' }, UNAUTHENTICATED],
+    [{ ...good, client_secret: '' }, UNAUTHENTICATED],
+    [{ ...good, client_id: '' }, invalid('no client authentication mechanism provided')],
+    [{}, invalid('no client authentication mechanism provided')],
+    [asService, invalid("missing required parameter 'grant_type'")],
+    [{ ...good, grant_type: '' }, invalid("missing required parameter 'grant_type'")],
+    ...['password', 'implicit', 'none', 'CLIENT_CREDENTIALS', '__proto__', 'constructor', 'toString'].map(
+      (type): [Record<string, string>, object] => [
+        { ...good, grant_type: type },
+        {
+          status: 400,
+          body: {
+            error: 'unsupported_grant_type',
+            error_description: 'unsupported grant_type requested',
+          },
+        },
+      ],
+    ),
+    ...['authorization_code', 'refresh_token'].map((type): [Record<string, string>, object] => [
+      { ...good, grant_type: type, code: 'x', refresh_token: 'x', redirect_uri: app.redirectUri },
+      {
+        status: 400,
+        body: {
+          error: 'unauthorized_client',
+          error_description: 'this client may not use this grant type',
+        },
+      },
+    ]),
+    ...[asApp, { client_id: publicApp.client.id }].map((client): [Record<string, string>, object] => [
+      { grant_type: 'client_credentials', ...client },
+      {
+        status: 400,
+        body: {
+          error: 'unauthorized_client',
+          error_description: 'this client may not use this grant type',
+        },
+      },
+    ]),
+    [{ grant_type: 'authorization_code', ...asApp }, invalid("missing required parameter 'code'")],
+    [{ grant_type: 'refresh_token', ...asApp }, invalid("missing required parameter 'refresh_token'")],
+    [
+      { grant_type: 'authorization_code', ...asApp, code: 'x', redirect_uri: app.redirectUri },
+      { status: 400, body: grantless },
+    ],
+    [
+      { grant_type: 'refresh_token', ...asApp, refresh_token: 'x' },
+      { status: 400, body: grantless },
+    ],
+    [
+      { grant_type: 'authorization_code', ...asApp, code: 'ä\u0000&=+%\u{1F3EB}', redirect_uri: 'x' },
+      { status: 400, body: grantless },
+    ],
+  ];
+  for (const [fields, expected] of cases) {
+    const name = JSON.stringify(fields);
+    t.deepEqual(outline(await postJson(endpoint, fields)), expected, name);
+    t.deepEqual(outline(await postForm(endpoint, fields)), expected, name);
+  }
+});
+
+test('the answer to a code has the members of the specification', async (t) => {
+  for (const [scope, more] of [
+    ['', {}],
+    ['schools:read', { scope: 'schools:read' }],
+  ] as const) {
+    const { status, body, headers } = await connect(platform, app, { parameters: { scope } });
+    t.is(status, 200);
+    const { access_token: access, refresh_token: refresh, ...rest } = body;
+    t.deepEqual(rest, { token_type: 'Bearer', expires_in: 31_536_000, ...more });
+    t.regex(access, /^[\w-]+\.[\w-]+\.[\w-]+$/);
+    t.regex(refresh, /^[\w-]{43}$/);
+    t.is(headers.get('content-type'), 'application/json; charset=utf-8');
+    t.is(headers.get('cache-control'), 'no-store');
+  }
+});
+
+test('errors are JSON whatever the client accepts, and are not cached', async (t) => {
+  for (const accept of ['text/html', 'text/html,application/xhtml+xml,*/*;q=0.8', 'image/png', '', 'x']) {
+    for (const body of [goodForm, 'grant_type=x', `${goodForm}x`, '', '{']) {
+      const answer = await send(endpoint, {
+        method: 'POST',
+        body,
+        headers: { accept, 'content-type': FORM },
+      });
+      t.true([200, 400, 401].includes(answer.status));
+      t.is(answer.headers.get('content-type'), 'application/json; charset=utf-8', `${accept} ${body}`);
+      t.is(answer.headers.get('cache-control'), 'no-store', `${accept} ${body}`);
+    }
+  }
+});
+
+test('credentials in the URL are not read', async (t) => {
+  const answer = await send(`${endpoint}?${goodForm}`, { method: 'POST' });
+  t.deepEqual(outline(answer), invalid('no client authentication mechanism provided'));
+});
+
+test('only POST is taken', async (t) => {
+  for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'PROPFIND']) {
+    const body = ['GET', 'HEAD'].includes(method) ? null : goodForm;
+    const answer = await send(`${endpoint}?${goodForm}`, { method, body, headers: { 'content-type': FORM } });
+    t.is(answer.status, 405, method);
+    t.is(answer.headers.get('allow'), 'POST, OPTIONS', method);
+    t.is(answer.headers.get('cache-control'), 'no-store', method);
+    if (method === 'HEAD') continue;
+    t.deepEqual(answer.body, {
+      error: 'invalid_request',
+      error_description: 'the token endpoint takes POST requests only',
+    });
+  }
+});
+
+test('the path is taken in any case, with a slash at the end, and in no other spelling', async (t) => {
+  for (const path of ['/oauth/token', '/OAuth/Token', '/oauth/token/', '/OAUTH/TOKEN/']) {
+    t.is((await postJson(platform.origin + path, good)).status, 200, path);
+  }
+  for (const path of [
+    '/oauth/token//',
+    '/oauth//token',
+    '//oauth/token',
+    '/oauth/%74oken',
+    '/oauth/token%2f',
+  ]) {
+    t.is((await postJson(platform.origin + path, good)).status, 404, path);
+  }
+});
+
+test('a page of the app may call it from its origin, and no other page', async (t) => {
+  const { body } = await connect(platform, app);
+  const fields = { grant_type: 'refresh_token', ...asApp, refresh_token: body.refresh_token };
+  const evil = await postForm(endpoint, fields, { origin: 'https://evil.example' });
+  t.is(evil.status, 400);
+  t.is(evil.headers.get('access-control-allow-origin'), null);
+  const own = await postForm(endpoint, fields, { origin: 'https://reports.example' });
+  t.is(own.status, 200);
+  t.is(own.headers.get('access-control-allow-origin'), 'https://reports.example');
+  t.is(own.headers.get('access-control-allow-credentials'), null);
+  const preflight = await send(endpoint, {
+    method: 'OPTIONS',
+    headers: { origin: 'https://reports.example', 'access-control-request-method': 'POST' },
+  });
+  t.is(preflight.status, 204);
+});
+
+test('nothing secret comes back in an error or goes to the log', async (t) => {
+  const { body } = await connect(platform, app);
+  const callback = await authorize(platform, app);
+  const code = callback.get('code')!;
+  const wrong = 'a-secret-that-is-wrong';
+  const answers = [
+    await postJson(endpoint, { ...good, client_secret: wrong }),
+    await postForm(endpoint, { ...good, client_secret: wrong }),
+    await postForm(endpoint, { grant_type: 'x' }, basic(service.client.id, wrong)),
+    await postJson(endpoint, { ...good, grant_type: service.secret }),
+    await postJson(endpoint, `{"client_secret":"${service.secret}"`),
+    await postJson(endpoint, { grant_type: 'authorization_code', ...asService, code }),
+    await postJson(endpoint, {
+      grant_type: 'authorization_code',
+      client_id: other.client.id,
+      client_secret: other.secret,
+      redirect_uri: other.redirectUri,
+      code,
+    }),
+    await postJson(endpoint, { grant_type: 'refresh_token', ...asApp, refresh_token: code }),
+    await postJson(endpoint, { grant_type: 'refresh_token', ...asApp, refresh_token: body.access_token }),
+    await postJson(endpoint, {
+      grant_type: 'refresh_token',
+      client_id: other.client.id,
+      client_secret: other.secret,
+      refresh_token: body.refresh_token,
+    }),
+    await postForm(endpoint, goodForm, { authorization: `Bearer ${body.access_token}` }),
+    await postForm(`${platform.origin}/oauth/revoke`, { ...asApp, token: 'x', client_secret: wrong }),
+    await postForm(`${platform.origin}/oauth/introspect`, { token: body.refresh_token }),
+  ];
+  const log = inspect(platform.logger.lines, { depth: 20, maxStringLength: null, maxArrayLength: null });
+  t.true(log.includes(service.client.id));
+  for (const secret of [
+    wrong,
+    service.secret,
+    app.secret,
+    other.secret,
+    code,
+    body.refresh_token,
+    body.access_token,
+    'correct horse',
+  ]) {
+    t.false(log.includes(secret), `in the log: ${secret}`);
+    for (const { text: sent, headers, status } of answers) {
+      t.true(status === 400 || status === 401);
+      t.false(sent.includes(secret));
+      t.false(inspect([...headers]).includes(secret));
+      t.regex(
+        sent,
+        /^\{"error":"[a-z_]+","error_description":"[\u0020\u0021\u0023-\u005b\u005d-\u007e]+"\}$/,
+      );
+    }
+  }
+});

@@ -1,0 +1,72 @@
+import { startPlatform } from '../harness/platform.ts';
+import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import type { Answer } from '../harness/requests.ts';
+
+export const FORM = 'application/x-www-form-urlencoded';
+
+/** A platform with a client of each kind, for requests to its token endpoint. */
+export interface TokenPlatform extends AsyncDisposable {
+  readonly platform: Platform;
+  /** The URL of the token endpoint. */
+  readonly endpoint: string;
+  readonly app: RegisteredApp;
+  readonly other: RegisteredApp;
+  readonly service: RegisteredApp;
+  readonly publicApp: RegisteredApp;
+  readonly disabled: RegisteredApp;
+  /** What the app and the service authenticate with. */
+  readonly asApp: ClientCredentials;
+  readonly asService: ClientCredentials;
+  /** A client-credentials request that gets a token, as parameters and as a form. */
+  readonly good: ClientCredentials & { readonly grant_type: string };
+  readonly goodForm: string;
+}
+
+// A type, so that it is a record of strings too.
+// oxlint-disable-next-line typescript/consistent-type-definitions
+type ClientCredentials = { readonly client_id: string; readonly client_secret: string };
+
+export async function startTokenPlatform(): Promise<TokenPlatform> {
+  const platform = await startPlatform();
+  const app = await platform.registerApp();
+  const service = await platform.registerService(['view_schools']);
+  const disabled = await platform.registerService();
+  await platform.auth.clients.disable(disabled.client.id);
+  const good = { grant_type: 'client_credentials', ...credentialsOf(service) };
+  return {
+    platform,
+    endpoint: `${platform.origin}/oauth/token`,
+    app,
+    other: await platform.registerApp({ name: 'Other' }),
+    service,
+    publicApp: await platform.registerApp({ name: 'Public', confidential: false }),
+    disabled,
+    asApp: credentialsOf(app),
+    asService: credentialsOf(service),
+    good,
+    goodForm: new URLSearchParams(good).toString(),
+    [Symbol.asyncDispose]: () => platform[Symbol.asyncDispose](),
+  };
+}
+
+export function credentialsOf({ client, secret }: RegisteredApp): ClientCredentials {
+  return { client_id: client.id, client_secret: secret };
+}
+
+export const UNAUTHENTICATED = {
+  status: 401,
+  body: { error: 'invalid_client', error_description: 'client authentication failed' },
+};
+
+export function invalid(description: string): object {
+  return { status: 400, body: { error: 'invalid_request', error_description: description } };
+}
+
+/** Status and members of an answer, with what is different each time replaced by its type. */
+export function outline({ status, body }: Answer): object {
+  const members = Object.entries(body ?? {}).map(([name, value]) => [
+    name,
+    name.endsWith('_token') ? typeof value : value,
+  ]);
+  return { status, body: Object.fromEntries(members) };
+}

@@ -1,0 +1,91 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import test from 'ava';
+
+import { Browser } from '../harness/browser.ts';
+import type { Page } from '../harness/browser.ts';
+import { startForScripts, temporaryDirectory } from './running-example.ts';
+
+const directory = await temporaryDirectory();
+const { announced, ...example } = await startForScripts({ dataDirectory: directory.path });
+const portal = `${announced.base_url}/portal`;
+
+test.after.always(async () => {
+  await example.stop();
+  await directory[Symbol.asyncDispose]();
+});
+
+test('connect, look, refresh, disconnect', async (t) => {
+  const browser = new Browser();
+  const connected = await connect(browser, 'ruth@platform.example', 'Authorize');
+  t.is(connected.heading, 'Hello, Ruth Lindgren');
+  t.regex(connected.text, /^Connected\./);
+  t.regex(connected.text, /Harbour School Rotterdam Open/);
+
+  const refreshed = await browser.follow(await browser.submit(connected, 'Refresh token'));
+  t.regex(refreshed.text, /The portal has a new access token\./);
+  t.not(tokenEnding(refreshed), tokenEnding(connected));
+  t.is(refreshed.heading, 'Hello, Ruth Lindgren');
+
+  const reloaded = await browser.open(portal);
+  t.notRegex(reloaded.text, /The portal has a new access token/);
+
+  const disconnected = await browser.follow(await browser.submit(reloaded, 'Disconnect'));
+  t.regex(disconnected.text, /Disconnected\./);
+  t.is(disconnected.heading, 'See your schools here');
+});
+
+test('a person without the permission is told so, kindly', async (t) => {
+  const page = await connect(new Browser(), 'tom@platform.example', 'Authorize');
+  t.is(page.heading, 'Hello, Tom Bauer');
+  t.regex(page.text, /Missing permission to view schools\..*Ask your school’s office/);
+});
+
+test('a person who denies is not connected, and told that this is fine', async (t) => {
+  const page = await connect(new Browser(), 'ada@platform.example', 'Deny');
+  t.is(page.heading, 'See your schools here');
+  t.regex(page.text, /You chose not to connect/);
+});
+
+test('an answer with a state that the portal did not make connects nobody', async (t) => {
+  const browser = new Browser();
+  await browser.get(`${portal}/connect`);
+  const page = await browser.open(
+    `${portal}/callback?code=stolen&state=guessed&iss=${encodeURIComponent(announced.base_url)}`,
+  );
+  t.regex(page.text, /This portal did not ask for that answer/);
+});
+
+test('another site’s form presses no button', async (t) => {
+  const browser = new Browser();
+  const connected = await connect(browser, 'ruth@platform.example', 'Authorize');
+  const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
+  await browser.post(new URL(`${portal}/disconnect`), new URLSearchParams(), headers);
+  t.is((await browser.open(portal)).heading, connected.heading);
+});
+
+test('the portal’s secret is in a file that only its user can read, and the browser sees no token', async (t) => {
+  const file = join(directory.path, 'partner-portal.json');
+  t.is((await stat(file)).mode & 0o777, 0o600);
+  const { clientSecret } = JSON.parse(await readFile(file, 'utf8'));
+  t.is(clientSecret, announced.clients[0]!.client_secret);
+
+  const page = await connect(new Browser(), 'ruth@platform.example', 'Authorize');
+  t.false(page.html.includes('eyJ'));
+});
+
+async function connect(browser: Browser, login: string, choice: 'Authorize' | 'Deny'): Promise<Page> {
+  const { password } = announced.users.find((user) => user.login === login)!;
+  const start = await browser.open(portal);
+  const [, link = ''] = /href="([^"]+)">Connect</.exec(start.html) ?? [];
+  let page = await browser.open(link);
+  page = await browser.follow(await browser.submit(page, 'Sign in', { login, password }));
+  // Asked once per person and app: another test may have been first.
+  if (page.heading.startsWith('Authorize')) page = await browser.follow(await browser.submit(page, choice));
+  return page;
+}
+
+function tokenEnding(page: Page): string | undefined {
+  return /ends with (\S+)/.exec(page.text)?.[1];
+}

@@ -1,0 +1,86 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import test from 'ava';
+
+import { startForScripts, temporaryDirectory } from './running-example.ts';
+import type { Announced } from './running-example.ts';
+
+test('a second start keeps the data, tells no secret, and adds redirect URIs once', async (t) => {
+  await using directory = await temporaryDirectory();
+  const dataDirectory = directory.path;
+  const uri = 'http://localhost:8080/callback';
+
+  const first = await startForScripts({ dataDirectory });
+  await first.stop();
+  const environment = { BASE_URL: first.announced.base_url };
+  const second = await startForScripts({ dataDirectory, environment, arguments: ['--redirect-uri', uri] });
+  await second.stop();
+  const third = await startForScripts({ dataDirectory, environment, arguments: ['--redirect-uri', uri] });
+  t.deepEqual(third.announced, second.announced);
+  t.deepEqual(ids(second.announced), ids(first.announced));
+  t.true(second.announced.clients.every(({ client_secret: secret }) => secret === null));
+  t.true(second.announced.users.every(({ password }) => password === null));
+  for (const [index, client] of second.announced.clients.entries()) {
+    const before = first.announced.clients[index]!.redirect_uris;
+    t.deepEqual(client.redirect_uris, client.grant_type === 'authorization_code' ? [...before, uri] : []);
+  }
+  t.is(await third.stop(), 0);
+});
+
+test('new secrets: the old ones stop', async (t) => {
+  await using directory = await temporaryDirectory();
+  const first = await startForScripts({ dataDirectory: directory.path });
+  await first.stop();
+  const second = await startForScripts({ dataDirectory: directory.path, arguments: ['--new-secrets'] });
+  t.deepEqual(ids(second.announced), ids(first.announced));
+  t.is(await statusOfToken(second.announced, second.announced), 200);
+  t.is(await statusOfToken(second.announced, first.announced), 401);
+  t.not(second.announced.users[0]!.password, first.announced.users[0]!.password);
+  await second.stop();
+});
+
+test('two nodes that start at once share one database, and one of them seeds it', async (t) => {
+  await using directory = await temporaryDirectory();
+  const nodes = await Promise.all(
+    ['one', 'two'].map((name) =>
+      startForScripts({
+        dataDirectory: join(directory.path, name),
+        environment: {
+          BASE_URL: 'http://localhost:3999',
+          DATABASE_URL: `sqlite:${join(directory.path, 'shared.sqlite')}`,
+        },
+      }),
+    ),
+  );
+  const [seeder, other] = nodes.toSorted(
+    (a, b) => Number(knowsSecrets(b.announced)) - Number(knowsSecrets(a.announced)),
+  );
+  t.true(knowsSecrets(seeder!.announced));
+  t.false(knowsSecrets(other!.announced));
+  t.deepEqual(ids(other!.announced), ids(seeder!.announced));
+  // Each node's portal has a secret of its own, because each has a data directory of its own.
+  const [one, two] = await Promise.all(['one', 'two'].map((name) => readPortal(join(directory.path, name))));
+  t.is(one!.clientId, two!.clientId);
+  t.not(one!.clientSecret, two!.clientSecret);
+  await Promise.all(nodes.map((node) => node.stop()));
+});
+
+async function readPortal(dataDirectory: string): Promise<{ clientId: string; clientSecret: string }> {
+  return JSON.parse(await readFile(join(dataDirectory, 'partner-portal.json'), 'utf8'));
+}
+
+function ids({ clients }: Announced): readonly string[] {
+  return clients.map(({ client_id: id }) => id);
+}
+
+function knowsSecrets({ users }: Announced): boolean {
+  return users.every(({ password }) => password !== null);
+}
+
+async function statusOfToken(running: Announced, { clients }: Announced): Promise<number> {
+  const { client_id: id, client_secret: secret } = clients.find(({ name }) => name === 'Nightly import')!;
+  const body = JSON.stringify({ grant_type: 'client_credentials', client_id: id, client_secret: secret });
+  const headers = { 'content-type': 'application/json' };
+  return (await fetch(`${running.base_url}/oauth/token`, { method: 'POST', headers, body })).status;
+}

@@ -1,0 +1,602 @@
+import test from 'ava';
+import {
+  ConfigError,
+  createAuthServer,
+  defineGate,
+  GatehouseError,
+  MigrationsPendingError,
+} from 'koa-gatehouse';
+import type { AuthServerOptions, SigningAlgorithm } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { pages } from 'koa-gatehouse/interactions';
+
+import { temporaryFile } from './adapters/temporary-file.ts';
+import { connect, gate, people, rememberingLogger, startPlatform } from './harness/platform.ts';
+import type { Platform } from './harness/platform.ts';
+import { send } from './harness/requests.ts';
+
+type Given = AuthServerOptions;
+
+/** The least that a server needs. */
+function least(): Given {
+  return {
+    issuer: 'https://platform.example',
+    users: people(),
+    storage: memoryStorage(),
+    interactions: pages(),
+    gate,
+    logger: rememberingLogger(),
+  };
+}
+
+const methods = {
+  authenticate: async () => undefined,
+  find: async () => undefined,
+  permissions: async () => [],
+};
+const RANDOM = 'f3a1b07c9e5d4268a1b07c9e5d4268f3';
+
+/** What is given, the option that the error must name, and what it must say. */
+const mistakes: [given: Record<string, unknown>, option: string, remedy: string | RegExp][] = [
+  [{ nonsense: 1 }, 'nonsense', /^there is no such option; the options are issuer, mountPath, users, /],
+  [{ Issuer: 'https://x.example' }, 'Issuer', /^there is no such option/],
+
+  ...[undefined, null, '', 5, 'platform.example', 'https://', new URL('https://platform.example')].map(
+    (issuer): (typeof mistakes)[number] => [
+      { issuer },
+      'issuer',
+      "give the server's base URL as a string, such as https://platform.example",
+    ],
+  ),
+  ...[
+    'https://x.example/?a=1',
+    'https://x.example?',
+    'https://x.example/#a',
+    'https://ann@x.example',
+    'https://:pw@x.example',
+  ].map((issuer): (typeof mistakes)[number] => [
+    { issuer },
+    'issuer',
+    'leave out query, fragment and credentials (RFC 8414 section 2), such as https://platform.example',
+  ]),
+  ...[
+    'http://x.example',
+    'http://localhost.x.example',
+    'http://0.0.0.0:3000',
+    'http://10.0.0.1',
+    'ftp://x.example',
+    'http://127.0.0.1.x.example',
+  ].map((issuer): (typeof mistakes)[number] => [
+    { issuer },
+    'issuer',
+    `use https; http is accepted for loopback addresses only, not for ${new URL(issuer).host}`,
+  ]),
+
+  ...[null, '', 'auth', 5, './auth', '/a?b', '/a#b', '/a b', 'https://x.example/auth'].map(
+    (mountPath): (typeof mistakes)[number] => [
+      { mountPath },
+      'mountPath',
+      "give a path that starts with a slash, such as '/auth', or '/' when a proxy removes the issuer's path",
+    ],
+  ),
+
+  ...[
+    undefined,
+    null,
+    5,
+    {},
+    { ...methods, find: undefined },
+    { ...methods, authenticate: 1 },
+    { find: methods.find },
+  ].map((users): (typeof mistakes)[number] => [
+    { users },
+    'users',
+    'pass an object with the methods authenticate(login, password), find(id) and permissions(user)',
+  ]),
+  [{ users: { ...methods, roles: ['registrar'] } }, 'users', /roles\(user\)/],
+
+  ...[null, 5, 'ann', {}].map((currentUser): (typeof mistakes)[number] => [
+    { currentUser },
+    'currentUser',
+    'pass a function, or leave it out',
+  ]),
+
+  ...[null, 5, '', 'login', 'javascript:alert(1)', 'mailto:ann@x.example'].map(
+    (loginUrl): (typeof mistakes)[number] => [
+      { loginUrl, currentUser: () => undefined },
+      'loginUrl',
+      "give a path or URL of the host's login page, such as '/login'",
+    ],
+  ),
+  [
+    { loginUrl: '/login' },
+    'loginUrl',
+    'also pass currentUser, so that the server learns who has logged in there',
+  ],
+
+  ...[
+    undefined,
+    null,
+    5,
+    {},
+    'sqlite:data.db',
+    memoryStorage,
+    knexStorage,
+    { credentials: { redeem() {} } },
+  ].map((storage): (typeof mistakes)[number] => [
+    { storage },
+    'storage',
+    'pass knexStorage(knex) from koa-gatehouse/adapters/knex, or memoryStorage() from koa-gatehouse/adapters/memory for tests and first steps',
+  ]),
+
+  ...[
+    undefined,
+    null,
+    5,
+    {},
+    'pages',
+    () => undefined,
+    () => ({}),
+    () => ({ error() {} }),
+    async () => ({}),
+  ].map((interactions): (typeof mistakes)[number] => [
+    { interactions },
+    'interactions',
+    'pass pages() from koa-gatehouse/interactions, or a function of your own',
+  ]),
+
+  ...[undefined, null, 5, {}, defineGate, { permissions: { view_schools: 'View schools' } }].map(
+    (wrong): (typeof mistakes)[number] => [
+      { gate: wrong },
+      'gate',
+      'pass defineGate({ permissions, roles })',
+    ],
+  ),
+
+  ...[null, 5, 'schools:read', ['schools:read'], new Map(), () => ({})].map(
+    (scopes): (typeof mistakes)[number] => [
+      { scopes },
+      'scopes',
+      "give an object with the scopes by name, such as { 'schools:read': { description, permissions } }",
+    ],
+  ),
+  ...['a b', 'a"b', 'a\\b', '', 'é', 'a\n'].map((name): (typeof mistakes)[number] => [
+    { scopes: { [name]: { description: 'See', permissions: [] } } },
+    `scopes.${name}`,
+    'a scope name has no spaces, quotes or backslashes (RFC 6749 section 3.3)',
+  ]),
+  ...['openid', 'offline_access'].map((name): (typeof mistakes)[number] => [
+    { scopes: { [name]: { description: 'See', permissions: [] } } },
+    `scopes.${name}`,
+    /^this name belongs to OpenID Connect/,
+  ]),
+  ...[null, 'See your schools', {}, { description: ' ' }, { description: 5 }].map(
+    (scope): (typeof mistakes)[number] => [
+      { scopes: { read: scope } },
+      'scopes.read.description',
+      'say in a sentence what people agree to, such as "See your schools"',
+    ],
+  ),
+  ...[undefined, null, 'view_schools', {}].map((permissions): (typeof mistakes)[number] => [
+    { scopes: { read: { description: 'See', permissions } } },
+    'scopes.read.permissions',
+    'list the permissions that a token with this scope is limited to',
+  ]),
+  [
+    { scopes: { read: { description: 'See', permissions: ['view_schools', 'veiw_schools'] } } },
+    'scopes.read.permissions',
+    '"veiw_schools" is not a permission of the gate',
+  ],
+
+  ...['long', '', 'constructor', 'Reference'].map((lifetimes): (typeof mistakes)[number] => [
+    { lifetimes },
+    'lifetimes',
+    `the presets are reference and short, not ${lifetimes}`,
+  ]),
+  [{ lifetimes: { preset: 'long' } }, 'lifetimes', 'the presets are reference and short, not long'],
+  ...[null, 5, 3600, true, [], ['short'], () => 'short'].map((lifetimes): (typeof mistakes)[number] => [
+    { lifetimes },
+    'lifetimes',
+    /^give a preset, reference or short, or single lifetimes such as \{ accessToken: '1 hour' \}$/,
+  ]),
+  [
+    { lifetimes: { accesToken: 5 } },
+    'lifetimes.accesToken',
+    /^there is no such lifetime; they are accessToken, refreshToken, /,
+  ],
+  ...[
+    null,
+    0,
+    -1,
+    1.5,
+    Infinity,
+    NaN,
+    '',
+    'a year',
+    '1',
+    '1 fortnight',
+    '-1 hour',
+    '1  hour',
+    '1 Hour',
+    '0.3 s',
+    60n,
+    [60],
+    '9999999999 years',
+  ].map((accessToken): (typeof mistakes)[number] => [
+    { lifetimes: { accessToken } },
+    'lifetimes.accessToken',
+    "give seconds, or a number and a unit such as '1 hour' or '30 days'; at least 1 s",
+  ]),
+  [
+    { lifetimes: { authorizationCode: '11 minutes' } },
+    'lifetimes.authorizationCode',
+    'a code lives 10 minutes at most (RFC 6749 section 4.1.2)',
+  ],
+
+  ...[null, 'none', 'HS256', 'es256', '', 5].map((signingAlgorithm): (typeof mistakes)[number] => [
+    { signingAlgorithm },
+    'signingAlgorithm',
+    'choose ES256, RS256 or EdDSA',
+  ]),
+  ...[null, RANDOM, [], ['short'], [RANDOM, 'short'], [5]].map((cookieKeys): (typeof mistakes)[number] => [
+    { cookieKeys },
+    'cookieKeys',
+    'give random strings of at least 32 characters, newest first',
+  ]),
+  ...[null, 'short', [], ['short'], 5, {}].map((keyEncryptionKey): (typeof mistakes)[number] => [
+    { keyEncryptionKey },
+    'keyEncryptionKey',
+    'give random strings of at least 32 characters, newest first',
+  ]),
+  ...[null, 0, 0.5, 'soon', '0.5 s'].map((revocationLag): (typeof mistakes)[number] => [
+    { revocationLag },
+    'revocationLag',
+    "give seconds, or a number and a unit such as '1 hour' or '30 days'; at least 1 s",
+  ]),
+  ...['refreshGrace', 'keyRotation', 'pruneInterval'].flatMap((option) =>
+    [null, -1, 'never', false].map((value): (typeof mistakes)[number] => [
+      { [option]: value },
+      option,
+      "give seconds, or a number and a unit such as '1 hour' or '30 days'; at least 0 s",
+    ]),
+  ),
+  ...[null, 'yes', 'true', 1, 0].map((trustProxy): (typeof mistakes)[number] => [
+    { trustProxy },
+    'trustProxy',
+    'pass true or false',
+  ]),
+  ...[null, {}, 5].map((logger): (typeof mistakes)[number] => [
+    { logger },
+    'logger',
+    'pass an object with debug, info, warn and error, as pino has; debug is missing',
+  ]),
+  [{ logger: { ...rememberingLogger(), warn: undefined } }, 'logger', /; warn is missing$/],
+  ...[null, {}, 5].map((configure): (typeof mistakes)[number] => [
+    { configure },
+    'configure',
+    'pass a function, or leave it out',
+  ]),
+  ...[() => undefined, async (configuration: unknown) => configuration, () => 5, () => []].map(
+    (configure): (typeof mistakes)[number] => [
+      { configure },
+      'configure',
+      'return the configuration that the engine is to use; it returned something else',
+    ],
+  ),
+  [
+    {
+      configure: (configuration: object) => ({ ...configuration, features: { nonsense: { enabled: true } } }),
+    },
+    'configure',
+    'the engine does not take what it returned: Unknown feature configuration: nonsense',
+  ],
+];
+
+for (const [given, option, remedy] of mistakes) {
+  const [name, value] = Object.entries(given)[0]!;
+  test(`a mistake is named, with the remedy: ${name} ${show(value)} (${option} ${mistakes.findIndex((one) => one[0] === given)})`, async (t) => {
+    const error = await t.throwsAsync(createAuthServer({ ...least(), ...given }), {
+      instanceOf: ConfigError,
+      code: 'ERR_CONFIG',
+    });
+    t.is(error.option, option);
+    t.true(error instanceof GatehouseError);
+    t.is(error.name, 'ConfigError');
+    const { message } = error;
+    t.true(message.startsWith(`${option}: `), message);
+    const said = message.slice(option.length + 2);
+    if (typeof remedy === 'string') t.is(said, remedy);
+    else t.regex(said, remedy);
+  });
+}
+
+function show(value: unknown): string {
+  if (typeof value === 'function') return String(value).slice(0, 60);
+  return value instanceof Map || value instanceof URL
+    ? value.constructor.name
+    : (JSON.stringify(value, (_key, one: unknown) =>
+        typeof one === 'bigint' ? `${one}n` : typeof one === 'number' ? String(one) : one,
+      ) ?? 'undefined');
+}
+
+for (const options of [undefined, null, 5, 'https://platform.example', []]) {
+  test(`options that are none: ${JSON.stringify(options) ?? 'undefined'}`, async (t) => {
+    const error = await t.throwsAsync(createAuthServer(options as unknown as Given), { code: 'ERR_CONFIG' });
+    t.regex(error?.message ?? '', /^(options: pass an object such as|issuer: give the server's base URL)/);
+  });
+}
+
+const accepted: [given: Record<string, unknown>, expected: Record<string, unknown>][] = [
+  [{ issuer: 'https://platform.example/' }, { issuer: 'https://platform.example', basePath: '' }],
+  [
+    { issuer: 'https://platform.example/auth/' },
+    { issuer: 'https://platform.example/auth', basePath: '/auth' },
+  ],
+  [
+    { issuer: 'HTTPS://Platform.Example:443/Auth' },
+    { issuer: 'https://platform.example/Auth', basePath: '/Auth' },
+  ],
+  [{ issuer: 'http://localhost:3000' }, { issuer: 'http://localhost:3000' }],
+  [{ issuer: 'http://[::1]:3000' }, { issuer: 'http://[::1]:3000' }],
+  [{ issuer: 'http://127.0.0.1' }, { issuer: 'http://127.0.0.1' }],
+  [
+    {
+      mountPath: undefined,
+      scopes: undefined,
+      lifetimes: undefined,
+      trustProxy: undefined,
+      logger: undefined,
+    },
+    {},
+  ],
+  [{ lifetimes: { preset: undefined, accessToken: undefined } }, {}],
+  [{ scopes: {} }, {}],
+  [{ loginUrl: '/login', currentUser: () => undefined }, {}],
+  [{ loginUrl: 'https://id.example/login?x=1', currentUser: () => undefined }, {}],
+  [{ logger: console }, {}],
+  [{ cookieKeys: [RANDOM, RANDOM] }, {}],
+  [{ keyEncryptionKey: RANDOM }, {}],
+  [{ refreshGrace: 0, keyRotation: 0, pruneInterval: 0, revocationLag: 1 }, {}],
+  [{ trustProxy: true }, {}],
+];
+
+for (const [given, expected] of accepted) {
+  test(`accepted: ${show(given)}`, async (t) => {
+    const auth = await createAuthServer({ ...least(), ...given });
+    t.like(auth, { issuer: 'https://platform.example', ...expected });
+    await auth.close();
+  });
+}
+
+test('a class instance and a frozen object are as good as a literal', async (t) => {
+  class Users {
+    #people = people();
+    authenticate(login: string, password: string): ReturnType<Given['users']['authenticate']> {
+      return this.#people.authenticate(login, password);
+    }
+    find(id: string): ReturnType<Given['users']['find']> {
+      return this.#people.find(id);
+    }
+    async permissions(): Promise<string[]> {
+      return this.#people.all.flatMap(({ permissions }) => permissions);
+    }
+  }
+  await using platform = await startPlatform({ users: new Users() as never });
+  const issued = await connect(platform, await platform.registerApp());
+  t.is(issued.status, 200);
+  const auth = await createAuthServer(Object.freeze(least()));
+  await auth.close();
+});
+
+test('what is changed in the options afterwards changes nothing', async (t) => {
+  const scopes = { 'schools:read': { description: 'See your schools', permissions: ['view_schools'] } };
+  const lifetimes = { accessToken: '1 hour' } as { accessToken: '1 hour' | '1 day' };
+  await using platform = await startPlatform({ scopes, lifetimes } as object);
+  lifetimes.accessToken = '1 day';
+  Object.assign(scopes, { admin: { description: 'Everything', permissions: [] } });
+  const service = await platform.registerService();
+  t.is((await clientToken(platform, service)).body.expires_in, 3600);
+  const refused = await clientToken(platform, service, { scope: 'admin' });
+  t.is(refused.status, 400);
+  t.is(refused.body.error, 'invalid_scope');
+});
+
+for (const [lifetimes, accessToken] of [
+  [undefined, 31_536_000],
+  ['reference', 31_536_000],
+  [{}, 31_536_000],
+  ['short', 3600],
+  [{ preset: 'short' }, 3600],
+  [{ preset: 'short', refreshToken: '60 days' }, 3600],
+  [{ accessToken: '15 min' }, 900],
+  [{ accessToken: 1 }, 1],
+  [{ accessToken: '1.5 hours' }, 5400],
+  [{ accessToken: '1 year', refreshToken: '2 years' }, 31_536_000],
+] as const) {
+  test(`expires_in follows the lifetimes ${JSON.stringify(lifetimes) ?? 'by default'}`, async (t) => {
+    await using platform = await startPlatform(lifetimes === undefined ? {} : { lifetimes });
+    const own = await clientToken(platform, await platform.registerService());
+    t.is(own.body.expires_in, accessToken);
+    const issued = await connect(platform, await platform.registerApp());
+    t.is(issued.body.expires_in, accessToken);
+    const { iat, exp } = claimsOf(issued.body.access_token);
+    t.is(Number(exp) - Number(iat), accessToken);
+  });
+}
+
+for (const [signingAlgorithm, kty] of [
+  ['ES256', 'EC'],
+  ['RS256', 'RSA'],
+  ['EdDSA', 'OKP'],
+] as const) {
+  test(`tokens signed with ${signingAlgorithm} work from end to end`, async (t) => {
+    await using platform = await startPlatform({ signingAlgorithm });
+    const { body } = await connect(platform, await platform.registerApp());
+    t.like(headerOf(body.access_token), { alg: signingAlgorithm, typ: 'at+jwt' });
+    t.is((await platform.api('/schools', body.access_token)).status, 200);
+    const own = await clientToken(platform, await platform.registerService(['view_schools']));
+    t.is((await platform.api('/schools', own.body.access_token)).status, 200);
+    const jwks = (await send(platform.url('/oauth/jwks'))).body as { keys: Record<string, string>[] };
+    const kid = String(headerOf(body.access_token)['kid']);
+    const published = jwks.keys.find((key) => key['kid'] === kid);
+    t.like(published, { kty, alg: signingAlgorithm, use: 'sig' });
+    t.deepEqual(
+      ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k'].filter((part) => jwks.keys.some((key) => part in key)),
+      [],
+    );
+  });
+}
+
+test('configure reaches the engine', async (t) => {
+  await using platform = await startPlatform({
+    configure: (configuration) => ({
+      ...configuration,
+      extraTokenClaims: async (ctx, token) => ({
+        ...(await configuration.extraTokenClaims?.(ctx, token)),
+        tenant: 'north',
+      }),
+    }),
+  });
+  const { body } = await clientToken(platform, await platform.registerService());
+  t.is(claimsOf(body.access_token)['tenant'], 'north');
+  t.is((await platform.api('/identity', body.access_token)).status, 200);
+});
+
+test('configure gets a configuration that it may change in place', async (t) => {
+  await using platform = await startPlatform({
+    configure: (configuration) => Object.assign(configuration, { acceptQueryParamAccessTokens: false }),
+  });
+  t.is((await clientToken(platform, await platform.registerService())).status, 200);
+});
+
+test('what configure throws comes out as it is', async (t) => {
+  const mine = new Error('mine');
+  const configure = (): never => {
+    throw mine;
+  };
+  t.is(await t.throwsAsync(createAuthServer({ ...least(), configure })), mine);
+});
+
+test.serial('the engine prints nothing', async (t) => {
+  const printed: unknown[] = [];
+  const { warn, info, log, error } = console;
+  t.teardown(() => Object.assign(console, { warn, info, log, error }));
+  const note = (...words: unknown[]): void => void printed.push(words);
+  Object.assign(console, { warn: note, info: note, log: note, error: note });
+  const auth = await createAuthServer(least());
+  await auth.close();
+  t.deepEqual(printed, []);
+});
+
+test('a database that was not migrated is refused, with the remedy', async (t) => {
+  const storage = knexStorage(`sqlite:${temporaryFile()}`);
+  t.teardown(() => storage.close());
+  const error = await t.throwsAsync(createAuthServer({ ...least(), storage }), {
+    instanceOf: MigrationsPendingError,
+    code: 'ERR_MIGRATIONS_PENDING',
+  });
+  t.true((error?.pending.length ?? 0) > 0);
+  t.is(
+    error?.message,
+    `The database lacks ${error?.pending.length} migration(s): ${error?.pending.join(', ')}. Run \`gatehouse migrate\` or \`await storage.migrate()\` before serving.`,
+  );
+  await storage.migrate();
+  await (await createAuthServer({ ...least(), storage })).close();
+});
+
+test('a token of before a restart is good after it, and so are a refresh token and a login', async (t) => {
+  const database = `sqlite:${temporaryFile()}`;
+  const issuer = 'https://platform.example';
+  let origin = '';
+  const start = async (signingAlgorithm: SigningAlgorithm = 'ES256'): Promise<Platform> =>
+    startPlatform(
+      { storage: knexStorage(database), signingAlgorithm },
+      {
+        inFront: (inside) => {
+          origin = inside;
+          return issuer;
+        },
+        reach: (url) => (url.origin === issuer ? new URL(url.pathname + url.search, origin) : url),
+      },
+    );
+  const tokens: string[] = [];
+  let credentials: Record<string, unknown> = {};
+  {
+    await using first = await start();
+    const app = await first.registerApp();
+    const { body } = await connect(first, app);
+    tokens.push(
+      body.access_token,
+      (await clientToken(first, await first.registerService(['view_schools']))).body.access_token,
+    );
+    credentials = {
+      client_id: app.client.id,
+      client_secret: app.secret,
+      grant_type: 'refresh_token',
+      refresh_token: body.refresh_token,
+    };
+  }
+  {
+    await using second = await start();
+    for (const token of tokens) t.is((await second.api('/schools', token)).status, 200);
+    const refreshed = await second.token(credentials);
+    t.is(refreshed.status, 200);
+    tokens.push(refreshed.body.access_token);
+  }
+  await using third = await start('RS256');
+  for (const token of tokens)
+    t.is((await third.api('/schools', token)).status, 200, 'another algorithm: the old key still verifies');
+  const own = await clientToken(third, await third.registerService());
+  t.is(headerOf(own.body.access_token)['alg'], 'RS256');
+});
+
+test('servers that start at once on an empty database agree on one signing key', async (t) => {
+  const database = `sqlite:${temporaryFile()}`;
+  const storages = Array.from({ length: 4 }, () => knexStorage(database));
+  t.teardown(async () => Promise.all(storages.map((storage) => storage.close())));
+  await Promise.all(storages.map((storage) => storage.migrate()));
+  const issuer = 'https://platform.example';
+  const servers = await Promise.all(
+    storages.map((storage) =>
+      startPlatform({ storage, issuer }, { inFront: () => issuer, reach: (url) => url }),
+    ),
+  );
+  t.teardown(async () => Promise.all(servers.map((server) => server[Symbol.asyncDispose]())));
+  const kids = servers.map(({ auth }) => auth.keys.list().map(({ id }) => id));
+  t.is(kids[0]?.length, 1);
+  for (const one of kids) t.deepEqual(one, kids[0]);
+});
+
+test('cookie keys that are kept in the storage are the same after a restart', async (t) => {
+  const storage = memoryStorage();
+  await (await createAuthServer({ ...least(), storage })).close();
+  const kept = await storage.keys.list('cookie');
+  await (await createAuthServer({ ...least(), storage })).close();
+  t.deepEqual(await storage.keys.list('cookie'), kept);
+  t.is(kept.length, 1);
+  const other = memoryStorage();
+  await (await createAuthServer({ ...least(), storage: other, cookieKeys: [RANDOM] })).close();
+  t.deepEqual(await other.keys.list('cookie'), [], 'none is made when they are given');
+});
+
+async function clientToken(
+  platform: Platform,
+  { client, secret }: { client: { id: string }; secret: string },
+  parameters: Record<string, string> = {},
+): ReturnType<Platform['token']> {
+  return platform.token({
+    grant_type: 'client_credentials',
+    client_id: client.id,
+    client_secret: secret,
+    ...parameters,
+  });
+}
+
+function headerOf(token: string): Record<string, unknown> {
+  return JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString()) as Record<string, unknown>;
+}
+
+function claimsOf(token: string): Record<string, unknown> {
+  return JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>;
+}
