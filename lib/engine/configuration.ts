@@ -32,9 +32,10 @@ export function engineConfiguration(
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
   const prefix = secure ? (basePath === '' ? '__Host-' : '__Secure-') : '';
   const pathPrefix = secure ? '__Secure-' : '';
-  // A server further up the path gets its cookies everywhere below. One that met another's by its own name would find
-  // the signature wrong, and delete it.
-  const suffix = basePath.replaceAll(/[^\w.-]/g, '_');
+  // Cookies know neither ports nor where a path ends: a server that met the session of another one by its own name would
+  // find the signature wrong, and delete it. So the name tells the path, and on a developer's machine the port.
+  const port = secure ? '' : `_${new URL(issuer).port}`;
+  const suffix = `${port}${basePath}`.replaceAll(/[^\w.-]/g, '_');
   return {
     adapter: createAdapterFactory(storage, clients, options),
     jwks: { keys: [...signing] },

@@ -18,7 +18,8 @@ export function logEvents(provider: Provider, logger: Logger): void {
     logger.info({ ...request(ctx), ...reason(error) }, 'authorization refused');
   });
   provider.on('grant.revoked', (ctx, grantId) => {
-    logger.warn({ ...request(ctx), grant_id: grantId }, 'grant revoked');
+    const level = ctx.oidc.route === 'revocation' ? 'info' : 'warn';
+    logger[level]({ ...request(ctx), grant_id: grantId }, 'grant revoked');
   });
   provider.on('server_error', (ctx, error) => {
     stateOf(ctx).failure = error;

@@ -7,6 +7,7 @@ import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { Pages } from '../contracts.ts';
 import type { ResolvedOptions } from '../options.ts';
 import { serverMetadata } from './metadata.ts';
+import { ignoreOpenIdParameters } from './openid-parameters.ts';
 import { showError } from './render-error.ts';
 import { startState } from './request-state.ts';
 import { tokenBody } from './token-body.ts';
@@ -55,7 +56,7 @@ export function createMount(
     const own = engine.createContext(ctx.req, ctx.res);
     const state = startState(own, ctx);
     own.state = ctx.state;
-    const steps = compose([readBody, ...engine.middleware]);
+    const steps = compose([readBody, ignoreOpenIdParameters, ...engine.middleware]);
     if (!(await isHandled((fallThrough) => steps(own, fallThrough)))) return false;
     if ('oidc' in own) await complete(own as unknown as KoaContextWithOIDC);
     if (!state.hasPage) {
@@ -75,16 +76,16 @@ export function createMount(
 }
 
 /**
- * Runs with the path that the pages and the engine know. It is kept on Node's request, which their contexts and the
- * host's share, so the host's is put back.
+ * Runs with the path that the pages and the engine know. The URL is kept on Node's request, which their contexts and
+ * the host's share, so the host's is put back.
  */
 async function atPath<T>(ctx: Context, path: string, run: () => Promise<T>): Promise<T> {
-  const { path: hostPath } = ctx;
+  const { url } = ctx;
   ctx.path = path;
   try {
     return await run();
   } finally {
-    ctx.path = hostPath;
+    ctx.url = url;
   }
 }
 

@@ -215,6 +215,12 @@ test('a parameter that nobody knows is ignored (RFC 6749 section 3.1)', async (t
   t.truthy((await authorize(platform, app, { parameters })).get('code'));
 });
 
+test('what only OpenID Connect knows is ignored, as libraries send a nonce with every request', async (t) => {
+  const app = await platform.registerApp();
+  const parameters = { nonce: 'n', max_age: '0', acr_values: 'x', claims: '{', id_token_hint: 'x' };
+  t.is((await authorize(platform, app, { parameters })).get('state'), 'xyz');
+});
+
 test('an unknown scope is refused before anybody has to log in', async (t) => {
   const app = await platform.registerApp();
   for (const scope of ['unknown', 'schools:read unknown', 'SCHOOLS:READ', 'openid', 'offline', '*']) {

@@ -11,11 +11,14 @@ const storage = memoryStorage();
 const platform = await startPlatform({ storage });
 test.after.always(() => platform[Symbol.asyncDispose]());
 
+// On loopback the name tells the port, so that two servers on one machine do not meet each other's sessions.
+const SESSION_COOKIE = `gatehouse_session_${new URL(platform.origin).port}`;
+
 // How far the clocks of two nodes may be apart, in seconds (the engine's own default).
 const TOLERANCE = 15;
 
 function sessionOf(browser: Browser): string | undefined {
-  return browser.cookies.find(({ name }) => name === 'gatehouse_session')?.value;
+  return browser.cookies.find(({ name }) => name === SESSION_COOKIE)?.value;
 }
 
 function isOver(page: Page): boolean {
@@ -85,7 +88,7 @@ test('the session gets a new id at login, and the old one is worthless', async (
   const browser = new Browser();
   await authorize(platform, app, { browser });
   const before = sessionOf(browser);
-  const old = browser.cookies.filter(({ name }) => name.startsWith('gatehouse_session'));
+  const old = browser.cookies.filter(({ name }) => name.startsWith(SESSION_COOKIE));
   t.regex(before!, /^[\w-]{43}$/);
 
   await authorize(platform, app, { browser, parameters: { prompt: 'login' } });
@@ -110,16 +113,16 @@ test('a planted or changed session cookie logs nobody in', async (t) => {
   const app = await platform.registerApp();
   const victim = new Browser();
   await authorize(platform, app, { browser: victim });
-  const [session, signature] = ['gatehouse_session', 'gatehouse_session.sig'].map(
+  const [session, signature] = [SESSION_COOKIE, `${SESSION_COOKIE}.sig`].map(
     (cookie) => victim.cookies.find(({ name }) => name === cookie)!.value,
   );
   for (const cookie of [
-    `gatehouse_session=${session}`,
-    `gatehouse_session=${session}; gatehouse_session.sig=x`,
-    `gatehouse_session=${session}x; gatehouse_session.sig=${signature}`,
-    `gatehouse_session=planted; gatehouse_session.sig=${signature}`,
-    `gatehouse_session=__proto__`,
-    `gatehouse_session=%00`,
+    `${SESSION_COOKIE}=${session}`,
+    `${SESSION_COOKIE}=${session}; ${SESSION_COOKIE}.sig=x`,
+    `${SESSION_COOKIE}=${session}x; ${SESSION_COOKIE}.sig=${signature}`,
+    `${SESSION_COOKIE}=planted; ${SESSION_COOKIE}.sig=${signature}`,
+    `${SESSION_COOKIE}=__proto__`,
+    `${SESSION_COOKIE}=%00`,
   ]) {
     const page = await new Browser().get(authorizeUrl(platform, app, { prompt: 'none' }), { cookie });
     t.is(page.location?.searchParams.get('error'), 'login_required', cookie);
@@ -282,7 +285,7 @@ test('cookies are for the server only, and an interaction is bound to its page',
   for (const cookie of browser.cookies) {
     t.true(cookie.httpOnly, cookie.name);
     t.is(cookie.sameSite, 'lax', cookie.name);
-    t.regex(cookie.name, /^gatehouse_(session|interaction|resume)(\.sig)?$/);
+    t.regex(cookie.name, /^gatehouse_(session_\d+|interaction|resume)(\.sig)?$/);
   }
   const uid = consent.url.pathname.split('/').at(-1)!;
   const paths = ['/', page.url.pathname, consent.url.pathname, `/oauth/authorize/${uid}`];
@@ -335,4 +338,14 @@ test('host names and other origins in the request lead nowhere', async (t) => {
     referer: 'https://evil.example/',
   });
   t.is(page.location?.origin, platform.origin);
+});
+
+test('a login at another server on this machine, at another port, leaves the one here', async (t) => {
+  await using neighbour = await startPlatform();
+  const browser = new Browser();
+  await authorize(platform, await platform.registerApp(), { browser });
+  await authorize(neighbour, await neighbour.registerApp(), { browser });
+  const again = authorizeUrl(platform, await platform.registerApp(), { prompt: 'none' });
+  const answer = await browser.get(again);
+  t.is(answer.location?.searchParams.get('error'), 'consent_required');
 });

@@ -2,7 +2,8 @@
 export interface Cookie {
   readonly name: string;
   readonly value: string;
-  readonly origin: string;
+  /** Without the port: cookies do not know ports (RFC 6265 section 8.5). */
+  readonly host: string;
   readonly path: string;
   readonly secure: boolean;
   readonly httpOnly: boolean;
@@ -79,7 +80,7 @@ export class Browser {
     return new Page(url, response, await response.text());
   }
 
-  #keep(line: string, { origin, protocol }: URL): void {
+  #keep(line: string, { hostname: host, protocol }: URL): void {
     const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
     const path = /;\s*path=([^;]+)/i.exec(line)?.[1] ?? '/';
     const secure = /;\s*secure/i.test(line);
@@ -88,17 +89,18 @@ export class Browser {
     if (secure && protocol !== 'https:') return;
     if (/^__(Secure|Host)-/.test(name) && !secure) return;
     if (name.startsWith('__Host-') && (path !== '/' || /;\s*domain=/i.test(line))) return;
-    const key = `${name} ${path} ${origin}`;
+    const key = `${name} ${path} ${host}`;
     if (/expires=Thu, 01 Jan 1970/i.test(line)) this.#cookies.delete(key);
     else {
       const httpOnly = /;\s*httponly/i.test(line);
-      this.#cookies.set(key, { name, value, origin, path, secure, httpOnly, sameSite });
+      this.#cookies.set(key, { name, value, host, path, secure, httpOnly, sameSite });
     }
   }
 }
 
-function isSentTo({ origin, path }: Cookie, url: URL): boolean {
-  if (origin !== url.origin || !url.pathname.startsWith(path)) return false;
+function isSentTo({ host, path, secure }: Cookie, url: URL): boolean {
+  if (host !== url.hostname || !url.pathname.startsWith(path)) return false;
+  if (secure && url.protocol !== 'https:') return false;
   return path.endsWith('/') || url.pathname.length === path.length || url.pathname[path.length] === '/';
 }
 

@@ -100,4 +100,18 @@ export function clientContract(test: StorageTest): void {
     );
     t.false(await clients.remove('gone'));
   });
+
+  test('clients: remove takes all grants and consents along, however many there are', async (t, storage) => {
+    const { clients, consents, credentials, grants } = storage;
+    await clients.insert(aClient({ id: 'gone' }), []);
+    const ids = Array.from({ length: 450 }, (_, index) => `${index}`);
+    for (const id of ids) {
+      await consents.save(aConsent({ userId: id, clientId: 'gone' }));
+      await credentials.start(aGrant({ id, clientId: 'gone' }), aCode({ id, grantId: id }));
+    }
+    t.true(await clients.remove('gone'));
+    t.deepEqual(await grants.list('ann'), []);
+    const left = await Promise.all(ids.map(async (id) => consents.find(id, 'gone')));
+    t.deepEqual(new Set(left), new Set([undefined]));
+  });
 }

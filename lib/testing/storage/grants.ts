@@ -57,6 +57,15 @@ export function grantContract(test: StorageTest): void {
     t.deepEqual(revoked.flat().toSorted(), ids.toSorted());
   });
 
+  test('grants: revoke takes all, however many there are', async (t, storage) => {
+    const ids = Array.from({ length: 700 }, (_, index) => `ann-${index}`);
+    for (const id of ids) await startGrant(storage, id);
+    t.deepEqual((await storage.grants.revoke({ userId: 'ann' }, NOW)).toSorted(), ids.toSorted());
+    const recorded = await storage.revocations.among(ids.map((value) => ({ kind: 'grant', value })));
+    t.is(recorded.length, ids.length);
+    t.deepEqual(await storage.grants.revoke({ userId: 'ann' }, NOW), []);
+  });
+
   test('grants: revoke takes ids exactly', async (t, storage) => {
     await startGrant(storage, 'Id-1');
     for (const id of LOOKALIKES) {
