@@ -16,6 +16,6 @@ export const notImplemented: Middleware<GuardedState> = (ctx) => {
   sendProblem(ctx, {
     status: 501,
     code: 'not_implemented',
-    detail: 'The Objects API is planned and not available yet. The Actions API is.',
+    detail: 'The Objects API is planned and not available yet.',
   });
 };

@@ -12,7 +12,7 @@ test('the planned paths of the Objects API answer 501', async (t) => {
     t.is(status, 501, path);
     t.is(body['code'], 'not_implemented');
     t.is(body['title'], 'Not Implemented');
-    t.is(body['message'], 'The Objects API is planned and not available yet. The Actions API is.');
+    t.is(body['message'], 'The Objects API is planned and not available yet.');
   }
 });
 
