@@ -2,7 +2,7 @@ import type { Middleware } from 'koa';
 
 import { ENDPOINTS } from './endpoints.ts';
 
-const OPENID_ONLY = ['acr_values', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'nonce'];
+const OPENID_ONLY = new Set(['acr_values', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'nonce']);
 
 /**
  * Takes OpenID Connect's own parameters out of an authorization request. The engine refuses them in a request without
@@ -11,7 +11,7 @@ const OPENID_ONLY = ['acr_values', 'claims', 'claims_locales', 'id_token_hint', 
  */
 export const ignoreOpenIdParameters: Middleware = async (ctx, next) => {
   if (ctx.path.toLowerCase().startsWith(ENDPOINTS.authorization)) {
-    const known = Object.entries(ctx.query).filter(([name]) => !OPENID_ONLY.includes(name));
+    const known = Object.entries(ctx.query).filter(([name]) => !OPENID_ONLY.has(name));
     if (known.length < Object.keys(ctx.query).length) ctx.query = Object.fromEntries(known);
   }
   await next();
