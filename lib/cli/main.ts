@@ -6,13 +6,15 @@ import { parseArgs } from 'node:util';
 import { GatehouseError } from 'koa-gatehouse';
 
 import { migrate } from './migrate.ts';
+import { prune } from './prune.ts';
 
-const COMMANDS: Readonly<Record<string, (database: string) => Promise<string>>> = { migrate };
+const COMMANDS: Readonly<Record<string, (database: string) => Promise<string>>> = { migrate, prune };
 
 const USAGE = `Usage: gatehouse <command> [--database URL]
 
 Commands:
   migrate   create the tables of the database, or bring them up to date
+  prune     remove the rows that have expired
 
 Options:
   --database URL   sqlite:./data.db, postgres://... or mysql://... (default: the environment variable DATABASE_URL)

@@ -11,7 +11,12 @@ export async function serve(
     server.listen(0, '127.0.0.1', resolve);
   });
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  server.on('request', await listener(origin));
+  try {
+    server.on('request', await listener(origin));
+  } catch (error) {
+    server.close();
+    throw error;
+  }
   return {
     origin,
     server,

@@ -1,0 +1,99 @@
+import { decodeProtectedHeader } from 'jose';
+import test from 'ava';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { startPlatform } from '../harness/platform.ts';
+import type { Platform } from '../harness/platform.ts';
+import { send } from '../harness/requests.ts';
+
+const SECRET = 'a key that encrypts keys, of 32 or more';
+
+async function issue(platform: Platform): Promise<string> {
+  const { client, secret } = await platform.registerService();
+  const parameters = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
+  return (await platform.token(parameters)).body.access_token;
+}
+
+async function publishedBy(platform: Platform): Promise<string[]> {
+  const { body } = await send(`${platform.origin}/oauth/jwks`);
+  return (body as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);
+}
+
+function kidOf(token: string): string {
+  return decodeProtectedHeader(token).kid!;
+}
+
+test('a rotated key signs, the one before it still verifies, and both are published', async (t) => {
+  await using platform = await startPlatform();
+  const before = await issue(platform);
+  const key = await platform.auth.keys.rotate({ after: 0 });
+  t.is(key.status, 'active');
+  const after = await issue(platform);
+  t.is(kidOf(after), key.id);
+  t.not(kidOf(before), key.id);
+  for (const token of [before, after]) t.is((await platform.api('/identity', token)).status, 200);
+  t.deepEqual(await publishedBy(platform), [key.id, kidOf(before)]);
+  t.deepEqual(
+    platform.auth.keys.list().map(({ id, status }) => [id, status]),
+    [
+      [key.id, 'active'],
+      [kidOf(before), 'retired'],
+    ],
+  );
+});
+
+test('a new key is published before it signs', async (t) => {
+  await using platform = await startPlatform();
+  const key = await platform.auth.keys.rotate();
+  t.is(key.status, 'next');
+  const token = await issue(platform);
+  t.not(kidOf(token), key.id);
+  t.deepEqual(await publishedBy(platform), [kidOf(token), key.id]);
+});
+
+test('a token of a key that this node does not know yet is not refused', async (t) => {
+  const storage = memoryStorage();
+  await using here = await startPlatform({ storage });
+  await using there = await startPlatform({ storage, issuer: here.origin });
+  await here.auth.keys.rotate({ after: 0 });
+  const token = await issue(here);
+  // Keys are read again once a second at most, and the other node has read them at its start.
+  await t.notThrowsAsync(async () => {
+    for (let status = 0; status !== 200;) ({ status } = await there.api('/identity', token));
+  });
+});
+
+test('two nodes that rotate at once agree on one key', async (t) => {
+  const storage = memoryStorage();
+  await using here = await startPlatform({ storage });
+  await using there = await startPlatform({ storage, issuer: here.origin });
+  const [one, other] = await Promise.all([here, there].map(({ auth }) => auth.keys.rotate({ after: 0 })));
+  t.is(one!.id, other!.id);
+  t.is((await storage.keys.list('token')).length, 2);
+});
+
+test('keys rest encrypted, and another key-encryption key may take over', async (t) => {
+  const storage = memoryStorage();
+  const token = await (async () => {
+    await using platform = await startPlatform({ storage, keyEncryptionKey: SECRET });
+    return await issue(platform);
+  })();
+  for (const use of ['token', 'cookie'] as const) {
+    const [key] = await storage.keys.list(use);
+    t.regex(key!.material, /^[\w-]+\.\.[\w-]+\.[\w-]+\.[\w-]+$/);
+  }
+  const successor = SECRET.toUpperCase();
+  await using platform = await startPlatform({ storage, keyEncryptionKey: [successor, SECRET] });
+  t.deepEqual(await publishedBy(platform), [kidOf(token)]);
+});
+
+test('without the key that encrypted them, the server does not start', async (t) => {
+  const storage = memoryStorage();
+  await (await startPlatform({ storage, keyEncryptionKey: SECRET }))[Symbol.asyncDispose]();
+  for (const keyEncryptionKey of [undefined, SECRET.toUpperCase()]) {
+    await t.throwsAsync(startPlatform({ storage, ...(keyEncryptionKey ? { keyEncryptionKey } : {}) }), {
+      code: 'ERR_CONFIG',
+      message: /^keyEncryptionKey: the server's keys were encrypted with another one/,
+    });
+  }
+});
