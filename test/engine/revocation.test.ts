@@ -2,11 +2,11 @@ import { decodeJwt } from 'jose';
 import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { Browser } from '../harness/browser.ts';
-import { authorize, connect, startPlatform } from '../harness/platform.ts';
+import { authorize, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { basic, postForm, postJson } from '../harness/requests.ts';
+import { asClient, familiesOf } from './families.ts';
 
 const storage = memoryStorage();
 const platform = await startPlatform({ storage });
@@ -16,41 +16,7 @@ const publicApp = await platform.registerApp({ name: 'Public', firstParty: true,
 const REVOKE = `${platform.origin}/oauth/revoke`;
 test.after.always(() => platform[Symbol.asyncDispose]());
 
-function asClient({ client, secret }: RegisteredApp): Record<string, string> {
-  return { client_id: client.id, ...(client.confidential ? { client_secret: secret } : {}) };
-}
-
-interface Family {
-  readonly access: string;
-  readonly refresh: string;
-}
-
-async function family(of: RegisteredApp = app, browser: Browser = new Browser()): Promise<Family> {
-  const { body } = await connect(platform, of, { browser });
-  return { access: body.access_token, refresh: body.refresh_token };
-}
-
-async function serviceToken(): Promise<{ service: RegisteredApp; token: string }> {
-  const service = await platform.registerService();
-  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
-  return { service, token: body.access_token };
-}
-
-/** What the guard says: 200, or why not. */
-async function guard(token: string): Promise<unknown> {
-  const { status, body } = await platform.api('/identity', token);
-  return status === 200 ? 200 : body['code'];
-}
-
-async function canRefresh(token: string, by: RegisteredApp = app): Promise<boolean> {
-  const { status, body } = await platform.token({
-    grant_type: 'refresh_token',
-    ...asClient(by),
-    refresh_token: token,
-  });
-  if (status !== 200 && body.error !== 'invalid_grant') throw new Error(`${status} ${body.error}`);
-  return status === 200;
-}
+const { family, serviceToken, guard, canRefresh } = familiesOf(platform, app);
 
 async function revoke(
   token: string,

@@ -3,8 +3,8 @@ import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
-import type { RegisteredApp } from '../harness/platform.ts';
+import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
+import { asClient, familiesOf } from './families.ts';
 
 const storage = memoryStorage();
 const platform = await startPlatform({ storage });
@@ -12,41 +12,7 @@ const app = await platform.registerApp({ firstParty: true });
 const other = await platform.registerApp({ name: 'Other', firstParty: true });
 test.after.always(() => platform[Symbol.asyncDispose]());
 
-function asClient({ client, secret }: RegisteredApp): Record<string, string> {
-  return { client_id: client.id, ...(client.confidential ? { client_secret: secret } : {}) };
-}
-
-interface Family {
-  readonly access: string;
-  readonly refresh: string;
-}
-
-async function family(of: RegisteredApp = app, browser: Browser = new Browser()): Promise<Family> {
-  const { body } = await connect(platform, of, { browser });
-  return { access: body.access_token, refresh: body.refresh_token };
-}
-
-async function serviceToken(): Promise<{ service: RegisteredApp; token: string }> {
-  const service = await platform.registerService();
-  const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
-  return { service, token: body.access_token };
-}
-
-/** What the guard says: 200, or why not. */
-async function guard(token: string): Promise<unknown> {
-  const { status, body } = await platform.api('/identity', token);
-  return status === 200 ? 200 : body['code'];
-}
-
-async function canRefresh(token: string, by: RegisteredApp = app): Promise<boolean> {
-  const { status, body } = await platform.token({
-    grant_type: 'refresh_token',
-    ...asClient(by),
-    refresh_token: token,
-  });
-  if (status !== 200 && body.error !== 'invalid_grant') throw new Error(`${status} ${body.error}`);
-  return status === 200;
-}
+const { family, serviceToken, guard, canRefresh } = familiesOf(platform, app);
 
 test('auth.revoke({ token })', async (t) => {
   const one = await family();
