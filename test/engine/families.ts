@@ -10,11 +10,11 @@ export interface Family {
 
 /** How tests of revocation get tokens and ask what is left of them. */
 export interface Families {
-  family(of?: RegisteredApp, browser?: Browser): Promise<Family>;
-  serviceToken(): Promise<{ service: RegisteredApp; token: string }>;
+  readonly family: (of?: RegisteredApp, browser?: Browser) => Promise<Family>;
+  readonly serviceToken: () => Promise<{ service: RegisteredApp; token: string }>;
   /** What the guard says: 200, or why not. */
-  guard(token: string): Promise<unknown>;
-  canRefresh(token: string, by?: RegisteredApp): Promise<boolean>;
+  readonly guard: (token: string) => Promise<unknown>;
+  readonly canRefresh: (token: string, by?: RegisteredApp) => Promise<boolean>;
 }
 
 /** What a client authenticates with at the token endpoint. */
