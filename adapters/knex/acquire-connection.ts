@@ -4,8 +4,14 @@ export interface ConnectionPool<Connection = unknown> {
   releaseConnection(connection: Connection): Promise<void>;
 }
 
-/** No connection of the pool became free in time. */
-export class AcquireTimeoutError extends Error {}
+class AcquireTimeoutError extends Error {}
+
+/** Whether no connection of the pool became free in time. Knex's pool has a time of its own. */
+export function isAcquireTimeout(error: unknown): boolean {
+  return (
+    error instanceof AcquireTimeoutError || (error instanceof Error && error.name === 'KnexTimeoutError')
+  );
+}
 
 /**
  * Borrows a connection, for at most so many milliseconds of waiting.

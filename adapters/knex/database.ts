@@ -1,15 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { acquireConnection } from './acquire-connection.ts';
+import { acquireConnection, isAcquireTimeout } from './acquire-connection.ts';
 import type { ConnectionPool } from './acquire-connection.ts';
-import type { Dialect } from './dialect.ts';
+import type { Dialect, Trouble } from './dialect.ts';
 import { explainError } from './explain-error.ts';
 import { findPendingMigrations } from './pending-migrations.ts';
+import { rescued } from './rescued.ts';
 import type { Statements } from './statements.ts';
 
-// In milliseconds. Writers hold SQLite's lock for some microseconds, so the first pause is short.
-const FIRST_PAUSE = 1;
-const LONGEST_PAUSE = 20;
+/** How long to wait before something is tried again, in milliseconds: longer each time. */
+interface Pauses {
+  readonly first: number;
+  readonly longest: number;
+}
+
+// Writers hold SQLite's lock for some microseconds. A server that has too many connections is not to be asked all the time.
+const PAUSES: Partial<Record<Trouble, Pauses>> = {
+  contention: { first: 1, longest: 20 },
+  'too many connections': { first: 100, longest: 400 },
+};
 
 /** The database as the stores see it: every call borrows a connection of Knex's pool and gives it back. */
 export interface Database extends Statements {
@@ -34,14 +43,22 @@ export function createDatabase(pool: ConnectionPool, dialect: Dialect, timeout: 
     longest: number = timeout,
   ): Promise<T> {
     const deadline = performance.now() + longest;
-    for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+    let earlier: unknown;
+    for (let tries = 0; ; tries += 1) {
+      let pause: number;
       try {
         return await attempt(work, Math.max(deadline - performance.now(), 0));
       } catch (error) {
-        const again = dialect.trouble(error) === 'contention' && performance.now() + pause < deadline;
-        if (!again) throw await explain(error, longest);
+        const pauses = PAUSES[dialect.trouble(error)];
+        pause = pauses ? Math.min(pauses.first * 2 ** tries, pauses.longest) : Infinity;
+        if (performance.now() + pause >= deadline) {
+          // The time ran out on the way to the next try; what made it necessary says more.
+          const reason = isAcquireTimeout(error) ? (earlier ?? error) : error;
+          throw await explain(reason, longest);
+        }
+        earlier = error;
       }
-      // Those who wait for the same lock must not come back all at once.
+      // Those who wait for the same thing must not come back all at once.
       await delay(pause * (0.5 + Math.random()));
     }
   }
@@ -50,11 +67,16 @@ export function createDatabase(pool: ConnectionPool, dialect: Dialect, timeout: 
     work: (statements: Statements, connection: unknown) => Promise<T>,
     longest: number,
   ): Promise<T> {
+    const { rescue } = dialect;
+    const startedAt = performance.now();
     const connection = await acquireConnection(pool, longest);
     try {
       const statements = dialect.enter(connection);
       try {
-        return await work(statements, connection);
+        const working = work(statements, connection);
+        if (!rescue) return await working;
+        const left = Math.max(startedAt + longest - performance.now(), 0);
+        return await rescued(working, connection, { longest: left, rescue });
       } finally {
         dialect.leave(connection);
       }

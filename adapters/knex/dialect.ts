@@ -2,8 +2,12 @@ import type { Statements } from './statements.ts';
 
 /** What an error of a driver means to a caller. */
 export type Trouble =
-  /** Somebody else holds a lock; the statement had no effect and may be tried again. */
+  /** Others are in the way, as with a lock. Nothing was changed, and it may be tried again at once. */
   | 'contention'
+  /** The server has as many connections as it takes. Nothing was changed, and it may be tried again in a while. */
+  | 'too many connections'
+  /** The statement was stopped because it took too long. Nothing was changed. */
+  | 'interrupted'
   /** A table or a column is not there. */
   | 'missing table'
   | 'duplicate key'
@@ -28,22 +32,37 @@ export interface Dialect<Connection = unknown> {
   readonly begin: string;
   /** Put behind a `select` whose rows must not change until the transaction ends. */
   readonly forUpdate: '' | ' for update';
+  /** Whether the parts of a `with` may be inserts and updates, so that one query does what else takes a transaction. */
+  readonly canChangeInQueries: boolean;
   /** Whether indexes are part of `create table`, so that creating a table and its indexes can be repeated. */
   readonly inlineIndexes: boolean;
   /** Put behind an `insert`: what happens to the row that has the key already. */
   onConflict(conflict: Conflict): string;
-  /** Removes the rows of which `column` is smallest, as long as it is below the first `?`; the second `?` is how many. */
-  deleteSmallest(table: string, key: readonly string[], column: string): string;
+  /**
+   * Removes some of the rows for which a condition holds: the last `?` is how many at most. What others have changed in the
+   * meantime is looked at again.
+   */
+  deleteSome(table: string, key: readonly string[], condition: string): string;
   /** Readies a connection that the pool handed out. */
   enter(connection: Connection): Statements;
   /** Puts a connection back as it was found. */
   leave(connection: Connection): void;
   /** Ends a failed transaction, whatever state the failure left it in. */
   rollback(connection: Connection): Promise<void>;
+  /** For when a server does not answer; absent where nothing can be waited for. */
+  readonly rescue?: Rescue<Connection>;
   /** Waits inside a transaction until no other node migrates. Freed by the database itself when the process dies. */
   lockMigrations(statements: Statements): Promise<void>;
   unlockMigrations(statements: Statements): Promise<void>;
   trouble(error: unknown): Trouble;
+}
+
+/** What can be done about a connection whose statement does not end. */
+export interface Rescue<Connection = unknown> {
+  /** Asks the server, on another connection, to stop the statement. */
+  cancel(connection: Connection): Promise<void>;
+  /** Ends the connection, whatever its server does. The pool will not lend it again. */
+  abandon(connection: Connection): void;
 }
 
 export interface Conflict {
@@ -66,14 +85,6 @@ export function onConflict(
     ...greatest.map((column) => `${column} = ${greatestOf}(excluded.${column}, ${table}.${column})`),
   ];
   return `on conflict (${key.join(', ')}) do update set ${assignments.join(', ')}`;
-}
-
-/** A `delete` with a limit for databases that have none. */
-export function deleteSmallest(table: string, key: readonly string[], column: string): string {
-  const columns = key.join(', ');
-  return `delete from ${table} where (${columns}) in (
-    select ${columns} from ${table} where ${column} < ? order by ${column} limit ?
-  )`;
 }
 
 /** The `code` of a driver's error. */

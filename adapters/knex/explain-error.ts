@@ -1,7 +1,8 @@
 import { GatehouseError, MigrationsPendingError, StorageError } from '../../lib/errors.ts';
-import { AcquireTimeoutError } from './acquire-connection.ts';
+import { isAcquireTimeout } from './acquire-connection.ts';
 import { codeOf } from './dialect.ts';
 import type { Dialect } from './dialect.ts';
+import { NoAnswerError } from './rescued.ts';
 
 interface Circumstances {
   readonly dialect: Dialect;
@@ -17,9 +18,15 @@ export async function explainError(
   { dialect, waited, findPending }: Circumstances,
 ): Promise<GatehouseError> {
   if (error instanceof GatehouseError) return error;
-  if (error instanceof AcquireTimeoutError) {
+  if (isAcquireTimeout(error)) {
     return new StorageError(
       `No database connection became free within ${waited} ms. Make the pool larger, or end the transactions that hold its connections.`,
+      { cause: error },
+    );
+  }
+  if (error instanceof NoAnswerError) {
+    return new StorageError(
+      `The database did not answer within ${waited} ms. Whether anything was changed is not known.`,
       { cause: error },
     );
   }
@@ -27,6 +34,16 @@ export async function explainError(
     case 'contention':
       return new StorageError(
         `The database stayed locked by another connection for ${waited} ms. Nothing was changed; try again.`,
+        { cause: error },
+      );
+    case 'interrupted':
+      return new StorageError(
+        `The database did not finish within ${waited} ms and was told to stop. Nothing was changed; try again.`,
+        { cause: error },
+      );
+    case 'too many connections':
+      return new StorageError(
+        'The database server has as many connections as it takes. Make the pools smaller, or allow it more.',
         { cause: error },
       );
     case 'duplicate key':

@@ -22,7 +22,8 @@ import { sessionStore } from './stores/sessions.ts';
 /** How the storage uses its database. */
 export interface KnexStorageOptions {
   /**
-   * How long, in milliseconds, a call waits for a free connection and for locks of others before it throws `StorageError`.
+   * How long, in milliseconds, a call waits for a free connection, for locks of others and for the server's answer before it
+   * throws `StorageError`. A server that does not even answer when it is told to stop gets a second more.
    *
    * @default 5000
    */
@@ -36,8 +37,12 @@ export interface KnexStorageOptions {
  * address or a Knex configuration, it opens a pool of its own and `close()` ends it. Its tables begin with `gatehouse_`;
  * it touches no other, the app's `knex_migrations` included. Call `migrate()` once before serving.
  *
- * An SQLite file that is opened here is put in WAL mode; a connection that is handed in is used as it is. SQLite's pool has
- * one connection: a call from inside a transaction of the app waits for its end, so do not await it there.
+ * Connections that are opened here are set up for it: an SQLite file is put in WAL mode, and a server is told to end what
+ * waits too long. Connections that are handed in are used as they are. SQLite's pool has one connection: a call from inside a
+ * transaction of the app waits for its end, so do not await it there.
+ *
+ * Revoking or removing what belongs to very many grants is done in batches, each of them whole: after an error or a crash in
+ * the middle, doing it again does the rest.
  *
  * @example
  * knexStorage(knex)                          // the app's own

@@ -5,6 +5,7 @@ import knex from 'knex';
 import type { Knex } from 'knex';
 
 import { ConfigError } from '../../lib/errors.ts';
+import { tuned } from './tuned.ts';
 
 const OPTION = 'storage';
 
@@ -19,7 +20,7 @@ export interface OpenedKnex {
   readonly owned: boolean;
 }
 
-/** @param timeout - in milliseconds: how long a pool that is opened here lets callers wait for a connection */
+/** @param timeout - in milliseconds: how long connections that are opened here wait, for a server and for locks */
 export function openKnex(database: Knex | Knex.Config | string, timeout: number): OpenedKnex {
   if (!(timeout > 0)) throw new ConfigError(OPTION, 'timeout must be a number of milliseconds above 0');
   if (typeof database === 'function') {
@@ -60,42 +61,6 @@ function sqliteFile(filename: string): Knex.Config {
 
 // Every failure reaches the caller as an error; Knex would print it as well.
 const SILENT = { warn() {}, error() {}, deprecate() {}, debug() {} };
-
-function tuned(config: Knex.Config, timeout: number): Knex.Config {
-  const bounded = { acquireConnectionTimeout: timeout, ...config };
-  if (config.client !== 'better-sqlite3') return bounded;
-  return {
-    useNullAsDefault: true,
-    ...bounded,
-    pool: { ...config.pool, afterCreate: afterSqliteOpened(config.pool?.afterCreate) },
-  };
-}
-
-interface OpenedFile {
-  pragma(source: string): unknown;
-  close(): unknown;
-}
-
-type Done = (error: unknown, connection: unknown) => void;
-
-/** Sets a new connection up: readers do not wait for writers, and a commit does not wait for the disk. */
-// oxlint-disable-next-line typescript/no-unsafe-function-type -- Knex's own type of the hook
-function afterSqliteOpened(then: Function | undefined) {
-  return (file: OpenedFile, done: Done): void => {
-    try {
-      // First, because better-sqlite3 would block the thread for seconds.
-      file.pragma('busy_timeout = 0');
-      file.pragma('journal_mode = wal');
-      file.pragma('synchronous = normal');
-    } catch (error) {
-      file.close();
-      done(error, file);
-      return;
-    }
-    if (then) then(file, done);
-    else done(undefined, file);
-  };
-}
 
 function connect(config: Knex.Config): Knex {
   try {

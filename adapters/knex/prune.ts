@@ -19,7 +19,7 @@ const EXPIRING: readonly { table: string; key: readonly string[]; column: string
 export async function prune(database: Database, now: number, limit: number): Promise<number> {
   let removed = 0;
   for (const { table, key, column } of EXPIRING) {
-    const sql = database.dialect.deleteSmallest(table, key, column);
+    const sql = database.dialect.deleteSome(table, key, `${column} < ? order by ${column}`);
     for (;;) {
       const batch = Math.min(BATCH, limit - removed);
       if (batch <= 0) return removed;

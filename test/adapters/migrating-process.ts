@@ -1,30 +1,16 @@
 // A node that gets stuck in the middle of migrating, to be killed there.
-import knex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-interface Connection {
-  prepare(sql: string): unknown;
-}
+import type { TestDatabase } from './databases.ts';
+import { watchedKnex } from './watched-knex.ts';
 
-const [filename = ''] = process.argv.slice(2);
-let statements = 0;
+const [client, address = ''] = process.argv.slice(2);
+let tables = 0;
 
 await knexStorage(
-  knex({
-    client: 'better-sqlite3',
-    connection: { filename },
-    useNullAsDefault: true,
-    pool: {
-      afterCreate(connection: Connection, done: (error?: Error) => void) {
-        const prepare = connection.prepare.bind(connection);
-        connection.prepare = (sql) => {
-          if (sql.startsWith('create table')) statements += 1;
-          if (statements === 4) getStuck();
-          return prepare(sql);
-        };
-        done();
-      },
-    },
+  watchedKnex(client as TestDatabase['client'], address, (sql) => {
+    if (sql.startsWith('create table')) tables += 1;
+    if (tables === 4) getStuck();
   }),
 ).migrate();
 

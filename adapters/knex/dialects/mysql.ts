@@ -1,7 +1,8 @@
 import { codeOf } from '../dialect.ts';
 import type { Dialect, Trouble } from '../dialect.ts';
-import { rollbackOrDispose, serverStatements } from './server-statements.ts';
-import type { ResponseReader, ServerClient, ServerConnection } from './server-statements.ts';
+import { withLiterals } from './mysql-literal.ts';
+import { rollbackOrDispose, serverRescue, serverStatements } from './server-statements.ts';
+import type { ServerClient, ServerConnection, Wire } from './server-statements.ts';
 
 // The usual collations ignore case, and most binary ones ignore trailing blanks. The two servers have different names for
 // the one that ignores neither; each reads only its own kind of comment.
@@ -10,12 +11,24 @@ const EXACT = 'character set utf8mb4 collate /*M!100200 utf8mb4_nopad_bin */ /*!
 // Named locks belong to the whole server, and a name has at most 64 characters.
 const MIGRATION_LOCK = "concat('gatehouse:', md5(database()))";
 
+interface Connection extends ServerConnection {
+  destroy(): void;
+}
+
 /** Rows, or the header of a statement that has none; what follows describes the columns. */
 type Response = readonly [never[] & { readonly affectedRows: number }, ...unknown[]];
 
-/** MariaDB and MySQL through mysql2. */
-export function mysqlDialect(client: ServerClient<Response>): Dialect<ServerConnection> {
-  const read: ResponseReader<Response> = {
+/**
+ * MariaDB and MySQL through mysql2.
+ *
+ * Everything that decides between callers is a conditional change or a `select ... for update`: InnoDB lets them wait for
+ * each other and shows them what is committed, also at REPEATABLE READ, where a plain `select` shows an older state.
+ */
+export function mysqlDialect(client: ServerClient<Response>): Dialect<Connection> {
+  const wire: Wire<Connection, Response> = {
+    async send(connection, sql, values) {
+      return (await client._query(connection, { sql: withLiterals(sql, values), bindings: [] })).response;
+    },
     rows: ([rows]) => rows,
     changes: ([{ affectedRows }]) => affectedRows,
   };
@@ -30,6 +43,7 @@ export function mysqlDialect(client: ServerClient<Response>): Dialect<ServerConn
     },
     begin: 'begin',
     forUpdate: ' for update',
+    canChangeInQueries: false,
     inlineIndexes: true,
     onConflict({ table, replace = [], greatest = [] }) {
       const assignments = [
@@ -38,11 +52,11 @@ export function mysqlDialect(client: ServerClient<Response>): Dialect<ServerConn
       ];
       return `on duplicate key update ${assignments.join(', ')}`;
     },
-    deleteSmallest: (table, _key, column) =>
-      `delete from ${table} where ${column} < ? order by ${column} limit ?`,
-    enter: (connection) => serverStatements(client, connection, read),
+    deleteSome: (table, _key, condition) => `delete from ${table} where ${condition} limit ?`,
+    enter: (connection) => serverStatements(wire, connection),
     leave() {},
-    rollback: async (connection) => rollbackOrDispose(serverStatements(client, connection, read), connection),
+    rollback: async (connection) => rollbackOrDispose(serverStatements(wire, connection), connection),
+    rescue: serverRescue(client, (connection) => connection.destroy()),
     async lockMigrations(statements) {
       const row = await statements.get<{ locked: number | null }>(
         `select get_lock(${MIGRATION_LOCK}, 0) as locked`,
@@ -61,7 +75,15 @@ function trouble(error: unknown): Trouble {
   switch (codeOf(error)) {
     case 'ER_LOCK_DEADLOCK':
     case 'ER_LOCK_WAIT_TIMEOUT':
+    case 'ER_CHECKREAD': // the row has changed since the transaction's snapshot: innodb_snapshot_isolation
       return 'contention';
+    case 'ER_CON_COUNT_ERROR':
+    case 'ER_TOO_MANY_USER_CONNECTIONS':
+    case 'ER_USER_LIMIT_REACHED':
+      return 'too many connections';
+    case 'ER_QUERY_INTERRUPTED':
+    case 'ER_QUERY_TIMEOUT':
+      return 'interrupted';
     case 'ER_NO_SUCH_TABLE':
     case 'ER_BAD_FIELD_ERROR':
       return 'missing table';

@@ -1,7 +1,9 @@
+import type { Rescue } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';
 
-/** The part of Knex's client that talks to a connection. */
+/** The part of Knex's client that talks to a server. */
 export interface ServerClient<Response> {
+  readonly config: { readonly connectionPool?: unknown };
   /** Puts the dialect's own placeholders in the place of `?`. */
   positionBindings(sql: string): string;
   /**
@@ -10,29 +12,32 @@ export interface ServerClient<Response> {
    */
   _query(
     connection: unknown,
-    query: { sql: string; bindings: readonly Value[] },
+    query: { sql: string; bindings: readonly Value[]; options?: { readonly name: string } },
   ): Promise<{ response: Response }>;
+  /** Stops what a connection is doing, on a new connection. */
+  cancelQuery(connection: unknown): Promise<unknown>;
 }
 
-/** Reads what a driver answers. */
-export interface ResponseReader<Response> {
+/** A connection to a server. Knex's pool throws it away when `__knex__disposed` is set. */
+export interface ServerConnection {
+  __knex__disposed?: unknown;
+}
+
+/** How one statement is sent over a connection, and how the answer is read. */
+export interface Wire<Connection, Response> {
+  send(connection: Connection, sql: string, values: readonly Value[]): Promise<Response>;
   rows(response: Response): never[];
   changes(response: Response): number;
 }
 
 /** Statements on one connection to a database server. */
-export function serverStatements<Response>(
-  client: ServerClient<Response>,
-  connection: unknown,
-  read: ResponseReader<Response>,
+export function serverStatements<Connection, Response>(
+  wire: Wire<Connection, Response>,
+  connection: Connection,
 ): Statements {
   async function query(sql: string, values: readonly Value[] = []): Promise<Response> {
     try {
-      const { response } = await client._query(connection, {
-        sql: client.positionBindings(sql),
-        bindings: values,
-      });
-      return response;
+      return await wire.send(connection, sql, values);
     } catch (error) {
       // mysql2 tells the statement with the values in it, and errors are logged.
       if (error instanceof Error && 'sql' in error) error.sql = sql;
@@ -42,20 +47,15 @@ export function serverStatements<Response>(
 
   return {
     async get<Row>(sql: string, values?: readonly Value[]): Promise<Row | undefined> {
-      return read.rows(await query(sql, values))[0];
+      return wire.rows(await query(sql, values))[0];
     },
     async all<Row>(sql: string, values?: readonly Value[]): Promise<Row[]> {
-      return read.rows(await query(sql, values));
+      return wire.rows(await query(sql, values));
     },
     async run(sql: string, values?: readonly Value[]): Promise<number> {
-      return read.changes(await query(sql, values));
+      return wire.changes(await query(sql, values));
     },
   };
-}
-
-/** A connection to a server. Knex's pool throws it away when `__knex__disposed` is set. */
-export interface ServerConnection {
-  __knex__disposed?: unknown;
 }
 
 /** Ends a failed transaction. A connection that cannot even do that is given up, and its server rolls back. */
@@ -65,4 +65,21 @@ export async function rollbackOrDispose(statements: Statements, connection: Serv
   } catch (error) {
     connection.__knex__disposed = error;
   }
+}
+
+/** @param end - closes a connection without waiting for its statement */
+export function serverRescue<Connection extends ServerConnection>(
+  client: ServerClient<unknown>,
+  end: (connection: Connection) => void,
+): Rescue<Connection> {
+  return {
+    async cancel(connection) {
+      // Of a pool that a host made with the driver, Knex does not know where it connects to.
+      if (client.config.connectionPool === undefined) await client.cancelQuery(connection);
+    },
+    abandon(connection) {
+      connection.__knex__disposed = new Error('given up, because its server did not answer');
+      end(connection);
+    },
+  };
 }

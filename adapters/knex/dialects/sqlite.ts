@@ -1,4 +1,4 @@
-import { codeOf, deleteSmallest, onConflict } from '../dialect.ts';
+import { codeOf, onConflict } from '../dialect.ts';
 import type { Dialect, Trouble } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';
 
@@ -50,9 +50,13 @@ export function sqliteDialect(): Dialect<SqliteConnection> {
     // A transaction that only becomes a writer later fails where it must not: between its read and its write.
     begin: 'begin immediate',
     forUpdate: '',
+    canChangeInQueries: false,
     inlineIndexes: false,
     onConflict: (conflict) => onConflict(conflict, 'max'),
-    deleteSmallest,
+    deleteSome(table, key, condition) {
+      const columns = key.join(', ');
+      return `delete from ${table} where (${columns}) in (select ${columns} from ${table} where ${condition} limit ?)`;
+    },
     enter(connection) {
       if (connection.inTransaction) throw new ForeignTransactionError();
       const { statements, busyTimeout } = know(connection);

@@ -74,7 +74,8 @@ const TABLES: readonly Table[] = [
     },
     optional: ['revoked_at'],
     key: ['id'],
-    indexes: [['user_id', 'client_id'], ['client_id'], ['needed_until']],
+    // With the mark of a revocation, so that revoking goes on where it was without looking at what is done.
+    indexes: [['user_id', 'revoked_at', 'client_id'], ['client_id', 'revoked_at'], ['needed_until']],
   },
   {
     name: 'gatehouse_credentials',

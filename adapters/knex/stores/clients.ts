@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 import type { ClientQuery, ClientStore } from '../../../lib/contracts.ts';
 import type { Database } from '../database.ts';
 import type { Value } from '../statements.ts';
@@ -10,6 +12,9 @@ import {
   toStoredClient,
 } from './client-rows.ts';
 import type { ClientRow, ClientSecretRow } from './client-rows.ts';
+
+// SQLite blocks the thread while it removes a batch, and a server locks its rows.
+const BATCH = 200;
 
 /** Registered clients and their secrets. */
 export function clientStore(database: Database): ClientStore {
@@ -27,14 +32,15 @@ export function clientStore(database: Database): ClientStore {
       return (await database.run(UPDATE, [...toClientValues(client), client.id])) > 0;
     },
     async remove(id) {
-      return database.transaction(async (statements) => {
-        const removed = await statements.run('delete from gatehouse_clients where id = ?', [id]);
+      // Without these two nobody gets a token of the client any more, so they go together and first.
+      const removed = await database.transaction(async (statements) => {
         await statements.run('delete from gatehouse_client_secrets where client_id = ?', [id]);
-        await statements.run('delete from gatehouse_consents where client_id = ?', [id]);
-        // Codes and refresh tokens are found only through their grant: those of these grants go with them.
-        await statements.run('delete from gatehouse_grants where client_id = ?', [id]);
-        return removed > 0;
+        return statements.run('delete from gatehouse_clients where id = ?', [id]);
       });
+      await removeAll(database, 'gatehouse_consents', ['user_id', 'client_id'], id);
+      // Codes and refresh tokens are found only through their grant: those of these grants go with them.
+      await removeAll(database, 'gatehouse_grants', ['id'], id);
+      return removed > 0;
     },
     async list(query) {
       const asked = [query.search, query.ownerId, query.after].filter((value) => value !== undefined);
@@ -58,13 +64,24 @@ export function clientStore(database: Database): ClientStore {
   };
 }
 
+/** Removes the rows of a client. There can be any number, and nothing else is to wait for all of them. */
+async function removeAll(
+  database: Database,
+  table: string,
+  key: readonly string[],
+  clientId: string,
+): Promise<void> {
+  const sql = database.dialect.deleteSome(table, key, 'client_id = ?');
+  while ((await database.run(sql, [clientId, BATCH])) > 0) await nextTurn();
+}
+
 const SELECTED = ['id', ...CLIENT_COLUMNS].map((column) => `c.${column}`).join(', ');
 
 const FIND = `
   select ${SELECTED}, s.id as secret_id, s.hash as secret_hash, s.label as secret_label, s.hint as secret_hint,
     s.created_at as secret_created_at, s.expires_at as secret_expires_at, s.last_used_at as secret_last_used_at
   from gatehouse_clients c left join gatehouse_client_secrets s on s.client_id = c.id
-  where c.id = ? order by s.created_at, s.id`;
+  where c.id = ?`;
 
 const FIND_ID = 'select id from gatehouse_clients where id = ?';
 

@@ -1,7 +1,13 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 import type { GrantSelector, GrantStore } from '../../../lib/contracts.ts';
 import type { Database } from '../database.ts';
 import { GRANT_COLUMNS, toGrant } from './grant-rows.ts';
 import type { GrantRow } from './grant-rows.ts';
+import { inList } from './in-list.ts';
+
+// SQLite blocks the thread while it marks a batch, and a server locks its rows. A power of two, see in-list.ts.
+const BATCH = 256;
 
 /** Grants: found by id or by user, and ended. */
 export function grantStore(database: Database): GrantStore {
@@ -12,6 +18,30 @@ export function grantStore(database: Database): GrantStore {
     greatest: ['revoked_at', 'expires_at'],
   });
 
+  async function revokeSome(selector: GrantSelector, at: number): Promise<readonly string[]> {
+    const { condition, values } = toCondition(selector);
+    return database.transaction(async (statements) => {
+      const live = await statements.all<{ id: string }>(
+        `select id from gatehouse_grants where ${condition} and revoked_at is null limit ?${dialect.forUpdate}`,
+        [...values, BATCH],
+      );
+      const ids = live.map(({ id }) => id);
+      if (ids.length === 0) return ids;
+      const marked = inList(ids);
+      await statements.run(`update gatehouse_grants set revoked_at = ? where id in ${marked.placeholders}`, [
+        at,
+        ...marked.values,
+      ]);
+      await statements.run(
+        `insert into gatehouse_revocations (kind, value, revoked_at, expires_at)
+         select 'grant', id, revoked_at, needed_until from gatehouse_grants
+         where id in ${marked.placeholders} ${conflict}`,
+        marked.values,
+      );
+      return ids;
+    });
+  }
+
   return {
     async find(id) {
       const row = await database.get<GrantRow>(FIND, [id]);
@@ -21,26 +51,13 @@ export function grantStore(database: Database): GrantStore {
       return (await database.all<GrantRow>(LIST, [userId])).map(toGrant);
     },
     async revoke(selector, at) {
-      const { condition, values } = toCondition(selector);
-      return database.transaction(async (statements) => {
-        const live = await statements.all<{ id: string }>(
-          `select id from gatehouse_grants where ${condition} and revoked_at is null${dialect.forUpdate}`,
-          values,
-        );
-        if (live.length === 0) return [];
-        await statements.run(
-          `update gatehouse_grants set revoked_at = ? where ${condition} and revoked_at is null`,
-          [at, ...values],
-        );
-        // Selected by the mark, so that no grant is ever marked and not recorded.
-        await statements.run(
-          `insert into gatehouse_revocations (kind, value, revoked_at, expires_at)
-           select 'grant', id, revoked_at, needed_until from gatehouse_grants
-           where ${condition} and revoked_at = ? ${conflict}`,
-          [...values, at],
-        );
-        return live.map(({ id }) => id);
-      });
+      const revoked: string[] = [];
+      for (;;) {
+        const batch = await revokeSome(selector, at);
+        revoked.push(...batch);
+        if (batch.length < BATCH) return revoked;
+        await nextTurn();
+      }
     },
   };
 }

@@ -2,6 +2,7 @@ import type { Revocation, RevocationStore } from '../../../lib/contracts.ts';
 import type { Database } from '../database.ts';
 import type { Value } from '../statements.ts';
 import type { Integer } from './column-values.ts';
+import { inList } from './in-list.ts';
 
 /** Tokens, grants and clients whose signed tokens must stop working. */
 export function revocationStore(database: Database): RevocationStore {
@@ -41,20 +42,12 @@ function toCondition(keys: readonly Pick<Revocation, 'kind' | 'value'>[]): {
 } {
   const kinds = Object.entries(Object.groupBy(keys, ({ kind }) => kind)).map(([kind, ofKind]) => ({
     kind,
-    asked: padded(ofKind.map(({ value }) => value)),
+    asked: inList(ofKind.map(({ value }) => value)),
   }));
   return {
-    condition: kinds
-      .map(({ asked }) => `(kind = ? and value in (${asked.map(() => '?').join(', ')}))`)
-      .join(' or '),
-    values: kinds.map(({ kind, asked }) => [kind, asked]).flat(2),
+    condition: kinds.map(({ asked }) => `(kind = ? and value in ${asked.placeholders})`).join(' or '),
+    values: kinds.flatMap(({ kind, asked }) => [kind].concat(asked.values)),
   };
-}
-
-/** Repeats the last value up to a power of two: statements are kept by their text, so there must be few of them. */
-function padded(values: readonly string[]): readonly string[] {
-  const length = 2 ** Math.ceil(Math.log2(values.length));
-  return [...values, ...Array.from({ length: length - values.length }, () => values.at(-1)!)];
 }
 
 interface RevocationRow {

@@ -1,0 +1,61 @@
+/**
+ * Sets a new connection up that nobody else uses, with `timeout` in milliseconds. One that fails is closed, because the
+ * pool never gets to know it.
+ */
+export type SetUp = (connection: never, timeout: number, done: (error?: unknown) => void) => void;
+
+interface OpenedFile {
+  pragma(source: string): unknown;
+  close(): unknown;
+}
+
+interface ServerConnection {
+  query(sql: string, done: (error?: unknown) => void): unknown;
+  end(): unknown;
+}
+
+/** By the driver's name. */
+export const setUps: Readonly<Record<string, SetUp>> = {
+  /** Readers do not wait for writers, and a commit does not wait for the disk. */
+  'better-sqlite3'(file: OpenedFile, _timeout, done) {
+    try {
+      // First, because better-sqlite3 would block the thread for seconds.
+      file.pragma('busy_timeout = 0');
+      file.pragma('journal_mode = wal');
+      file.pragma('synchronous = normal');
+    } catch (error) {
+      file.close();
+      done(error);
+      return;
+    }
+    done();
+  },
+
+  // The server itself ends what waits too long, and a transaction whose node is gone: nobody else can. Zero is no limit.
+  pg(connection: ServerConnection, timeout, done) {
+    runAlone(
+      connection,
+      `select set_config(name, '${Math.ceil(timeout)}', false) from pg_settings where setting = '0'
+       and name in ('lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout')`,
+      done,
+    );
+  },
+
+  mysql2(connection: ServerConnection, timeout, done) {
+    const seconds = Math.ceil(timeout / 1000);
+    // MariaDB alone can end an idle transaction, and it alone reads that comment.
+    runAlone(
+      connection,
+      `set session innodb_lock_wait_timeout = least(@@innodb_lock_wait_timeout, ${seconds})
+       /*M!100300 , idle_transaction_timeout = if(@@idle_transaction_timeout = 0, ${seconds}, @@idle_transaction_timeout) */`,
+      done,
+    );
+  },
+};
+
+function runAlone(connection: ServerConnection, sql: string, done: (error?: unknown) => void): void {
+  connection.query(sql, (error) => {
+    if (error) connection.end();
+    done(error ?? undefined);
+  });
+}

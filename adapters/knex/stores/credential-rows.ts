@@ -1,0 +1,71 @@
+import type { Credential, Grant } from '../../../lib/contracts.ts';
+import type { Value } from '../statements.ts';
+import { toOptionalNumber, toPayload } from './column-values.ts';
+import type { Integer } from './column-values.ts';
+import type { GrantRow } from './grant-rows.ts';
+
+export const INSERT_GRANT = `
+  insert into gatehouse_grants
+    (id, user_id, client_id, scopes, created_at, expires_at, revoked_at, needed_until)
+  values (?, ?, ?, ?, ?, ?, ?, ?)`;
+
+const INTO_CREDENTIALS = `
+  insert into gatehouse_credentials (id, kind, grant_id, payload, expires_at, consumed_at, sealed_successor)`;
+
+/** With {@link toValues}. */
+export const INSERT_CREDENTIAL: string = `${INTO_CREDENTIALS} values (?, ?, ?, ?, ?, ?, ?)`;
+
+/** The same, for each row of a query that is put behind it. */
+export const INSERT_CREDENTIAL_FOR: string = `${INTO_CREDENTIALS} select ?, ?, ?, ?, ?, ?, ?`;
+
+/** A credential by its id and kind, unless its grant is revoked. */
+export const WITH_LIVE_GRANT = `
+  from gatehouse_credentials c join gatehouse_grants g on g.id = c.grant_id and g.revoked_at is null
+  where c.id = ? and c.kind = ?`;
+
+export interface CredentialRow {
+  readonly id: string;
+  readonly kind: Credential['kind'];
+  readonly payload: string;
+  readonly expires_at: Integer;
+  readonly consumed_at: Integer | null;
+  readonly sealed_successor: string | null;
+}
+
+export function toCredential(row: CredentialRow & GrantRow): Credential {
+  return {
+    kind: row.kind,
+    id: row.id,
+    grantId: row.grant_id,
+    payload: toPayload(row.payload),
+    expiresAt: Number(row.expires_at),
+    consumedAt: toOptionalNumber(row.consumed_at),
+    sealedSuccessor: row.sealed_successor ?? undefined,
+  };
+}
+
+export function toValues(credential: Credential): Value[] {
+  return [
+    credential.id,
+    credential.kind,
+    credential.grantId,
+    JSON.stringify(credential.payload),
+    credential.expiresAt,
+    credential.consumedAt ?? null,
+    credential.sealedSuccessor ?? null,
+  ];
+}
+
+/** @param neededUntil - when the last credential that came from the grant expires */
+export function toGrantValues(grant: Grant, neededUntil: number): Value[] {
+  return [
+    grant.id,
+    grant.userId,
+    grant.clientId,
+    JSON.stringify(grant.scopes),
+    grant.createdAt,
+    grant.expiresAt,
+    grant.revokedAt ?? null,
+    neededUntil,
+  ];
+}

@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** A way to a server that can go silent without a word, as a network does. */
+export interface FreezingProxy {
+  /** The server's address, by this way. */
+  readonly address: string;
+  /** From now on nothing comes through, in either direction, on connections old and new. */
+  freeze(): void;
+  /** New connections come through again; the old ones stay silent. */
+  thaw(): void;
+  close(): void;
+}
+
+export async function freezingProxy(serverAddress: string): Promise<FreezingProxy> {
+  const target = new URL(serverAddress);
+  const port = Number(target.port || (target.protocol.startsWith('postgres') ? 5432 : 3306));
+  const sockets = new Set<Socket>();
+  let isFrozen = false;
+
+  const server = createServer((near) => {
+    sockets.add(near);
+    near.on('error', () => {});
+    if (isFrozen) return;
+    const far = connect(port, target.hostname);
+    sockets.add(far);
+    far.on('error', () => {});
+    near.pipe(far).pipe(near);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  const address = new URL(serverAddress);
+  address.hostname = '127.0.0.1';
+  address.port = String((server.address() as AddressInfo).port);
+  return {
+    address: address.href,
+    freeze() {
+      isFrozen = true;
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    thaw() {
+      isFrozen = false;
+    },
+    close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}

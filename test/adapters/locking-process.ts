@@ -1,0 +1,16 @@
+// Another program, that locks an SQLite file for two seconds.
+import { setTimeout as delay } from 'node:timers/promises';
+
+import knex from 'knex';
+
+const [address = ''] = process.argv.slice(2);
+const filename = address.slice('sqlite:'.length);
+const database = knex({ client: 'better-sqlite3', connection: { filename }, useNullAsDefault: true });
+
+await database.raw('begin immediate');
+await database('gatehouse_grants').update({ scopes: '["changed"]' });
+process.send?.('locked');
+await delay(2000);
+await database.raw('commit');
+await database.destroy();
+process.disconnect();

@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+
+import { connect } from './servers.ts';
+import type { ServerKind } from './servers.ts';
+
+/** A database that only one test file uses. */
+export interface OwnDatabase {
+  readonly address: string;
+  /** Removes everything in it. */
+  empty(): Promise<void>;
+  /** Removes the database itself. */
+  drop(): Promise<void>;
+}
+
+export async function createOwnDatabase(kind: ServerKind, serverAddress: string): Promise<OwnDatabase> {
+  const name = `gatehouse_test_${randomBytes(6).toString('hex')}`;
+  const address = new URL(serverAddress);
+  address.pathname = name;
+  const server = connect(kind, serverAddress);
+  const inside = connect(kind, address.href);
+  await server.raw(`create database ${name}`);
+
+  return {
+    address: address.href,
+    async empty() {
+      if (kind.client === 'pg') {
+        await inside.raw('drop schema public cascade; create schema public');
+      } else {
+        await server.raw(`drop database ${name}`);
+        await server.raw(`create database ${name}`);
+      }
+    },
+    async drop() {
+      await inside.destroy();
+      await server.raw(`drop database ${name} ${kind.client === 'pg' ? 'with (force)' : ''}`);
+      await server.destroy();
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+
+import test from 'ava';
+
+/** Starts a program of this folder as a process of its own. */
+export function start(program: string, ...values: string[]): ChildProcess {
+  return fork(new URL(program, import.meta.url), values, {
+    execArgv: ['--conditions=gatehouse:source', '--disable-warning=ExperimentalWarning'],
+  });
+}
+
+/** What a storage-process.ts is told to do with the storage at an address. */
+export type Task =
+  | { readonly do: 'open' | 'migrate' | 'close' }
+  /** Redeems each of the codes, so many times at once. Answers with how each attempt ended, code by code. */
+  | { readonly do: 'redeem'; readonly codes: readonly string[]; readonly times: number; readonly by: string }
+  /** Revokes each of the grants. Answers with the ids of those that it revoked. */
+  | { readonly do: 'revoke'; readonly grants: readonly string[] };
+
+export interface Order {
+  readonly number: number;
+  readonly address: string;
+  readonly task: Task;
+}
+
+/** The answer to the order with that number. */
+export type Answer = { readonly number: number } & (
+  | { readonly result: unknown }
+  | { readonly error: string }
+);
+
+/** Processes for the tests of a file, each of them a node of a cluster. */
+export interface Cluster {
+  /** Opens a storage in each process, lets them work on their tasks at the same time, and closes the storages. */
+  atOnce<Result>(address: string, tasks: readonly Task[]): Promise<Result[]>;
+}
+
+export function startCluster(size: number): Cluster {
+  const children = Array.from({ length: size }, () => start('storage-process.ts').setMaxListeners(0));
+  let count = 0;
+  test.after.always('end the processes', () => children.forEach((child) => child.kill('SIGKILL')));
+
+  async function tell(child: ChildProcess, address: string, task: Task): Promise<unknown> {
+    count += 1;
+    const order: Order = { number: count, address, task };
+    const answered = Promise.withResolvers<unknown>();
+    const listen = (said: Answer) => {
+      if (said.number !== order.number) return;
+      child.off('message', listen);
+      if ('error' in said) answered.reject(new Error(said.error));
+      else answered.resolve(said.result);
+    };
+    child.on('message', listen);
+    child.send(order);
+    return answered.promise;
+  }
+
+  async function tellAll(address: string, tasks: readonly Task[]): Promise<unknown[]> {
+    return Promise.all(tasks.map(async (task, index) => tell(children[index]!, address, task)));
+  }
+
+  return {
+    async atOnce<Result>(address: string, tasks: readonly Task[]): Promise<Result[]> {
+      await tellAll(
+        address,
+        tasks.map(() => ({ do: 'open' })),
+      );
+      const results = await tellAll(address, tasks);
+      await tellAll(
+        address,
+        tasks.map(() => ({ do: 'close' })),
+      );
+      return results as Result[];
+    },
+  };
+}

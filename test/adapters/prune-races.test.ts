@@ -1,0 +1,57 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import knex from 'knex';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { aCode, aGrant, anInteraction, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
+import { mariadb, onEachDatabase, postgresql } from './databases.ts';
+
+onEachDatabase(
+  'a grant that is prolonged while it is about to be pruned stays',
+  async (t, { client }, address) => {
+    const storage = knexStorage(address);
+    const other = knex({ client, connection: address, pool: { min: 0, max: 1 } });
+    t.teardown(async () => {
+      await storage.close();
+      await other.destroy();
+    });
+    await storage.migrate();
+    await storage.credentials.start(aGrant({ expiresAt: NOW - HOUR }), aCode({ expiresAt: NOW - HOUR }));
+
+    // As a redemption does that is in its last moment.
+    const transaction = await other.transaction();
+    await transaction('gatehouse_grants').update({ needed_until: NOW + HOUR });
+    const pruning = storage.prune(NOW, 100);
+    await delay(200);
+    await transaction.commit();
+    t.is(await pruning, 1, 'the code alone');
+    t.is((await storage.grants.find(aGrant().id))?.id, aGrant().id);
+  },
+  [postgresql, mariadb],
+);
+
+onEachDatabase('many who prune at once remove everything once', async (t, _database, address) => {
+  const storages = Array.from({ length: 3 }, () => knexStorage(address));
+  t.teardown(async () => {
+    for (const storage of storages) await storage.close();
+  });
+  const [storage] = storages;
+  await storage!.migrate();
+  for (let index = 0; index < 700; index += 1) {
+    await storage!.interactions.save(anInteraction({ id: `${index}`, expiresAt: NOW - 1 }));
+  }
+  const removed = await Promise.all(
+    storages.map(async (one) => {
+      let count = 0;
+      for (;;) {
+        const now = await one.prune(NOW, 100);
+        count += now;
+        if (now === 0) return count;
+      }
+    }),
+  );
+  t.is(
+    removed.reduce((sum, count) => sum + count),
+    700,
+  );
+});

@@ -1,0 +1,100 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import test from 'ava';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import type { Credential, Storage } from '../../lib/contracts.ts';
+import { aCode, aGrant, aRefreshToken, NOW } from '../../lib/testing/storage/rows.ts';
+import { sayMissing } from './databases.ts';
+import { findPrograms, makeScratchServer, SCRATCH_KINDS } from './scratch-server.ts';
+
+for (const kind of SCRATCH_KINDS) {
+  const programs = findPrograms(kind);
+  if (programs === undefined) {
+    sayMissing(`there is no ${kind.program} to restart: install ${kind.name} as Debian packages it`);
+    continue;
+  }
+  test.serial(
+    `${kind.name}: restarted under traffic, nothing is lost and nobody has to restart`,
+    async (t) => {
+      const server = await makeScratchServer(kind, programs);
+      t.teardown(async () => server.remove());
+      await server.start();
+      const storage = knexStorage(server.address, { timeout: 1000 });
+      t.teardown(async () => storage.close());
+      await storage.migrate();
+      const families = await Promise.all(
+        Array.from({ length: 20 }, async (_, index) => startFamily(storage, `${index}`)),
+      );
+
+      const end = new AbortController();
+      const running = families.map(async (family) => {
+        while (!end.signal.aborted) await rotate(storage, family);
+      });
+      await delay(300);
+      await server.kill();
+      await delay(300);
+      const failed = families.map(({ failures }) => failures.length);
+      t.true(
+        failed.every((count) => count > 0),
+        `failures while the server was down: ${failed.join()}`,
+      );
+      await server.start();
+      const rotated = families.map(({ spent }) => spent.length);
+      await delay(500);
+      end.abort();
+      await Promise.all(running);
+
+      for (const [index, family] of families.entries()) {
+        t.true(family.spent.length > rotated[index]!, 'it goes on');
+        for (const failure of family.failures) t.like(failure, { code: 'ERR_STORAGE', status: 503 });
+        for (const { kind: which, id } of family.spent) {
+          t.is(
+            (await storage.credentials.find(which, id))?.credential.consumedAt,
+            NOW,
+            'what was spent stays spent',
+          );
+        }
+        const living = await storage.credentials.find(family.living.kind, family.living.id);
+        t.is(living?.credential.consumedAt, undefined);
+        t.is(living?.grant.id, family.grantId);
+      }
+    },
+  );
+}
+
+/** A grant whose credential is exchanged again and again. */
+interface Family {
+  readonly grantId: string;
+  readonly spent: Credential[];
+  readonly failures: unknown[];
+  living: Credential;
+}
+
+async function startFamily({ credentials }: Storage, grantId: string): Promise<Family> {
+  const living = aCode({ id: `${grantId}-0`, grantId });
+  await credentials.start(aGrant({ id: grantId }), living);
+  return { grantId, spent: [], failures: [], living };
+}
+
+/** One exchange. A caller who was told of a failure does not know whether it happened, and presents the same again. */
+async function rotate({ credentials }: Storage, family: Family): Promise<void> {
+  const { grantId, living, spent } = family;
+  const successor = aRefreshToken({ id: `${grantId}-${spent.length + 1}`, grantId });
+  try {
+    const redemption = await credentials.redeem(living, {
+      at: NOW,
+      successor,
+      sealedSuccessor: successor.id,
+    });
+    const isOurs =
+      redemption.outcome === 'redeemed' ||
+      (redemption.outcome === 'spent' && redemption.sealedSuccessor === successor.id);
+    if (!isOurs) throw new Error(`${living.id} was lost: ${redemption.outcome}`);
+    spent.push(living);
+    family.living = successor;
+  } catch (error) {
+    family.failures.push(error);
+    await delay(20);
+  }
+}

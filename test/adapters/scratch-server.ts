@@ -1,0 +1,144 @@
+import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, globSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+import { connect, MARIADB, POSTGRESQL } from './servers.ts';
+import type { ServerKind } from './servers.ts';
+
+/** A database server that only one test has, to be treated badly. */
+export interface ScratchServer {
+  readonly address: string;
+  start(): Promise<void>;
+  /** Ends it at once, in the middle of whatever it does. */
+  kill(): Promise<void>;
+  /** Ends it and removes its files. */
+  remove(): Promise<void>;
+}
+
+/** How a kind of server is made from the programs that Debian installs. */
+export interface ScratchKind extends ServerKind {
+  /** What must be there, as a pattern of file names. */
+  readonly program: string;
+  readonly user: string;
+  readonly killSignal: NodeJS.Signals;
+  initialize(program: string, folder: string): string[];
+  serve(program: string, folder: string, port: number): string[];
+  address(port: number): string;
+}
+
+export const SCRATCH_KINDS: readonly ScratchKind[] = [
+  {
+    ...POSTGRESQL,
+    program: '/usr/lib/postgresql/*/bin',
+    user: 'postgres',
+    // What `pg_ctl stop -m immediate` sends: its processes end where they are, and the next start recovers.
+    killSignal: 'SIGQUIT',
+    initialize: (bin, folder) => [`${bin}/initdb`, '-D', folder, ...words('-A trust -U postgres --no-sync')],
+    serve: (bin, folder, port) => [
+      `${bin}/postgres`,
+      '-D',
+      folder,
+      ...words(`-p ${port} -h 127.0.0.1 -c unix_socket_directories=`),
+    ],
+    address: (port) => `postgres://postgres@127.0.0.1:${port}/postgres`,
+  },
+  {
+    ...MARIADB,
+    program: '/usr/sbin/mariadbd',
+    user: 'mysql',
+    killSignal: 'SIGKILL',
+    initialize: (_program, folder) => [
+      'mariadb-install-db',
+      '--no-defaults',
+      `--datadir=${folder}`,
+      ...words('--auth-root-authentication-method=normal --skip-test-db'),
+    ],
+    serve: (program, folder, port) => [
+      program,
+      '--no-defaults',
+      `--datadir=${folder}`,
+      `--socket=${folder}/socket`,
+      ...words(`--port=${port} --bind-address=127.0.0.1 --innodb-buffer-pool-size=32M`),
+    ],
+    address: (port) => `mysql://root@127.0.0.1:${port}/mysql`,
+  },
+];
+
+function words(command: string): string[] {
+  return command.split(' ');
+}
+
+/** The programs of a kind, or `undefined` where they are not installed. */
+export function findPrograms({ program }: ScratchKind): string | undefined {
+  return globSync(program).toSorted().at(-1);
+}
+
+export async function makeScratchServer(kind: ScratchKind, programs: string): Promise<ScratchServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-server-'));
+  // The server's user makes its own folder in it.
+  chmodSync(folder, 0o777);
+  const data = join(folder, 'data');
+  const port = await freePort();
+  const address = kind.address(port);
+  const [initializing = '', ...given] = asUser(kind.user, kind.initialize(programs, data));
+  await promisify(execFile)(initializing, given);
+  let server: ChildProcess | undefined;
+
+  async function kill(): Promise<void> {
+    if (!server || server.exitCode !== null || server.signalCode !== null) return;
+    const exit = once(server, 'exit');
+    server.kill(kind.killSignal);
+    await exit;
+  }
+
+  return {
+    address,
+    async start() {
+      const [serving = '', ...rest] = asUser(kind.user, kind.serve(programs, data, port));
+      server = spawn(serving, rest, { stdio: 'ignore' });
+      await untilAnswer(kind, address);
+    },
+    kill,
+    async remove() {
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Servers refuse to run as root. `setpriv` becomes the program itself, so that a signal reaches it. */
+function asUser(user: string, command: string[]): string[] {
+  if (process.getuid?.() !== 0) return command;
+  return ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--init-groups', '--', ...command];
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
+async function untilAnswer(kind: ServerKind, address: string): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  for (;;) {
+    const connection = connect(kind, address);
+    try {
+      await connection.raw('select 1');
+      return;
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await delay(50);
+    } finally {
+      await connection.destroy();
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import knex from 'knex';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { aCode, aGrant, aRefreshToken, NOW } from '../../lib/testing/storage/rows.ts';
+import { mariadb, onEachDatabase, postgresql } from './databases.ts';
+import type { TestDatabase } from './databases.ts';
+
+const SERVERS = [postgresql, mariadb];
+const exchange = { at: NOW, successor: aRefreshToken(), sealedSuccessor: 'sealed' };
+
+onEachDatabase(
+  'a pool that has run dry is an error within the timeout, and serves again afterwards',
+  async (t, { client }, address) => {
+    const host = knex({ client, connection: address, pool: { min: 0, max: 1 } });
+    t.teardown(async () => host.destroy());
+    const storage = knexStorage(host, { timeout: 200 });
+    await storage.migrate();
+    await storage.credentials.start(aGrant(), aCode());
+
+    const held = await host.client.acquireConnection();
+    const startedAt = performance.now();
+    const calls = await Promise.allSettled(
+      Array.from({ length: 20 }, async () => storage.credentials.redeem(aCode(), exchange)),
+    );
+    t.true(performance.now() - startedAt < 200 + 1000);
+    for (const call of calls) {
+      t.like(call, {
+        status: 'rejected',
+        reason: {
+          code: 'ERR_STORAGE',
+          message:
+            'No database connection became free within 200 ms. Make the pool larger, or end the transactions that hold its connections.',
+        },
+      });
+    }
+    await host.client.releaseConnection(held);
+
+    const later = await Promise.all(
+      Array.from({ length: 20 }, async () => storage.credentials.redeem(aCode(), exchange)),
+    );
+    t.is(later.filter(({ outcome }) => outcome === 'redeemed').length, 1);
+  },
+  SERVERS,
+);
+
+const ONE_CONNECTION: Readonly<Record<TestDatabase['client'], readonly string[]>> = {
+  'better-sqlite3': [],
+  pg: [`create role USER login password 'geheim' connection limit 1`, 'grant all on schema public to USER'],
+  mysql2: [
+    `create user USER@'%' identified by 'geheim' with max_user_connections 1`,
+    `grant all on *.* to USER@'%'`,
+  ],
+};
+
+const REMOVE_USER: typeof ONE_CONNECTION = {
+  'better-sqlite3': [],
+  pg: ['drop owned by USER', 'drop role USER'],
+  mysql2: [`drop user USER@'%'`],
+};
+
+onEachDatabase(
+  'a server that has no connection left is waited for, and then an error',
+  async (t, { client }, address) => {
+    const admin = knex({ client, connection: address });
+    const user = `gatehouse_test_${randomBytes(6).toString('hex')}`;
+    for (const sql of ONE_CONNECTION[client]) await admin.raw(sql.replaceAll('USER', user));
+    t.teardown(async () => {
+      for (const sql of REMOVE_USER[client]) await admin.raw(sql.replaceAll('USER', user));
+      await admin.destroy();
+    });
+    const limited = new URL(address);
+    limited.username = user;
+    limited.password = 'geheim';
+
+    const storage = knexStorage(limited.href, { timeout: 1000 });
+    await storage.migrate();
+    await storage.credentials.start(aGrant(), aCode());
+    await storage.close();
+
+    const hog = knex({ client, connection: limited.href, pool: { min: 0, max: 1 } });
+    const late = knexStorage(limited.href, { timeout: 400 });
+    t.teardown(async () => {
+      await late.close();
+      await hog.destroy();
+    });
+    await hog.raw('select 1');
+    await t.throwsAsync(late.credentials.redeem(aCode(), exchange), {
+      code: 'ERR_STORAGE',
+      message: /has as many connections as it takes/,
+    });
+    const patient = knexStorage(limited.href, { timeout: 5000 });
+    t.teardown(async () => patient.close());
+    const waiting = patient.credentials.redeem(aCode(), exchange);
+    await delay(200);
+    await hog.destroy();
+    t.deepEqual(await waiting, { outcome: 'redeemed' });
+  },
+  SERVERS,
+);
+
+onEachDatabase(
+  'statements whose names the server has forgotten are sent without a name',
+  async (t, { client }, address) => {
+    const host = knex({ client, connection: address, pool: { min: 0, max: 1 } });
+    t.teardown(async () => host.destroy());
+    const storage = knexStorage(host);
+    await storage.migrate();
+    await storage.credentials.start(aGrant(), aCode());
+    t.is((await storage.credentials.find('code', aCode().id))?.grant.id, aGrant().id);
+    // What a pooler between here and the server does to a connection when it lends it to somebody else.
+    await host.raw('discard all');
+    t.is((await storage.credentials.find('code', aCode().id))?.grant.id, aGrant().id);
+    await host.raw('discard all');
+    t.deepEqual(await storage.credentials.redeem(aCode(), exchange), { outcome: 'redeemed' });
+    t.deepEqual(await storage.grants.revoke({ userId: 'ann' }, NOW), [aGrant().id]);
+  },
+  [postgresql],
+);

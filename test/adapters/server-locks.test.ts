@@ -1,0 +1,135 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import type { ExecutionContext } from 'ava';
+import knex from 'knex';
+import type { Knex } from 'knex';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import type { Storage } from '../../lib/contracts.ts';
+import { aCode, aGrant, aRefreshToken, aSession, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
+import { mariadb, onEachDatabase, postgresql } from './databases.ts';
+import type { TestDatabase } from './databases.ts';
+
+const SERVERS = [postgresql, mariadb];
+
+interface Opened {
+  readonly storage: Storage;
+  /** Another program on the same database. */
+  readonly other: Knex;
+}
+
+/** Whose connections the storage uses decides who bounds their waits: the server, told once, or the storage each time. */
+const OWNERS: Readonly<Record<string, (client: TestDatabase['client'], address: string) => Knex | string>> = {
+  'its own connections': (_client, address) => address,
+  "a host's connections": (client, address) => knex({ client, connection: address, log: { warn() {} } }),
+};
+
+function onLockedServers(
+  title: string,
+  timeout: number,
+  run: (t: ExecutionContext, opened: Opened, database: TestDatabase) => Promise<void>,
+): void {
+  for (const [owner, connectionsOf] of Object.entries(OWNERS)) {
+    onEachDatabase(
+      `${title}, on ${owner}`,
+      async (t, database, address) => {
+        const connections = connectionsOf(database.client, address);
+        const storage = knexStorage(connections, { timeout });
+        const other = knex({ client: database.client, connection: address, pool: { min: 0, max: 2 } });
+        t.teardown(async () => {
+          await other.destroy();
+          await storage.close();
+          if (typeof connections === 'function') await connections.destroy();
+        });
+        await storage.migrate();
+        await storage.credentials.start(aGrant(), aCode());
+        await run(t, { storage, other }, database);
+      },
+      SERVERS,
+    );
+  }
+}
+
+const WAITING = {
+  pg: `select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  mysql2: `select count(*) as waiting from information_schema.processlist
+    where db = database() and command = 'Query' and id <> connection_id()`,
+};
+
+/** Resolves when no statement waits on the server any more; the locks are still there. */
+async function untilNobodyWaits(other: Knex, { client }: TestDatabase): Promise<void> {
+  for (;;) {
+    const answer = await other.raw(client === 'pg' ? WAITING.pg : WAITING.mysql2);
+    const [row] = client === 'pg' ? answer.rows : answer[0];
+    if (Number(row.waiting) === 0) return;
+    await delay(50);
+  }
+}
+
+/** A transaction that does not outlive its test. */
+async function begin(t: ExecutionContext, other: Knex): Promise<Knex.Transaction> {
+  const transaction = await other.transaction();
+  t.teardown(async () => {
+    if (!transaction.isCompleted()) await transaction.rollback();
+  });
+  return transaction;
+}
+
+onLockedServers(
+  'a locked row is an error within the timeout, and nothing is lost by it',
+  300,
+  async (t, { storage, other }, database) => {
+    const exchange = { at: NOW, successor: aRefreshToken(), sealedSuccessor: 'sealed' };
+    const transaction = await begin(t, other);
+    await transaction('gatehouse_grants').where({ id: aGrant().id }).forUpdate();
+
+    const startedAt = performance.now();
+    const calls = await Promise.allSettled(
+      Array.from({ length: 30 }, async () => storage.credentials.redeem(aCode(), exchange)),
+    );
+    t.true(performance.now() - startedAt < 5000);
+    for (const call of calls) {
+      t.like(call, { status: 'rejected', reason: { code: 'ERR_STORAGE', status: 503 } });
+    }
+    await untilNobodyWaits(other, database);
+
+    await transaction.rollback();
+    t.is((await storage.credentials.find('code', aCode().id))?.credential.consumedAt, undefined);
+    t.deepEqual(await storage.credentials.redeem(aCode(), exchange), { outcome: 'redeemed' });
+  },
+);
+
+onLockedServers(
+  'what failed because a table was locked does not happen later',
+  300,
+  async (t, { storage, other }, database) => {
+    const isPg = database.client === 'pg';
+    const transaction = await begin(t, other);
+    await transaction.raw(isPg ? 'lock table gatehouse_sessions' : 'lock tables gatehouse_sessions write');
+    await t.throwsAsync(storage.sessions.save(aSession()), { code: 'ERR_STORAGE' });
+    await untilNobodyWaits(other, database);
+
+    if (!isPg) await transaction.raw('unlock tables');
+    await transaction.rollback();
+    t.is(await storage.sessions.find(aSession().id), undefined);
+    await storage.sessions.save(aSession());
+    t.deepEqual(await storage.sessions.find(aSession().id), aSession());
+  },
+);
+
+onLockedServers('a deadlock is tried again', 5000, async (t, { storage, other }) => {
+  for (const id of ['a', 'b']) await storage.credentials.start(aGrant({ id }), aCode({ id, grantId: id }));
+  const transaction = await begin(t, other);
+  // The server ends the transaction that has done less, or the one that waits first.
+  await transaction('gatehouse_credentials').update({ sealed_successor: 'much' });
+  await transaction('gatehouse_grants')
+    .where({ id: 'b' })
+    .update({ needed_until: NOW + 100 * HOUR });
+  const revoking = storage.grants.revoke({ userId: 'ann' }, NOW);
+  await delay(200);
+  await transaction('gatehouse_grants')
+    .whereIn('id', ['a', aGrant().id])
+    .update({ needed_until: NOW + 100 * HOUR });
+  await transaction.commit();
+  t.deepEqual((await revoking).toSorted(), ['a', 'b', aGrant().id]);
+});

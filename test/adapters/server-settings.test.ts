@@ -1,0 +1,47 @@
+import type { Knex } from 'knex';
+
+import { openKnex } from '../../adapters/knex/open-knex.ts';
+import { mariadb, onEachDatabase, postgresql } from './databases.ts';
+
+const SETTINGS = {
+  pg: `select current_setting('lock_timeout') as locks, current_setting('statement_timeout') as statements,
+    current_setting('idle_in_transaction_session_timeout') as idle`,
+  mysql2: 'select @@innodb_lock_wait_timeout as locks, @@idle_transaction_timeout as idle',
+};
+
+onEachDatabase(
+  'connections that are opened here end what waits too long, unless they are told otherwise',
+  async (t, { client }, address) => {
+    const isPg = client === 'pg';
+    const settingsOf = async (config: Knex.Config | string): Promise<unknown> => {
+      const opened = openKnex(config, 2500).knex;
+      t.teardown(async () => opened.destroy());
+      t.is(opened.client.pool.min, 0, 'no connection is kept for its own sake');
+      const answer = await opened.raw(isPg ? SETTINGS.pg : SETTINGS.mysql2);
+      return isPg ? answer.rows[0] : { ...answer[0][0] };
+    };
+    t.deepEqual(
+      await settingsOf(address),
+      isPg ? { locks: '2500ms', statements: '2500ms', idle: '2500ms' } : { locks: 3, idle: 3 },
+    );
+
+    const own = isPg ? 'set lock_timeout = 1234' : 'set session innodb_lock_wait_timeout = 1';
+    const config: Knex.Config = {
+      client,
+      connection: address,
+      pool: {
+        afterCreate(connection: { query(sql: string, done: () => void): void }, done: () => void) {
+          connection.query(own, done);
+        },
+      },
+    };
+    t.like(await settingsOf(config), isPg ? { locks: '1234ms' } : { locks: 1 });
+    if (!isPg) return;
+    const options = { connectionString: address, statement_timeout: 4321 };
+    t.like(await settingsOf({ client: 'postgresql', connection: options }), {
+      locks: '2500ms',
+      statements: '4321ms',
+    });
+  },
+  [postgresql, mariadb],
+);

@@ -1,0 +1,41 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { aCode, aGrant, aRefreshToken, NOW } from '../../lib/testing/storage/rows.ts';
+import { mariadb, onEachDatabase, postgresql } from './databases.ts';
+import { freezingProxy } from './freezing-proxy.ts';
+
+onEachDatabase(
+  'a server that goes silent is an error in time, and used again when it answers',
+  async (t, _database, address) => {
+    const proxy = await freezingProxy(address);
+    const storage = knexStorage(proxy.address, { timeout: 300 });
+    t.teardown(async () => {
+      proxy.close();
+      await storage.close();
+    });
+    await storage.migrate();
+    await storage.credentials.start(aGrant(), aCode());
+    const exchange = { at: NOW, successor: aRefreshToken(), sealedSuccessor: 'sealed' };
+
+    proxy.freeze();
+    const startedAt = performance.now();
+    const calls = await Promise.allSettled([
+      storage.credentials.redeem(aCode(), exchange),
+      // More than the pool has connections, so that some cannot even be opened.
+      ...Array.from({ length: 20 }, async () => storage.credentials.find('code', aCode().id)),
+    ]);
+    t.true(performance.now() - startedAt < 5000);
+    for (const call of calls) {
+      t.like(call, { status: 'rejected', reason: { code: 'ERR_STORAGE', status: 503 } });
+    }
+
+    proxy.thaw();
+    // Until the pool has given up the connections that it was opening.
+    await delay(1000);
+    t.deepEqual((await storage.credentials.find('code', aCode().id))?.credential, aCode());
+    t.deepEqual(await storage.credentials.redeem(aCode(), exchange), { outcome: 'redeemed' });
+  },
+  [postgresql, mariadb],
+);

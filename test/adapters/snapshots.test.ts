@@ -1,0 +1,42 @@
+// At REPEATABLE READ, InnoDB shows a transaction the rows as they were when it read first. What decides who has spent a
+// credential must not be read like that.
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { createDatabase } from '../../adapters/knex/database.ts';
+import { mysqlDialect } from '../../adapters/knex/dialects/mysql.ts';
+import { aCode, aGrant, NOW } from '../../lib/testing/storage/rows.ts';
+import { mariadb } from './databases.ts';
+import { hostKnex } from './host-knex.ts';
+
+const READ = 'select consumed_at from gatehouse_credentials';
+
+for (const [setting, runs] of [
+  ['set session transaction isolation level repeatable read', 1],
+  // Then the first change of what others have changed is an error.
+  ['set session innodb_snapshot_isolation = on', 2],
+] as const) {
+  mariadb.register(`MariaDB, ${setting}: who changes a row sees it as it is, not as it was`, async (t) => {
+    const host = hostKnex('mysql2', await mariadb.empty(), setting);
+    t.teardown(async () => host.destroy());
+    const storage = knexStorage(host);
+    await storage.migrate();
+    await storage.credentials.start(aGrant(), aCode());
+    const database = createDatabase(host.client, mysqlDialect(host.client), 5000);
+
+    let run = 0;
+    const seen = await database.transaction(async (statements) => {
+      run += 1;
+      const before = await statements.get(READ);
+      await storage.credentials.redeem(aCode(), { at: NOW });
+      const after = await statements.get(READ);
+      const changed = await statements.run(
+        'update gatehouse_credentials set consumed_at = 1 where consumed_at is null',
+      );
+      return { before, after, changed, locked: await statements.get(`${READ} for update`) };
+    });
+
+    t.is(run, runs);
+    const [old, current] = [{ consumed_at: runs === 1 ? null : NOW }, { consumed_at: NOW }];
+    t.deepEqual(seen, { before: old, after: old, changed: 0, locked: current });
+  });
+}

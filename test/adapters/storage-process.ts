@@ -1,0 +1,56 @@
+// A node of a cluster: does what it is told with the storages at the addresses that it is told.
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import type { Redemption, Storage } from '../../lib/contracts.ts';
+import { aRefreshToken, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
+import type { Answer, Order, Task } from './processes.ts';
+
+const storages = new Map<string, Storage>();
+
+process.on('message', (order: Order) => void obey(order));
+
+async function obey({ number, address, task }: Order): Promise<void> {
+  const storage = storages.get(address) ?? knexStorage(address);
+  if (task.do === 'close') storages.delete(address);
+  else storages.set(address, storage);
+  const answer = await work(storage, task).then(
+    (result: unknown): Answer => ({ number, result }),
+    (error: unknown): Answer => ({ number, error: String(error) }),
+  );
+  process.send?.(answer);
+}
+
+async function work(storage: Storage, task: Task): Promise<unknown> {
+  switch (task.do) {
+    case 'open':
+      return storage.pendingMigrations();
+    case 'migrate':
+      await storage.migrate();
+      return storage.pendingMigrations();
+    case 'redeem':
+      return Promise.all(
+        task.codes.map(async (code) =>
+          Promise.all(
+            Array.from({ length: task.times }, async (_, time) =>
+              redeem(storage, code, `${task.by} ${time}`),
+            ),
+          ),
+        ),
+      );
+    case 'revoke':
+      return (await Promise.all(task.grants.map(async (id) => storage.grants.revoke({ id }, NOW)))).flat();
+    default:
+      return storage.close();
+  }
+}
+
+async function redeem({ credentials }: Storage, code: string, by: string): Promise<Redemption> {
+  return credentials.redeem(
+    { kind: 'code', id: code },
+    {
+      at: NOW,
+      successor: aRefreshToken({ id: `${code} ${by}`, grantId: code, expiresAt: NOW + 100 * HOUR }),
+      sealedSuccessor: by,
+    },
+  );
+}

@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import knex from 'knex';
+import type { Knex } from 'knex';
+
+/** When everything that is not to be pruned expires, and what is to be pruned did; in seconds. */
+export const FUTURE = 4_000_000_000;
+export const PAST = 1_000_000_000;
+
+/** A database that is made for a measurement, and SQL that fills it faster than the storage does. */
+export interface BenchDatabase {
+  readonly name: string;
+  readonly address: string;
+  readonly knex: Knex;
+  /** Adds grants with a refresh token each, numbered from `from` to `to`: see {@link idOf}, {@link userOf}. */
+  readonly fill: (range: { from: number; to: number; clientId: string; expiresAt: number }) => Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** Spread over the whole index, as hashes are. */
+export function idOf(number: number): string {
+  return ((BigInt(number) * 2654435761n) % 4294967296n).toString(16);
+}
+
+/** A user has ten grants. */
+export function userOf(number: number): string {
+  return `user ${Math.floor(number / 10)}`;
+}
+
+interface Numbers {
+  /** A query with one column `i`. */
+  readonly series: (from: number, to: number) => string;
+  readonly id: string;
+  readonly user: string;
+}
+
+const NUMBERS: Readonly<Record<'better-sqlite3' | 'pg' | 'mysql2', Numbers>> = {
+  'better-sqlite3': {
+    series: (from, to) =>
+      `with recursive n(i) as (select ${from} union all select i + 1 from n where i < ${to}) select i from n`,
+    id: `printf('%x', i * 2654435761 % 4294967296)`,
+    user: `'user ' || (i / 10)`,
+  },
+  pg: {
+    series: (from, to) => `select i from generate_series(${from}::bigint, ${to}) i`,
+    id: `to_hex(i * 2654435761 % 4294967296)`,
+    user: `'user ' || (i / 10)`,
+  },
+  mysql2: {
+    series: (from, to) => `select seq as i from seq_${from}_to_${to}`,
+    id: `lower(hex(i * 2654435761 % 4294967296))`,
+    user: `concat('user ', i div 10)`,
+  },
+};
+
+const PAYLOAD = JSON.stringify({ iat: PAST, scope: 'schools:read', filler: 'x'.repeat(300) });
+
+function filler(database: Knex, client: keyof typeof NUMBERS): BenchDatabase['fill'] {
+  const { series, id, user } = NUMBERS[client];
+  return async ({ from, to, clientId, expiresAt }) => {
+    const numbers = `(${series(from, to)}) numbers`;
+    await database.raw(`insert into gatehouse_grants
+      (id, user_id, client_id, scopes, created_at, expires_at, revoked_at, needed_until)
+      select ${id}, ${user}, '${clientId}', '[]', ${PAST}, ${expiresAt}, null, ${expiresAt} from ${numbers}`);
+    await database.raw(`insert into gatehouse_credentials
+      (id, kind, grant_id, payload, expires_at, consumed_at, sealed_successor)
+      select ${id}, 'refresh_token', ${id}, '${PAYLOAD}', ${expiresAt}, null, null from ${numbers}`);
+    if (client === 'pg') await database.raw('analyze gatehouse_grants; analyze gatehouse_credentials');
+  };
+}
+
+export async function sqliteDatabase(): Promise<BenchDatabase> {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
+  const filename = join(folder, 'bench.db');
+  const opened = knex({ client: 'better-sqlite3', connection: { filename }, useNullAsDefault: true });
+  return {
+    name: 'SQLite',
+    address: `sqlite:${filename}`,
+    knex: opened,
+    fill: filler(opened, 'better-sqlite3'),
+    async remove() {
+      await opened.destroy();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+export async function serverDatabase(client: 'pg' | 'mysql2', server: string): Promise<BenchDatabase> {
+  const name = `gatehouse_bench_${randomBytes(6).toString('hex')}`;
+  const address = new URL(server);
+  address.pathname = name;
+  const admin = knex({ client, connection: server });
+  await admin.raw(`create database ${name}`);
+  const opened = knex({ client, connection: address.href });
+  return {
+    name: client === 'pg' ? 'PostgreSQL' : 'MariaDB',
+    address: address.href,
+    knex: opened,
+    fill: filler(opened, client),
+    async remove() {
+      await opened.destroy();
+      await admin.raw(`drop database ${name}`);
+      await admin.destroy();
+    },
+  };
+}
