@@ -100,7 +100,10 @@ export interface ClientStore {
   insert(client: Client, secrets: readonly ClientSecret[]): Promise<void>;
   /** Replaces the client's fields; resolves to `false` when there is no such client. */
   update(client: Client): Promise<boolean>;
-  /** Removes the client, its secrets, its consents and its grants in one transaction. */
+  /**
+   * Removes the client and its secrets at once, then its consents and grants, in batches. After an error, calling again
+   * removes the rest (and resolves to `false`).
+   */
   remove(id: string): Promise<boolean>;
   /** Ordered by name without regard to case, then id. */
   list(query: ClientQuery): Promise<readonly Client[]>;
@@ -172,7 +175,8 @@ export interface GrantStore {
   find(id: string): Promise<Grant | undefined>;
   list(userId: string): Promise<readonly Grant[]>;
   /**
-   * Marks grants as revoked and records a {@link Revocation} for each, in one transaction.
+   * Marks grants as revoked and records a {@link Revocation} for each, every grant together with its record. Very many
+   * go in batches: after an error, calling again revokes the rest.
    * Resolves to the ids of those that were live until now.
    */
   revoke(selector: GrantSelector, at: number): Promise<readonly string[]>;

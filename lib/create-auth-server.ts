@@ -67,6 +67,12 @@ export async function createAuthServer<P extends string, R extends string, U ext
   });
   const options = { ...resolved, storage };
   const material = createKeyMaterial(options.keyEncryptionKeys);
+  if (options.keyEncryptionKeys.length === 0 && process.env['NODE_ENV'] === 'production') {
+    logger.warn(
+      { option: 'keyEncryptionKey' },
+      'the signing keys are stored unencrypted; give a keyEncryptionKey',
+    );
+  }
   const cookieKeys =
     options.cookieKeys ?? (await ensureKeys(storage.keys, material, 'cookie')).map(({ jwk }) => jwk.k!);
   const keyRing = await createKeyRing(storage.keys, material, {

@@ -97,3 +97,40 @@ test('without the key that encrypted them, the server does not start', async (t)
     });
   }
 });
+
+test('a key that is old enough is replaced by itself', async (t) => {
+  await using platform = await startPlatform({ keyRotation: 1 });
+  const [first] = platform.auth.keys.list();
+  await until(() => platform.auth.keys.list().length > 1);
+  const keys = platform.auth.keys.list();
+  t.is(keys[0]!.status, 'next');
+  t.is(keys.at(-1)!.id, first!.id);
+});
+
+test('expired rows are removed by themselves', async (t) => {
+  const storage = memoryStorage();
+  await storage.interactions.save({ id: 'old', payload: {}, expiresAt: 1 });
+  await using _platform = await startPlatform({ storage, pruneInterval: 1 });
+  await until(async () => (await storage.interactions.find('old')) === undefined);
+  t.is(await storage.interactions.find('old'), undefined);
+});
+
+test.serial('in production, keys that rest unencrypted are worth a warning', async (t) => {
+  const { NODE_ENV } = process.env;
+  process.env['NODE_ENV'] = 'production';
+  t.teardown(() => {
+    process.env['NODE_ENV'] = NODE_ENV;
+  });
+  await using bare = await startPlatform();
+  t.deepEqual(warningsOf(bare), ['the signing keys are stored unencrypted; give a keyEncryptionKey']);
+  await using encrypted = await startPlatform({ keyEncryptionKey: SECRET });
+  t.deepEqual(warningsOf(encrypted), []);
+});
+
+function warningsOf({ logger }: Platform): string[] {
+  return logger.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
+}
+
+async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
