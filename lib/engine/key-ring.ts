@@ -1,3 +1,5 @@
+import { setTimeout as waitFor } from 'node:timers/promises';
+
 import type { JWK } from 'jose';
 
 import type { KeyStore } from '../contracts.ts';
@@ -7,6 +9,9 @@ import { now } from './clock.ts';
 import type { KeyMaterial } from './key-material.ts';
 import { addKey, canSign, ensureKeys } from './keys.ts';
 import type { ServerKey } from './keys.ts';
+
+// In milliseconds.
+const READ_INTERVAL = 1000;
 
 /** A signing key as operators see it. */
 export interface SigningKey {
@@ -25,8 +30,8 @@ export interface KeyRing {
   /** Private JWKs, the one that signs first. */
   readonly signing: readonly JWK[];
   list(): readonly SigningKey[];
-  /** Reads the storage again, at most once a second however often it is asked. Resolves to whether something changed. */
-  reload(): Promise<boolean>;
+  /** Reads the storage again, at most once a second however often it is asked. */
+  reload(): Promise<void>;
   /**
    * Adds a key that signs from `delay` seconds on; the one before it verifies until its last token has expired.
    * When another node rotates at the same moment, theirs is the one.
@@ -46,6 +51,7 @@ export async function createKeyRing(
   }: { algorithm: SigningAlgorithm; tokenLifetime: number; onChange: () => void },
 ): Promise<KeyRing> {
   let readAt = Date.now();
+  let awaited: Promise<void> | undefined;
   let keys = await ensureKeys(store, material, 'token', algorithm);
   let order = signingOrder();
 
@@ -56,16 +62,24 @@ export async function createKeyRing(
       .map(({ jwk }) => jwk);
   }
 
-  async function read(): Promise<boolean> {
+  async function read(): Promise<void> {
     readAt = Date.now();
     keys = await ensureKeys(store, material, 'token', algorithm);
     const before = order;
     const after = signingOrder();
-    if (before.length === after.length && before.every(({ kid }, index) => kid === after[index]!.kid))
-      return false;
+    if (before.length === after.length && before.every(({ kid }, index) => kid === after[index]!.kid)) return;
     order = after;
     onChange();
-    return true;
+  }
+
+  /** Strangers can send tokens with made-up key ids: all who ask within a second wait for one read. */
+  async function reload(): Promise<void> {
+    awaited ??= waitFor(Math.max(readAt + READ_INTERVAL - Date.now(), 0), undefined, { ref: false })
+      .then(read)
+      .finally(() => {
+        awaited = undefined;
+      });
+    return awaited;
   }
 
   function describe(key: ServerKey): SigningKey {
@@ -92,8 +106,7 @@ export async function createKeyRing(
       return order;
     },
     list: () => keys.map(describe),
-    // Strangers can send tokens with made-up key ids, each of which would cost a read.
-    reload: async () => (Date.now() - readAt < 1000 ? false : read()),
+    reload,
     rotate,
     async rotateOlderThan(age, delay) {
       await read();

@@ -17,8 +17,8 @@ export function createVerifyAccessToken({
   audience: string;
   /** The keys that this node knows. */
   signing: () => readonly JWK[];
-  /** Looks for keys that this node does not know yet. Resolves to whether there are any. */
-  findKeys: () => Promise<boolean>;
+  /** Looks for keys that this node does not know yet. */
+  findKeys: () => Promise<void>;
 }): VerifyAccessToken {
   let known: readonly JWK[] = [];
   let checkSignature: (token: string) => Promise<AccessTokenClaims>;
@@ -39,22 +39,25 @@ export function createVerifyAccessToken({
     };
   }
 
-  async function check(token: string): Promise<AccessTokenClaims> {
-    if (signing() !== known) {
-      known = signing();
-      checkSignature = checkWith(known);
+  async function check(token: string, keys: readonly JWK[]): Promise<AccessTokenClaims> {
+    if (keys !== known) {
+      known = keys;
+      checkSignature = checkWith(keys);
     }
     return checkSignature(token);
   }
 
   return async (token) => {
+    const keys = signing();
     let claims: AccessTokenClaims;
     try {
-      claims = await check(token);
+      claims = await check(token, keys);
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey) || !(await findKeys())) return undefined;
+      if (!(error instanceof errors.JWKSNoMatchingKey)) return undefined;
+      await findKeys();
+      if (signing() === keys) return undefined;
       try {
-        claims = await check(token);
+        claims = await check(token, signing());
       } catch {
         return undefined;
       }
