@@ -160,7 +160,7 @@ test('the Host header changes no URL, and breaks nothing', async (t) => {
       const { status, headers, body } = await wire.answer();
       wire.close();
       t.true(status < 500, `${host} ${path}: ${status}`);
-      t.false(`${body}${[...headers.values()].join(' ')}`.toLowerCase().includes('evil'), `${host} ${path}`);
+      t.false(`${body}${[...headers.values()].join(' ')}`.toLowerCase().includes('evil.'), `${host} ${path}`);
       if (status === 303)
         t.true(
           headers.get('location')!.startsWith(`${platform.origin}/`) ||
