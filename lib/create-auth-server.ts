@@ -17,6 +17,7 @@ import { ensureKeys } from './engine/keys.ts';
 import { logEvents } from './engine/log.ts';
 import { createMount } from './engine/mount.ts';
 import { observeRevocations } from './engine/observed-storage.ts';
+import { createPresentations } from './engine/presentations.ts';
 import { createProvider } from './engine/provider.ts';
 import { createRenderError } from './engine/render-error.ts';
 import { isRevoked } from './engine/revocation.ts';
@@ -105,12 +106,15 @@ export async function createAuthServer<P extends string, R extends string, U ext
     guard.forget({ clientId: id });
   });
 
-  // The engine takes its signing keys once, so it is made anew when they change; requests under way keep the old one.
+  // The engine takes its signing keys once, so it is made anew when they change; requests under way keep the old one,
+  // and both have to know what the other's present.
+  const presentations = createPresentations();
   const renderError = createRenderError(() => pages);
   const buildProvider = (): Provider => {
     const configuration = engineConfiguration(options, {
       clients: directory,
       cookieKeys,
+      presentations,
       signing: keyRing.signing,
       renderError,
     });

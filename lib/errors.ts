@@ -3,16 +3,13 @@
  */
 export type GatehouseErrorCode =
   | 'ERR_CONFIG'
-  | 'ERR_NODE_VERSION'
   | 'ERR_STORAGE'
   | 'ERR_MIGRATIONS_PENDING'
   | 'ERR_CLIENT_INVALID'
   | 'ERR_CLIENT_NOT_FOUND'
   | 'ERR_INTERACTION_EXPIRED'
   | 'ERR_BODY'
-  | 'ERR_CROSS_SITE'
-  | 'ERR_PERMISSION_UNKNOWN'
-  | 'ERR_CLOSED';
+  | 'ERR_CROSS_SITE';
 
 /**
  * The base of everything this package throws on purpose.

@@ -6,6 +6,7 @@ import { createAdapterFactory } from './adapter/index.ts';
 import type { ClientDirectory } from './client-directory.ts';
 import { createLoadGrant } from './consent.ts';
 import { ENDPOINTS } from './endpoints.ts';
+import type { Presentations } from './presentations.ts';
 import { createPrompts } from './prompts.ts';
 import { createResourceServerInfo, createRotation } from './scopes.ts';
 
@@ -18,11 +19,13 @@ export function engineConfiguration(
   {
     clients,
     cookieKeys,
+    presentations,
     signing,
     renderError,
   }: {
     clients: ClientDirectory;
     cookieKeys: readonly string[];
+    presentations: Presentations;
     /** The key that signs first. */
     signing: readonly JWK[];
     renderError: RenderError;
@@ -37,7 +40,7 @@ export function engineConfiguration(
   const port = secure ? '' : `_${new URL(issuer).port}`;
   const suffix = `${port}${basePath}`.replaceAll(/[^\w.-]/g, '_');
   return {
-    adapter: createAdapterFactory(storage, clients, options),
+    adapter: createAdapterFactory(storage, clients, presentations, options),
     jwks: { keys: [...signing] },
     routes: {
       authorization: ENDPOINTS.authorization,

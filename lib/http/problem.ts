@@ -89,7 +89,6 @@ const REPRESENTATION_FIELDS = [
 
 const CODES: Readonly<Record<GatehouseErrorCode, string>> = {
   ERR_CONFIG: 'internal_error',
-  ERR_NODE_VERSION: 'internal_error',
   ERR_STORAGE: 'temporarily_unavailable',
   ERR_MIGRATIONS_PENDING: 'temporarily_unavailable',
   ERR_CLIENT_INVALID: 'client_invalid',
@@ -97,8 +96,6 @@ const CODES: Readonly<Record<GatehouseErrorCode, string>> = {
   ERR_INTERACTION_EXPIRED: 'interaction_expired',
   ERR_BODY: 'body_invalid',
   ERR_CROSS_SITE: 'cross_site',
-  ERR_PERMISSION_UNKNOWN: 'permission_unknown',
-  ERR_CLOSED: 'temporarily_unavailable',
 };
 
 const INTERNAL: Problem = {

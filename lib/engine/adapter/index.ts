@@ -3,7 +3,7 @@ import type { Adapter, AdapterFactory } from 'oidc-provider';
 import type { Storage } from '../../contracts.ts';
 import type { ResolvedOptions } from '../../options.ts';
 import type { ClientDirectory } from '../client-directory.ts';
-import { createPresentations } from '../presentations.ts';
+import type { Presentations } from '../presentations.ts';
 import { accessTokenAdapter } from './access-tokens.ts';
 import { clientAdapter } from './clients.ts';
 import { credentialAdapter } from './credentials.ts';
@@ -15,9 +15,9 @@ import { sessionAdapter } from './sessions.ts';
 export function createAdapterFactory(
   storage: Storage,
   clients: ClientDirectory,
+  presentations: Presentations,
   options: Pick<ResolvedOptions, 'issuer' | 'refreshGrace' | 'lifetimes'>,
 ): AdapterFactory {
-  const presentations = createPresentations();
   const adapters: Record<string, Partial<Adapter>> = {
     Client: clientAdapter(clients),
     Session: sessionAdapter(storage.sessions),
