@@ -5,6 +5,7 @@ import type { GatehouseErrorCode } from '../lib/errors.ts';
 import { sentence } from './sentence.ts';
 import type { Site } from './site.ts';
 import type { TextKey, Texts } from './text.ts';
+import type { Viewer } from './viewer.ts';
 
 type ErrorName = { [K in TextKey]: K extends `error.${infer Name}.heading` ? Name : never }[TextKey];
 
@@ -13,7 +14,12 @@ const REFUSALS: Partial<Record<GatehouseErrorCode, ErrorName>> = {
   ERR_INTERACTION_EXPIRED: 'interaction_expired',
   ERR_CROSS_SITE: 'cross_site',
   ERR_BODY: 'unreadable_form',
+  ERR_CLIENT_NOT_FOUND: 'app_not_found',
+  ERR_PERMISSION_MISSING: 'not_permitted',
 };
+
+/** Those whose message tells a person more than the page does. */
+const TELLING: ReadonlySet<GatehouseErrorCode> = new Set(['ERR_BODY', 'ERR_PERMISSION_MISSING']);
 
 /** Shows an error in words for a person; below them, small, what the developer of the app needs. */
 export function showError(ctx: Context, error: PageError, { show, text }: Site): void {
@@ -34,23 +40,28 @@ export function showError(ctx: Context, error: PageError, { show, text }: Site):
 }
 
 /** Answers what a page's step refuses with a page, and lets every other error pass. */
-export function answerRefusals({ show, text }: Site): Middleware {
+export function answerRefusals(site: Site): Middleware {
   return async function answerRefusal(ctx, next) {
     try {
       await next();
     } catch (error) {
-      const name = error instanceof GatehouseError ? REFUSALS[error.code] : undefined;
-      if (!(error instanceof GatehouseError) || !name) throw error;
-      show(ctx, {
-        view: 'notice',
-        status: error.status,
-        heading: sentence(text[`error.${name}.heading`]),
-        lead: sentence(text[`error.${name}.lead`]),
-        details:
-          name === 'unreadable_form' ? [{ label: text['error.description'], value: error.message }] : [],
-      });
+      showRefusal(ctx, error, site);
     }
   };
+}
+
+/** Shows what was refused, in the frame of the person who is signed in, if any. Throws every other error again. */
+export function showRefusal(ctx: Context, error: unknown, { show, text }: Site, viewer?: Viewer): void {
+  const name = error instanceof GatehouseError ? REFUSALS[error.code] : undefined;
+  if (!(error instanceof GatehouseError) || !name) throw error;
+  show(ctx, {
+    view: 'notice',
+    status: error.status,
+    viewer,
+    heading: sentence(text[`error.${name}.heading`]),
+    lead: sentence(text[`error.${name}.lead`]),
+    details: TELLING.has(error.code) ? [{ label: text['error.description'], value: error.message }] : [],
+  });
 }
 
 function isErrorName(code: string, text: Texts): code is ErrorName {

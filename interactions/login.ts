@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type { Interaction } from '../lib/contracts.ts';
-import { readForm } from '../lib/http/body.ts';
-import type { Problem } from './page.ts';
+import { checkLogin, showLogin } from './login-form.ts';
+import type { LoginForm } from './login-form.ts';
 import { sentence } from './sentence.ts';
 import type { Site } from './site.ts';
 
@@ -13,7 +13,7 @@ export async function askForLogin(
 ): Promise<string | undefined> {
   const next = await site.flow.skipLogin(ctx, interaction);
   if (next === undefined)
-    showLogin(ctx, interaction, site, { login: interaction.loginHint ?? '', problems: [] });
+    showPage(ctx, interaction, site, { login: interaction.loginHint ?? '', problems: [] });
   return next;
 }
 
@@ -23,40 +23,16 @@ export async function submitLogin(
   interaction: Interaction,
   site: Site,
 ): Promise<string | undefined> {
-  const { flow, text } = site;
-  const { login: typed = '', password = '' } = await readForm(ctx);
-  // Pasted addresses bring blanks along; in a password they may be meant.
-  const login = typed.trim();
-
-  const problems: Problem[] = [];
-  if (login === '') problems.push({ field: 'login', message: text['login.loginMissing'] });
-  if (password === '') problems.push({ field: 'password', message: text['login.passwordMissing'] });
-  if (problems.length > 0) {
-    showLogin(ctx, interaction, site, { login, problems });
-    return undefined;
-  }
-
-  const user = await flow.authenticate(ctx, login, password);
-  if (user) return flow.login(ctx, interaction, user);
-  const refusal = { field: 'login', message: text['login.refused'] };
-  showLogin(ctx, interaction, site, { login, problems: [refusal], refused: true });
+  const checked = await checkLogin(ctx, site);
+  if ('user' in checked) return site.flow.login(ctx, interaction, checked.user);
+  showPage(ctx, interaction, site, checked);
   return undefined;
 }
 
-function showLogin(
-  ctx: Context,
-  interaction: Interaction,
-  { show, text }: Site,
-  form: { login: string; problems: readonly Problem[]; refused?: boolean },
-): void {
-  show(ctx, {
-    view: 'login',
-    status: form.problems.length > 0 ? 422 : 200,
-    heading: sentence(text['login.heading']),
-    lead: sentence(text['login.lead'], { client: interaction.client.name }),
-    formsStayHere: false,
-    action: `${interaction.action}/login`,
-    refused: false,
+function showPage(ctx: Context, { action, client }: Interaction, site: Site, form: LoginForm): void {
+  showLogin(ctx, site, {
     ...form,
+    action: `${action}/login`,
+    lead: sentence(site.text['login.lead'], { client: client.name }),
   });
 }

@@ -2,13 +2,16 @@ import type { Context } from 'koa';
 import { displayName } from './display-name.ts';
 import { sentence } from './sentence.ts';
 import type { Site } from './site.ts';
+import { describeViewer } from './viewer.ts';
 
 /** Asks whether to sign out, or says that nobody is signed in. */
-export async function askForLogout(ctx: Context, { flow, show, text, brand }: Site): Promise<void> {
+export async function askForLogout(ctx: Context, site: Site): Promise<void> {
+  const { flow, show, text, brand } = site;
   const user = await flow.currentUser(ctx);
   if (user) {
     show(ctx, {
       view: 'logout',
+      viewer: await describeViewer(ctx, user, site),
       heading: sentence(text['logout.heading'], { brand }),
       lead: sentence(text['logout.lead'], { user: displayName(user) }),
       action: `${flow.basePath}/oauth/logout`,

@@ -1,19 +1,27 @@
 import type { Context, Middleware } from 'koa';
+import compose from 'koa-compose';
 import Router from 'koa-router';
 import type { Interaction } from '../lib/contracts.ts';
 import { InteractionExpiredError } from '../lib/errors.ts';
 import { requireSameOrigin } from '../lib/http/same-origin.ts';
+import { appRoutes } from './apps/routes.ts';
 import type { Assets } from './assets.ts';
+import { connectionRoutes } from './connections/routes.ts';
 import { askForConsent } from './consent.ts';
 import { answerRefusals } from './error.ts';
 import { askForLogin, submitLogin } from './login.ts';
 import { askForLogout, submitLogout } from './logout.ts';
+import { seeOther } from './see-other.ts';
+import { askToSignIn, submitSignIn } from './sign-in.ts';
 import type { Site } from './site.ts';
 
 /** One step of an open interaction. Resolves to where to go, or shows a page and resolves to nothing. */
 type Step = (ctx: Context, interaction: Interaction) => Promise<string | undefined>;
 
-/** Routes what lies below `/oauth/interaction`, `/oauth/logout` and `/oauth/assets`; the rest falls through. */
+/**
+ * Routes what lies below `/oauth/interaction`, `/oauth/login`, `/oauth/logout` and `/oauth/assets`, the developer area and
+ * the connected apps; the rest falls through.
+ */
 export function pageRoutes(site: Site, assets: Assets): Middleware {
   const { flow } = site;
 
@@ -53,11 +61,18 @@ export function pageRoutes(site: Site, assets: Assets): Middleware {
       ...view,
       follow('any', askAgain),
     )
+    .get('/oauth/login', ...view, async (ctx) => askToSignIn(ctx, site))
+    .post('/oauth/login', ...form, async (ctx) => submitSignIn(ctx, site))
     .get('/oauth/logout', ...view, async (ctx) => askForLogout(ctx, site))
     .post('/oauth/logout', ...form, async (ctx) => submitLogout(ctx, site))
     .get('/oauth/assets/:hash/:name', assets.serve);
-  // The router adds to the context itself what its type asks of it.
-  return router.routes() as Middleware;
+  const { accountPath, developerPath } = flow;
+  return compose([
+    // The router adds to the context itself what its type asks of it.
+    router.routes() as Middleware,
+    ...(developerPath === undefined ? [] : [appRoutes(site, developerPath, { view, form })]),
+    ...(accountPath === undefined ? [] : [connectionRoutes(site, accountPath, { view, form })]),
+  ]);
 }
 
 const askAgain: Step = async (_ctx, interaction) => interaction.action;
@@ -67,10 +82,4 @@ function refuseOtherSites(origin: string): Middleware {
     requireSameOrigin(ctx, origin);
     await next();
   };
-}
-
-function seeOther(ctx: Context, url: string): void {
-  ctx.set('Cache-Control', 'no-store');
-  ctx.status = 303;
-  ctx.redirect(url);
 }

@@ -8,7 +8,9 @@ export interface SentencePart {
 export type Sentence = readonly SentencePart[];
 
 /** The names that a sentence can mention. */
-export type Names = Readonly<Partial<Record<'client' | 'user' | 'brand', string>>>;
+export type Names = Readonly<
+  Partial<Record<'client' | 'user' | 'brand' | 'label' | 'hint' | 'number' | 'problem', string>>
+>;
 
 /** Fills the placeholders of a text with names, as in `sentence('Authorize {client}', { client: 'Reports' })`. */
 export function sentence(text: string, names: Names = {}): Sentence {

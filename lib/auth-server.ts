@@ -5,13 +5,27 @@ import type { Provider } from 'oidc-provider';
 
 import type { GuardMiddleware } from './access/guard.ts';
 import type { Requires } from './access/requires.ts';
-import type { Finding, Logger, User } from './contracts.ts';
-import type { ClientRegistry } from './engine/client-registry.ts';
+import type {
+  Assignments,
+  AuditLog,
+  ClientRegistry,
+  Finding,
+  Gate,
+  Logger,
+  Storage,
+  User,
+} from './contracts.ts';
 import type { SigningKey } from './engine/key-ring.ts';
 import type { RevocationTarget } from './engine/revoke.ts';
+import type { PruneOptions } from './prune.ts';
 
 /** An authorization server and the gate of an API, ready to be mounted. */
-export interface AuthServer<P extends string = string, R extends string = string, U extends User = User> {
+export interface AuthServer<
+  P extends string = string,
+  R extends string = string,
+  U extends User = User,
+  S extends object = object,
+> {
   /** The server's identity and base URL, without a trailing slash. */
   readonly issuer: string;
   /** The issuer's path, in front of all of the server's own: `''` or such as `/auth`. */
@@ -20,12 +34,21 @@ export interface AuthServer<P extends string = string, R extends string = string
   readonly mountPath: string;
   /** The registered clients. */
   readonly clients: ClientRegistry<P, R>;
+  /** The roles and permissions of users, for a user store that keeps neither. */
+  readonly assignments: Assignments<P, R>;
+  /**
+   * What happens on this node, as it happens: `auth.events.on('login_failed', (event) => ...)`, or `'*'` for all. The
+   * function that comes back stops it.
+   */
+  readonly events: Pick<AuditLog, 'on'>;
+  /** What happened on every node and was kept, for `auditRetention`. */
+  readonly audit: Pick<AuditLog, 'list' | 'flush'>;
   /** Serves the OAuth endpoints and the pages in a Koa app; every other request goes on to the app. */
   middleware(): Middleware;
   /** Serves them without a Koa app of your own: `http.createServer(auth.callback())`. */
   callback(): (request: IncomingMessage, response: ServerResponse) => void;
   /** Lets requests with a good access token through, and puts the user or the client on `ctx.state` (RFC 6750). */
-  guard(): GuardMiddleware<P, U>;
+  guard(): GuardMiddleware<P, U, S>;
   /** Lets callers through who hold all of the given permissions. Goes behind `guard()`. */
   requires: Requires<P>;
   /**
@@ -43,13 +66,19 @@ export interface AuthServer<P extends string = string, R extends string = string
     rotate(options?: { after?: number }): Promise<SigningKey>;
   };
   /** Removes what has expired, in small batches. Resolves to the number of rows removed. */
-  prune(): Promise<number>;
+  prune(options?: PruneOptions): Promise<number>;
   /** What an operator should look at; empty when all is well. */
   check(): Promise<readonly Finding[]>;
-  /** Releases what the storage opened. */
+  /** Writes what is still to be kept of what happened, and releases what the storage opened. */
   close(): Promise<void>;
   /** Where the server writes; the API router writes there too. */
   readonly logger: Logger;
+  /** Who may do what, as it was given. */
+  readonly gate: Gate<P, R, S>;
+  /** What clients may ask for, by name. */
+  readonly scopes: ReadonlyMap<string, { readonly description: string }>;
+  /** What the API router asks of the storage. */
+  readonly storage: Pick<Storage, 'idempotency' | 'transaction'>;
   /** The engine, for what this package does not cover. */
   readonly provider: Provider;
 }

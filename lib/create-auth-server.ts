@@ -1,15 +1,22 @@
 import Koa from 'koa';
 import type { Provider } from 'oidc-provider';
 
+import { createAssignments } from './access/assignments.ts';
 import { createGuard } from './access/guard.ts';
+import { createHolders } from './access/holders.ts';
 import { createPrincipalLoader } from './access/principal.ts';
 import { createRequires } from './access/requires.ts';
+import { createConnectedApps } from './apps/connected-apps.ts';
+import { createDeveloperArea } from './apps/developer-area.ts';
+import { createAuditLog } from './audit/audit-log.ts';
 import type { AuthServer } from './auth-server.ts';
+import { runChecks } from './checks/run-checks.ts';
 import type { Pages, User } from './contracts.ts';
+import { auditEvents } from './engine/audit.ts';
 import { createClientDirectory } from './engine/client-directory.ts';
 import { createClientRegistry } from './engine/client-registry.ts';
-import { now } from './engine/clock.ts';
 import { engineConfiguration } from './engine/configuration.ts';
+import { createNoteUse } from './engine/connection-use.ts';
 import { createInteractionFlow } from './engine/interactions.ts';
 import { createKeyMaterial } from './engine/key-material.ts';
 import { createKeyRing } from './engine/key-ring.ts';
@@ -29,9 +36,7 @@ import { startMaintenance } from './maintenance.ts';
 import { checkPages } from './option-checks.ts';
 import { resolveOptions } from './options.ts';
 import type { AuthServerOptions } from './options.ts';
-
-// Small enough that one batch never holds a lock for long.
-const PRUNE_BATCH = 500;
+import { pruneExpired } from './prune.ts';
 
 /**
  * Makes an authorization server from options.
@@ -40,11 +45,15 @@ const PRUNE_BATCH = 500;
  * @throws MigrationsPendingError when the storage has not been migrated
  * @throws StorageError when the storage cannot be reached
  */
-export async function createAuthServer<P extends string, R extends string, U extends User>(
-  given: AuthServerOptions<P, R, U>,
-): Promise<AuthServer<P, R, U>> {
+export async function createAuthServer<
+  P extends string,
+  R extends string,
+  U extends User,
+  S extends object = object,
+>(given: AuthServerOptions<P, R, U, S>): Promise<AuthServer<P, R, U, S>> {
   const resolved = resolveOptions(given);
   const {
+    auditRetention,
     basePath,
     gate,
     issuer,
@@ -67,6 +76,7 @@ export async function createAuthServer<P extends string, R extends string, U ext
     );
   });
   const options = { ...resolved, storage };
+  const audit = createAuditLog(storage.audit, { logger, retention: auditRetention });
   const material = createKeyMaterial(options.keyEncryptionKeys);
   if (options.keyEncryptionKeys.length === 0 && process.env['NODE_ENV'] === 'production') {
     logger.warn(
@@ -79,6 +89,7 @@ export async function createAuthServer<P extends string, R extends string, U ext
   const keyRing = await createKeyRing(storage.keys, material, {
     algorithm: options.signingAlgorithm,
     tokenLifetime: lifetimes.accessToken,
+    audit,
     onChange() {
       provider = buildProvider();
       guard.forget();
@@ -92,18 +103,38 @@ export async function createAuthServer<P extends string, R extends string, U ext
   });
 
   const directory = createClientDirectory(storage.clients, { maxAge: revocationLag, logger });
+  const holders = createHolders({ users, assignments: storage.assignments });
+  const noteUse = createNoteUse(storage.consents, logger);
   const guard = createGuard<P, U>({
     realm: issuer,
     logger,
     revocationLag,
     verify,
-    isRevoked: (claims) => isRevoked(storage.revocations, claims),
+    async isRevoked(claims) {
+      const revoked = await isRevoked(storage.revocations, claims);
+      if (!revoked && claims.principal === 'user') noteUse(claims.sub, claims.client_id);
+      return revoked;
+    },
     // Not from the directory: what it and the guard remember would add up to twice the lag.
-    loadPrincipal: createPrincipalLoader({ users, clients: storage.clients, gate, scopes }),
+    loadPrincipal: createPrincipalLoader({ holders, clients: storage.clients, gate, scopes }),
   });
-  const clients = createClientRegistry(storage.clients, { gate, scopes }, (id) => {
-    directory.forget(id);
-    guard.forget({ clientId: id });
+  const registryFor = createClientRegistry(
+    storage.clients,
+    { gate, scopes },
+    {
+      audit,
+      onChange(id) {
+        directory.forget(id);
+        guard.forget({ clientId: id });
+      },
+    },
+  );
+  const assignments = createAssignments({
+    users,
+    gate,
+    store: storage.assignments,
+    audit,
+    onChange: (userId) => guard.forget({ userId }),
   });
 
   // The engine takes its signing keys once, so it is made anew when they change; requests under way keep the old one,
@@ -120,26 +151,34 @@ export async function createAuthServer<P extends string, R extends string, U ext
     });
     const built = createProvider(options, configuration, directory);
     logEvents(built, logger);
+    auditEvents(built, audit, noteUse);
     return built;
   };
   let provider = buildProvider();
 
-  const flow = createInteractionFlow(options, { clients: directory, provider: () => provider });
+  const enterDeveloperArea = createDeveloperArea({
+    registryFor,
+    audit,
+    gate,
+    scopes,
+    users,
+    heldBy: async (user) => holders.heldBy(user as U),
+    idempotency: storage.idempotency,
+  });
+  const connectionsOf = createConnectedApps({ storage, scopes, audit });
+  const flow = createInteractionFlow(options, {
+    audit,
+    clients: directory,
+    provider: () => provider,
+    developer: async (ctx, user) => enterDeveloperArea(user, { address: ctx.ip }),
+    connections: (ctx, user) => connectionsOf(user, { address: ctx.ip }),
+  });
   const pages: Pages = checkPages(options.interactions(flow));
   const mount = createMount(options, {
     provider: () => provider,
     pages,
     unwrapToken: createUnwrapToken(verify),
   });
-
-  async function prune(): Promise<number> {
-    let total = 0;
-    for (;;) {
-      const removed = await storage.prune(now(), PRUNE_BATCH);
-      total += removed;
-      if (removed === 0) return total;
-    }
-  }
 
   // Every node has read the new key by then, also one whose clock is some seconds ahead.
   const keyDelay = 2 * revocationLag + 5;
@@ -151,7 +190,7 @@ export async function createAuthServer<P extends string, R extends string, U ext
         every: Math.min(keyRotation, 3600),
         run: () => keyRing.rotateOlderThan(keyRotation, keyDelay),
       },
-      { name: 'prune', every: pruneInterval, run: prune },
+      { name: 'prune', every: pruneInterval, run: (signal) => pruneExpired(storage, { signal }) },
     ],
     logger,
   );
@@ -160,7 +199,10 @@ export async function createAuthServer<P extends string, R extends string, U ext
     issuer,
     basePath,
     mountPath,
-    clients,
+    clients: registryFor(),
+    assignments,
+    events: audit,
+    audit,
     middleware: () => mount,
     callback() {
       const app = new Koa({ proxy: trustProxy });
@@ -172,26 +214,34 @@ export async function createAuthServer<P extends string, R extends string, U ext
     },
     guard: () => guard,
     requires: createRequires<P>({ gate, realm: issuer }),
-    revoke: createRevoke(storage, verify, lifetimes.accessToken),
+    revoke: createRevoke(storage, { verify, audit, accessTokenLifetime: lifetimes.accessToken }),
     keys: {
       list: () => keyRing.list(),
       rotate: async ({ after = keyDelay } = {}) => keyRing.rotate(after),
     },
-    prune,
-    async check() {
-      const missing = await storage.pendingMigrations();
-      return missing.map((name) => ({
-        code: 'migration_pending',
-        severity: 'error',
-        message: `The migration ${name} has not run.`,
-        remedy: 'Run `gatehouse migrate` or `await storage.migrate()`.',
-      }));
-    },
+    prune: async (how) => pruneExpired(storage, how),
+    check: async () =>
+      runChecks({
+        storage,
+        gate,
+        scopes,
+        keys: material,
+        cookieKeys: options.cookieKeys,
+        keyRotation,
+        pruneInterval,
+        production: process.env['NODE_ENV'] === 'production',
+        issuer: undefined,
+      }),
     async close() {
       await stopMaintenance();
+      // What could not be written is in the log.
+      await audit.flush().catch(() => {});
       await storage.close();
     },
     logger,
+    gate,
+    scopes,
+    storage,
     get provider() {
       return provider;
     },

@@ -7,9 +7,19 @@ export type GatehouseErrorCode =
   | 'ERR_MIGRATIONS_PENDING'
   | 'ERR_CLIENT_INVALID'
   | 'ERR_CLIENT_NOT_FOUND'
+  | 'ERR_ASSIGNMENT_INVALID'
+  | 'ERR_PERMISSION_MISSING'
   | 'ERR_INTERACTION_EXPIRED'
   | 'ERR_BODY'
-  | 'ERR_CROSS_SITE';
+  | 'ERR_ACTION'
+  | 'ERR_IDEMPOTENCY_KEY'
+  | 'ERR_CROSS_SITE'
+  | 'ERR_PDF_INPUT'
+  | 'ERR_PDF_UNREADABLE'
+  | 'ERR_PDF_HTTP'
+  | 'ERR_PDF_CONNECTION'
+  | 'ERR_PDF_TIMEOUT'
+  | 'ERR_PDF_RESPONSE';
 
 /**
  * The base of everything this package throws on purpose.
@@ -62,7 +72,7 @@ export class MigrationsPendingError extends GatehouseError {
   }
 }
 
-/** What is wrong with one field of a client. */
+/** What is wrong with one field of a client or an assignment. */
 export interface FieldError {
   /** The field, such as `name` or `redirectUris[1]`. */
   field: string;
@@ -81,6 +91,28 @@ export class ClientInvalidError extends GatehouseError {
   }
 }
 
+/** An assignment was refused. `fields` has one entry per mistake. */
+export class AssignmentInvalidError extends GatehouseError {
+  readonly fields: readonly FieldError[];
+
+  constructor(fields: readonly FieldError[]) {
+    super('ERR_ASSIGNMENT_INVALID', fields.map(({ field, message }) => `${field}: ${message}`).join('; '), {
+      status: 422,
+    });
+    this.fields = fields;
+  }
+}
+
+/** Somebody lacks a permission. The message is the gate's, such as "Missing permission to view schools." */
+export class PermissionMissingError extends GatehouseError {
+  readonly permission: string;
+
+  constructor(permission: string, message: string) {
+    super('ERR_PERMISSION_MISSING', message, { status: 403 });
+    this.permission = permission;
+  }
+}
+
 /** The login or consent that a page belongs to is over: expired, finished in another tab, or of another browser. */
 export class InteractionExpiredError extends GatehouseError {
   constructor(options?: ErrorOptions) {
@@ -88,6 +120,34 @@ export class InteractionExpiredError extends GatehouseError {
       ...options,
       status: 400,
     });
+  }
+}
+
+/**
+ * An action cannot do what it was asked to, and the caller can do something about it. For the `run` of an action:
+ *
+ *     throw new ActionError(409, 'school_closed', 'The school is closed.');
+ *
+ * @throws ConfigError for a status outside 400 to 499, or a code that is not lower-case words joined by underscores
+ */
+export class ActionError extends GatehouseError {
+  /** The `code` of the problem that the caller gets. */
+  readonly problemCode: string;
+
+  constructor(status: number, problemCode: string, message: string, options?: ErrorOptions) {
+    super('ERR_ACTION', message, { ...options, status });
+    if (
+      !Number.isInteger(status) ||
+      status < 400 ||
+      status > 499 ||
+      !/^[a-z]+(_[a-z0-9]+)*$/.test(problemCode)
+    ) {
+      throw new ConfigError(
+        `new ActionError(${status}, '${problemCode}')`,
+        "give a status from 400 to 499 and a code such as 'school_closed'; any other error is answered with 500",
+      );
+    }
+    this.problemCode = problemCode;
   }
 }
 

@@ -4,34 +4,65 @@ export { defineGate } from './access/gate.ts';
 export type { GateDefinition, PermissionDefinition } from './access/gate.ts';
 export type { GuardMiddleware } from './access/guard.ts';
 export type { Requires } from './access/requires.ts';
+export type { Rule, Rules } from './access/rules.ts';
+export { createAdministration } from './administration.ts';
+export type { Administration, AdministrationOptions, KeyRotation } from './administration.ts';
+export { defineAction } from './api/actions/define-action.ts';
+export type {
+  Action,
+  ActionCall,
+  ActionDefinition,
+  ActionLevel,
+  ActionSchema,
+  JsonSchema,
+} from './api/actions/define-action.ts';
 export type { ApiAuth } from './api/auth.ts';
+export type { BulkLimits } from './api/limits.ts';
+export type { OpenApiOptions, OpenApiPart, OpenApiPath } from './api/openapi/document.ts';
 export { createApiRouter } from './api/router.ts';
 export type { ApiRouter, ApiRouterOptions } from './api/router.ts';
 export type { AuthServer } from './auth-server.ts';
 export type {
   AccessTokenClaims,
+  Assignment,
+  Assignments,
+  AssignmentStore,
+  AuditEvent,
+  AuditEventType,
+  AuditLog,
+  AuditOrigin,
+  AuditQuery,
+  AuditRecord,
+  AuditStore,
   Client,
+  ClientFields,
   ClientGrantType,
   ClientPrincipal,
   ClientQuery,
+  ClientRegistry,
   ClientSecret,
   ClientStore,
+  Connection,
+  Connections,
   Consent,
   ConsentStore,
   Credential,
   CredentialStore,
+  Developer,
   Finding,
   Gate,
   Grant,
   GrantSelector,
   GrantStore,
   GuardedState,
+  IdempotencyStore,
   Interaction,
   InteractionFlow,
   Interactions,
   InteractionStore,
   KeyStore,
   Logger,
+  NewSecret,
   PageError,
   Pages,
   PermissionSource,
@@ -41,9 +72,12 @@ export type {
   RevocationStore,
   SessionStore,
   Storage,
+  StorageDiagnosis,
+  StoredAnswer,
   StoredClient,
   StoredKey,
   StoredRecord,
+  StoredRequest,
   StoredSession,
   User,
   UserPrincipal,
@@ -51,18 +85,21 @@ export type {
 } from './contracts.ts';
 export { createAuthServer } from './create-auth-server.ts';
 export type { Duration } from './duration.ts';
-export type { ClientFields } from './engine/client-fields.ts';
-export type { ClientRegistry, NewSecret } from './engine/client-registry.ts';
+export type { ImportedClient, ImportOutcome } from './engine/client-import.ts';
 export type { SigningKey } from './engine/key-ring.ts';
 export type { RevocationTarget } from './engine/revoke.ts';
 export {
+  ActionError,
+  AssignmentInvalidError,
   BodyError,
   ClientInvalidError,
   ConfigError,
   GatehouseError,
   InteractionExpiredError,
   MigrationsPendingError,
+  PermissionMissingError,
   StorageError,
 } from './errors.ts';
 export type { FieldError, GatehouseErrorCode } from './errors.ts';
 export type { AuthServerOptions, LifetimePreset, Lifetimes, Scope, SigningAlgorithm } from './options.ts';
+export type { PruneOptions } from './prune.ts';

@@ -5,7 +5,8 @@ export interface Chore {
   readonly name: string;
   /** In seconds; 0: never. */
   readonly every: number;
-  readonly run: () => Promise<unknown>;
+  /** @param signal - aborted when the server stops: what is long ends early */
+  readonly run: (signal: AbortSignal) => Promise<unknown>;
 }
 
 // The longest that a timer can wait, in milliseconds.
@@ -18,6 +19,7 @@ const LONGEST_WAIT = 2 ** 31 - 1;
  * @returns a function that stops, and resolves when the chores under way have ended
  */
 export function startMaintenance(chores: readonly Chore[], logger: Logger): () => Promise<void> {
+  const stopping = new AbortController();
   const underway = new Map<string, Promise<unknown>>();
   const timers = chores
     .filter(({ every }) => every > 0)
@@ -25,13 +27,14 @@ export function startMaintenance(chores: readonly Chore[], logger: Logger): () =
 
   function begin({ name, run }: Chore): void {
     if (underway.has(name)) return;
-    const work = run()
+    const work = run(stopping.signal)
       .catch((error: unknown) => logger.warn({ err: error, chore: name }, 'maintenance failed'))
       .finally(() => underway.delete(name));
     underway.set(name, work);
   }
 
   return async function stop() {
+    stopping.abort();
     for (const timer of timers) clearInterval(timer);
     await Promise.all(underway.values());
   };

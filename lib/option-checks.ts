@@ -1,5 +1,5 @@
 /** One check per option: each gives the value to use, or throws a `ConfigError` that names the option and the remedy. */
-import type { Gate, Logger, Pages } from './contracts.ts';
+import type { Gate, Logger, Pages, Storage } from './contracts.ts';
 import { parseDuration } from './duration.ts';
 import { ConfigError } from './errors.ts';
 import type { LifetimePreset, Lifetimes, ResolvedOptions, Scope, SigningAlgorithm } from './options.ts';
@@ -56,6 +56,21 @@ export function checkMountPath(mountPath: unknown, basePath: string): string {
     );
   }
   return mountPath.replace(/\/+$/, '');
+}
+
+export function checkPagePath(option: string, path: unknown): string | undefined {
+  if (path === false) return undefined;
+  if (
+    typeof path !== 'string' ||
+    !/^(\/[\w.~-]+)+$/.test(path) ||
+    /^\/(oauth|\.well-known)(\/|$)/i.test(path)
+  ) {
+    throw new ConfigError(
+      option,
+      "give a path such as '/account/apps', outside /oauth and /.well-known and without a trailing slash, or false",
+    );
+  }
+  return path;
 }
 
 export function checkLoginUrl(
@@ -204,6 +219,21 @@ function isLiteral(value: unknown): boolean {
 export function checkBoolean(option: string, value: unknown): boolean {
   if (typeof value !== 'boolean') throw new ConfigError(option, 'pass true or false');
   return value;
+}
+
+export function checkStorage(storage: Storage | undefined): Storage {
+  if (typeof storage?.pendingMigrations === 'function' && typeof storage.credentials?.redeem === 'function') {
+    return storage;
+  }
+  throw new ConfigError(
+    'storage',
+    'pass knexStorage(knex) from koa-gatehouse/adapters/knex, or memoryStorage() from koa-gatehouse/adapters/memory for tests and first steps',
+  );
+}
+
+export function checkGate<G extends { readonly authorize: unknown }>(gate: G | undefined): G {
+  if (typeof gate?.authorize === 'function') return gate;
+  throw new ConfigError('gate', 'pass defineGate({ permissions, roles })');
 }
 
 /** What the host's `interactions` made. */

@@ -9,13 +9,16 @@ import {
   checkBoolean,
   checkDuration,
   checkFunction,
+  checkGate,
   checkIssuer,
   checkLifetimes,
   checkLogger,
   checkLoginUrl,
   checkMountPath,
+  checkPagePath,
   checkScopes,
   checkSecrets,
+  checkStorage,
 } from './option-checks.ts';
 
 /** What a scope means: a sentence for the consent page, and the permissions a token with it is limited to. */
@@ -52,6 +55,7 @@ export interface AuthServerOptions<
   P extends string = string,
   R extends string = string,
   U extends User = User,
+  S extends object = object,
 > {
   /**
    * The server's identity and base URL (RFC 8414 section 2), such as `https://platform.example`. All URLs that the
@@ -63,18 +67,26 @@ export interface AuthServerOptions<
    * @default the issuer's path
    */
   readonly mountPath?: string;
-  /** The people: your user table behind four methods. */
+  /** The people: your user table behind two to four methods. */
   readonly users: UserStore<U>;
   /** Who is logged in by the host's own session. With it, people who are logged in already see no login page. */
   readonly currentUser?: (ctx: Context) => U | undefined | Promise<U | undefined>;
   /** The host's own login page, a path or URL; people come with `?return_to=`. @default the bundled login page */
   readonly loginUrl?: string;
+  /**
+   * Where developers register and manage apps, below the issuer's path. It is there when the gate has the permission
+   * `manage_apps`; who holds `manage_all_apps` too sees everybody's. `false`: nowhere.
+   * @default '/developer/apps'
+   */
+  readonly developerPath?: string | false;
+  /** Where people see the apps that they have authorized, and disconnect them. `false`: nowhere. @default '/account/apps' */
+  readonly accountPath?: string | false;
   /** `knexStorage(knex)`, or `memoryStorage()` for tests and first steps. */
   readonly storage: Storage;
   /** The pages: `pages()` of `koa-gatehouse/interactions`, or your own. */
   readonly interactions: Interactions;
-  /** The permissions and roles: `defineGate({ permissions, roles })`. */
-  readonly gate: Gate<P, R>;
+  /** The permissions, roles and rules: `defineGate({ permissions, roles, rules })`. */
+  readonly gate: Gate<P, R, S>;
   /** The scopes that clients may ask for, by name. @default {} */
   readonly scopes?: Readonly<Record<string, Scope<NoInfer<P>>>>;
   /** A preset's name, or single lifetimes. @default 'reference' */
@@ -103,6 +115,8 @@ export interface AuthServerOptions<
   readonly keyRotation?: Duration;
   /** How often expired rows are removed. `0`: only by `auth.prune()` or the command line. @default '1 hour' */
   readonly pruneInterval?: Duration;
+  /** How long events are kept for `auth.audit`. `0`: they are not, and `auth.events` tells them still. @default '90 days' */
+  readonly auditRetention?: Duration;
   /** For `callback()`: read the client's address from `X-Forwarded-For`. In your own app set `app.proxy`. @default false */
   readonly trustProxy?: boolean;
   /** A pino-shaped logger. @default warnings and errors on stderr */
@@ -133,6 +147,8 @@ export interface ResolvedOptions<
   readonly secure: boolean;
   readonly currentUser: AuthServerOptions<P, R, U>['currentUser'];
   readonly loginUrl: string | undefined;
+  readonly developerPath: string | undefined;
+  readonly accountPath: string | undefined;
   readonly scopes: ReadonlyMap<string, Scope<P>>;
   /** In seconds. */
   readonly lifetimes: Readonly<Record<keyof Omit<Lifetimes, 'preset'>, number>>;
@@ -143,6 +159,7 @@ export interface ResolvedOptions<
   readonly refreshGrace: number;
   readonly keyRotation: number;
   readonly pruneInterval: number;
+  readonly auditRetention: number;
   readonly configure: (configuration: Configuration) => Configuration;
 }
 
@@ -152,6 +169,8 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof AuthServerOptions>([
   'users',
   'currentUser',
   'loginUrl',
+  'developerPath',
+  'accountPath',
   'storage',
   'interactions',
   'gate',
@@ -164,6 +183,7 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof AuthServerOptions>([
   'refreshGrace',
   'keyRotation',
   'pruneInterval',
+  'auditRetention',
   'trustProxy',
   'logger',
   'configure',
@@ -187,6 +207,9 @@ export function resolveOptions<P extends string, R extends string, U extends Use
   }
   const issuer = checkIssuer(options.issuer);
   const {
+    accountPath = '/account/apps',
+    auditRetention = '90 days',
+    developerPath = '/developer/apps',
     gate,
     interactions,
     keyRotation = '90 days',
@@ -200,40 +223,33 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     trustProxy = false,
     users,
   } = options;
-  if (
-    typeof users?.authenticate !== 'function' ||
-    typeof users.find !== 'function' ||
-    typeof users.permissions !== 'function'
-  ) {
+  if (typeof users?.authenticate !== 'function' || typeof users.find !== 'function') {
     throw new ConfigError(
       'users',
-      'pass an object with the methods authenticate(login, password), find(id) and permissions(user)',
+      'pass an object with the methods authenticate(login, password) and find(id)',
     );
   }
-  if (users.roles !== undefined && typeof users.roles !== 'function') {
-    throw new ConfigError('users', 'make roles(user) a method, or leave it out');
+  for (const name of ['permissions', 'roles'] as const) {
+    if (users[name] !== undefined && typeof users[name] !== 'function') {
+      throw new ConfigError('users', `make ${name}(user) a method, or leave it out`);
+    }
   }
-  if (typeof storage?.pendingMigrations !== 'function' || typeof storage.credentials?.redeem !== 'function') {
-    throw new ConfigError(
-      'storage',
-      'pass knexStorage(knex) from koa-gatehouse/adapters/knex, or memoryStorage() from koa-gatehouse/adapters/memory for tests and first steps',
-    );
-  }
+  checkStorage(storage);
   if (typeof interactions !== 'function') {
     throw new ConfigError(
       'interactions',
       'pass pages() from koa-gatehouse/interactions, or a function of your own',
     );
   }
-  if (typeof gate?.effective !== 'function') {
-    throw new ConfigError('gate', 'pass defineGate({ permissions, roles })');
-  }
+  checkGate(gate);
   return Object.freeze({
     ...issuer,
     mountPath: checkMountPath(options.mountPath, issuer.basePath),
     users,
     currentUser: checkFunction('currentUser', options.currentUser),
     loginUrl: checkLoginUrl(options.loginUrl, issuer.issuer, options.currentUser !== undefined),
+    developerPath: gate.has('manage_apps') ? checkPagePath('developerPath', developerPath) : undefined,
+    accountPath: checkPagePath('accountPath', accountPath),
     storage,
     interactions,
     gate,
@@ -249,6 +265,7 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     refreshGrace: checkDuration('refreshGrace', refreshGrace, 0),
     keyRotation: checkDuration('keyRotation', keyRotation, 0),
     pruneInterval: checkDuration('pruneInterval', pruneInterval, 0),
+    auditRetention: checkDuration('auditRetention', auditRetention, 0),
     trustProxy: checkBoolean('trustProxy', trustProxy),
     logger: checkLogger(options.logger),
     configure:

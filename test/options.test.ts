@@ -92,7 +92,7 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
   ].map((users): (typeof mistakes)[number] => [
     { users },
     'users',
-    'pass an object with the methods authenticate(login, password), find(id) and permissions(user)',
+    'pass an object with the methods authenticate(login, password) and find(id)',
   ]),
   [{ users: { ...methods, roles: ['registrar'] } }, 'users', /roles\(user\)/],
 
@@ -254,7 +254,7 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     'revocationLag',
     "give seconds, or a number and a unit such as '1 hour' or '30 days'; at least 1 s",
   ]),
-  ...['refreshGrace', 'keyRotation', 'pruneInterval'].flatMap((option) =>
+  ...['refreshGrace', 'keyRotation', 'pruneInterval', 'auditRetention'].flatMap((option) =>
     [null, -1, 'never', false].map((value): (typeof mistakes)[number] => [
       { [option]: value },
       option,
@@ -357,7 +357,7 @@ const accepted: [given: Record<string, unknown>, expected: Record<string, unknow
   [{ logger: console }, {}],
   [{ cookieKeys: [RANDOM, RANDOM] }, {}],
   [{ keyEncryptionKey: RANDOM }, {}],
-  [{ refreshGrace: 0, keyRotation: 0, pruneInterval: 0, revocationLag: 1 }, {}],
+  [{ refreshGrace: 0, keyRotation: 0, pruneInterval: 0, auditRetention: 0, revocationLag: 1 }, {}],
   [{ trustProxy: true }, {}],
 ];
 

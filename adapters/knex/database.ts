@@ -32,6 +32,18 @@ export interface Database extends Statements {
    * @param timeout - in milliseconds, instead of the database's own
    */
   transaction<T>(work: (statements: Statements) => Promise<T>, timeout?: number): Promise<T>;
+  /** Lends a connection for as long as `work` takes. */
+  lend<T>(work: (loan: Loan) => Promise<T>): Promise<T>;
+}
+
+/** A connection that somebody else uses for a while. */
+export interface Loan {
+  readonly connection: unknown;
+  readonly statements: Statements;
+  /** Waits for something that the database does, no longer than a call may take. */
+  bounded<T>(work: Promise<T>): Promise<T>;
+  /** Turns an error of the database into the one that callers are promised. */
+  explain(error: unknown): Promise<unknown>;
 }
 
 /**
@@ -42,12 +54,16 @@ export function createDatabase(pool: ConnectionPool, dialect: Dialect, timeout: 
     work: (statements: Statements, connection: unknown) => Promise<T>,
     longest: number = timeout,
   ): Promise<T> {
+    return persist(async (left) => attempt(work, left), longest);
+  }
+
+  async function persist<T>(tryOnce: (left: number) => Promise<T>, longest: number): Promise<T> {
     const deadline = performance.now() + longest;
     let earlier: unknown;
     for (let tries = 0; ; tries += 1) {
       let pause: number;
       try {
-        return await attempt(work, Math.max(deadline - performance.now(), 0));
+        return await tryOnce(Math.max(deadline - performance.now(), 0));
       } catch (error) {
         const pauses = PAUSES[dialect.trouble(error)];
         pause = pauses ? Math.min(pauses.first * 2 ** tries, pauses.longest) : Infinity;
@@ -67,22 +83,33 @@ export function createDatabase(pool: ConnectionPool, dialect: Dialect, timeout: 
     work: (statements: Statements, connection: unknown) => Promise<T>,
     longest: number,
   ): Promise<T> {
-    const { rescue } = dialect;
     const startedAt = performance.now();
+    return borrow(async (statements, connection) => {
+      const left = Math.max(startedAt + longest - performance.now(), 0);
+      return bounded(work(statements, connection), connection, left);
+    }, longest);
+  }
+
+  async function borrow<T>(
+    work: (statements: Statements, connection: unknown) => Promise<T>,
+    longest: number,
+  ): Promise<T> {
     const connection = await acquireConnection(pool, longest);
     try {
       const statements = dialect.enter(connection);
       try {
-        const working = work(statements, connection);
-        if (!rescue) return await working;
-        const left = Math.max(startedAt + longest - performance.now(), 0);
-        return await rescued(working, connection, { longest: left, rescue });
+        return await work(statements, connection);
       } finally {
         dialect.leave(connection);
       }
     } finally {
       await pool.releaseConnection(connection);
     }
+  }
+
+  async function bounded<T>(work: Promise<T>, connection: unknown, longest: number): Promise<T> {
+    const { rescue } = dialect;
+    return rescue ? rescued(work, connection, { longest, rescue }) : work;
   }
 
   async function explain(error: unknown, waited: number): Promise<unknown> {
@@ -116,5 +143,20 @@ export function createDatabase(pool: ConnectionPool, dialect: Dialect, timeout: 
           throw error;
         }
       }, longest),
+    lend: async (work) =>
+      persist(
+        async (longest) =>
+          borrow(
+            async (statements, connection) =>
+              work({
+                connection,
+                statements,
+                bounded: async (working) => bounded(working, connection, timeout),
+                explain: async (error) => explain(error, timeout),
+              }),
+            longest,
+          ),
+        timeout,
+      ),
   };
 }

@@ -28,16 +28,24 @@ export interface ColumnTypes {
 export interface Dialect<Connection = unknown> {
   readonly name: 'sqlite' | 'postgresql' | 'mysql';
   readonly types: ColumnTypes;
+  /** The database's own time, in milliseconds since 1970, as SQL; `null` where it is this machine's. */
+  readonly clock: string;
   /** Starts a transaction that may write. */
   readonly begin: string;
+  /** Makes a transaction that was begun otherwise one that may write; absent where every one may. */
+  readonly lockForWriting?: string;
   /** Put behind a `select` whose rows must not change until the transaction ends. */
   readonly forUpdate: '' | ' for update';
   /** Whether the parts of a `with` may be inserts and updates, so that one query does what else takes a transaction. */
   readonly canChangeInQueries: boolean;
   /** Whether indexes are part of `create table`, so that creating a table and its indexes can be repeated. */
   readonly inlineIndexes: boolean;
+  /** Makes a change of the schema one that is left out when a column is there; absent where changes are rolled back. */
+  unlessColumn?(table: string, column: string, sql: string): string[];
   /** Put behind an `insert`: what happens to the row that has the key already. */
   onConflict(conflict: Conflict): string;
+  /** Whether an insert counts no row when `onConflict` left the one that was there as it was. */
+  readonly countsConflicts: boolean;
   /**
    * Removes some of the rows for which a condition holds: the last `?` is how many at most. What others have changed in the
    * meantime is looked at again.
@@ -69,22 +77,30 @@ export interface Conflict {
   readonly table: string;
   /** The columns of the primary key. */
   readonly key: readonly string[];
-  /** Columns that get the new value. */
+  /** Columns that get the new value. Without any, and none in `greatest`, the row stays as it is. */
   readonly replace?: readonly string[];
   /** Columns that keep the greater of the two values. */
   readonly greatest?: readonly string[];
+  /**
+   * What must hold for the row, of columns with their table's name, or it stays as it is. The first column to `replace`
+   * must then be one in which no two inserts have the same value.
+   */
+  readonly when?: string;
 }
 
 /** `on conflict` as SQLite and PostgreSQL have it. */
 export function onConflict(
-  { table, key, replace = [], greatest = [] }: Conflict,
+  { table, key, replace = [], greatest = [], when }: Conflict,
   greatestOf: 'max' | 'greatest',
 ): string {
   const assignments = [
     ...replace.map((column) => `${column} = excluded.${column}`),
     ...greatest.map((column) => `${column} = ${greatestOf}(excluded.${column}, ${table}.${column})`),
   ];
-  return `on conflict (${key.join(', ')}) do update set ${assignments.join(', ')}`;
+  const conflict = `on conflict (${key.join(', ')})`;
+  if (assignments.length === 0) return `${conflict} do nothing`;
+  const condition = when === undefined ? '' : ` where ${when}`;
+  return `${conflict} do update set ${assignments.join(', ')}${condition}`;
 }
 
 /** The `code` of a driver's error. */

@@ -6,18 +6,23 @@ import type { Dialect } from './dialect.ts';
 import { mysqlDialect } from './dialects/mysql.ts';
 import { postgresqlDialect } from './dialects/postgresql.ts';
 import { sqliteDialect } from './dialects/sqlite.ts';
+import { diagnose } from './diagnose.ts';
 import { migrate } from './migrate.ts';
 import { openKnex, unsupported } from './open-knex.ts';
 import { findPendingMigrations } from './pending-migrations.ts';
 import { prune } from './prune.ts';
+import { assignmentStore } from './stores/assignments.ts';
+import { auditStore } from './stores/audit.ts';
 import { clientStore } from './stores/clients.ts';
 import { consentStore } from './stores/consents.ts';
 import { credentialStore } from './stores/credentials.ts';
 import { grantStore } from './stores/grants.ts';
+import { idempotencyStore } from './stores/idempotency.ts';
 import { interactionStore } from './stores/interactions.ts';
 import { keyStore } from './stores/keys.ts';
 import { revocationStore } from './stores/revocations.ts';
 import { sessionStore } from './stores/sessions.ts';
+import { transact } from './transact.ts';
 
 /** How the storage uses its database. */
 export interface KnexStorageOptions {
@@ -40,6 +45,10 @@ export interface KnexStorageOptions {
  * Connections that are opened here are set up for it: an SQLite file is put in WAL mode, and a server is told to end what
  * waits too long. Connections that are handed in are used as they are. SQLite's pool has one connection: a call from inside a
  * transaction of the app waits for its end, so do not await it there.
+ *
+ * `transaction()` hands a `Knex.Transaction`. It waits no longer than `timeout` for a connection and, on SQLite, for other
+ * writers; what the work itself sends waits as its connection does. Connections that are opened here end with their
+ * transaction when the work sends nothing for longer than `timeout`, so wait for nothing else in it.
  *
  * Revoking or removing what belongs to very many grants is done in batches, each of them whole: after an error or a crash in
  * the middle, doing it again does the rest.
@@ -68,10 +77,15 @@ export function knexStorage(
     sessions: sessionStore(opened),
     interactions: interactionStore(opened),
     keys: keyStore(opened),
+    assignments: assignmentStore(opened),
+    audit: auditStore(opened),
+    idempotency: idempotencyStore(opened),
+    transaction: async (work) => transact(opened, knex, work),
     migrate: async () => migrate(opened),
     pendingMigrations: async () =>
       opened.connection(async (statements) => findPendingMigrations(statements, opened.dialect)),
     prune: async (now, limit) => prune(opened, now, limit),
+    diagnose: async () => diagnose(opened),
     async close() {
       if (owned) await knex.destroy();
     },

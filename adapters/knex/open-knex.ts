@@ -33,7 +33,8 @@ export function openKnex(database: Knex | Knex.Config | string, timeout: number)
   return { knex: connect(tuned(config, timeout)), owned: true };
 }
 
-function parseUrl(url: string): Knex.Config {
+/** The configuration that an address of a database stands for. */
+export function parseUrl(url: string): Knex.Config {
   const protocol = /^([a-z]+):/.exec(url)?.[1];
   switch (protocol) {
     case 'postgres':
@@ -62,7 +63,8 @@ function sqliteFile(filename: string): Knex.Config {
 // Every failure reaches the caller as an error; Knex would print it as well.
 const SILENT = { warn() {}, error() {}, deprecate() {}, debug() {} };
 
-function connect(config: Knex.Config): Knex {
+/** Makes a Knex instance, and says in plain words what a configuration lacks. */
+export function connect(config: Knex.Config): Knex {
   try {
     return knex(config);
   } catch (cause) {

@@ -39,3 +39,13 @@ export function createTable(dialect: Dialect, table: Table): string[] {
         )),
   ];
 }
+
+/** The statements that add a column that may be null, unless it is there. */
+export function addColumn(
+  dialect: Dialect,
+  table: string,
+  { column, type }: { readonly column: string; readonly type: keyof ColumnTypes },
+): string[] {
+  const sql = `alter table ${table} add column ${column} ${dialect.types[type]}`;
+  return dialect.unlessColumn?.(table, column, sql) ?? [sql];
+}

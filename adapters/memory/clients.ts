@@ -22,10 +22,11 @@ export function clientStore(tables: Tables): ClientStore {
         secrets: new Map(secrets.map((secret) => [secret.id, copy(secret)])),
       });
     },
-    async update(client) {
+    async update(client, ifUpdatedAt) {
       const row = clients.get(client.id);
-      if (row) row.client = copy(client);
-      return row !== undefined;
+      if (!row || row.client.updatedAt !== (ifUpdatedAt ?? row.client.updatedAt)) return false;
+      row.client = copy(client);
+      return true;
     },
     async remove(id) {
       for (const [key, { clientId }] of consents) if (clientId === id) consents.delete(key);
@@ -46,10 +47,23 @@ export function clientStore(tables: Tables): ClientStore {
     async removeSecret(clientId, secretId) {
       return clients.get(clientId)?.secrets.delete(secretId) ?? false;
     },
+    async expireSecret(clientId, secretId, expiresAt) {
+      const secrets = clients.get(clientId)?.secrets;
+      const secret = secrets?.get(secretId);
+      if (secret && expiresAt < (secret.expiresAt ?? Infinity))
+        secrets?.set(secretId, { ...secret, expiresAt });
+    },
     async touchSecret(clientId, secretId, at) {
       const secrets = clients.get(clientId)?.secrets;
       const secret = secrets?.get(secretId);
       if (secret && at > (secret.lastUsedAt ?? 0)) secrets?.set(secretId, { ...secret, lastUsedAt: at });
+    },
+    async rehashSecret(clientId, secretId, { from, to }) {
+      const secrets = clients.get(clientId)?.secrets;
+      const secret = secrets?.get(secretId);
+      if (secret?.hash !== from) return false;
+      secrets?.set(secretId, { ...secret, hash: to });
+      return true;
     },
   };
 }

@@ -12,7 +12,13 @@ export function consentStore({ consents }: Tables): ConsentStore {
     async save(consent) {
       const key = keyOf(consent.userId, consent.clientId);
       const known = consents.get(key);
-      consents.set(key, { ...copy(consent), createdAt: known?.createdAt ?? consent.createdAt });
+      const { createdAt, lastUsedAt } = known ?? consent;
+      consents.set(key, { ...copy(consent), createdAt, lastUsedAt });
+    },
+    async touch(userId, clientId, at) {
+      const key = keyOf(userId, clientId);
+      const known = consents.get(key);
+      if (known && at > (known.lastUsedAt ?? 0)) consents.set(key, { ...known, lastUsedAt: at });
     },
     async remove(userId, clientId) {
       return consents.delete(keyOf(userId, clientId));

@@ -1,10 +1,13 @@
 import type { Storage } from '../../lib/contracts.ts';
+import { assignmentStore } from './assignments.ts';
+import { auditStore } from './audit.ts';
 import { clientStore } from './clients.ts';
 import { consentStore } from './consents.ts';
 import { credentialStore } from './credentials.ts';
 import { grantStore } from './grants.ts';
+import { idempotencyStore } from './idempotency.ts';
 import { keyStore } from './keys.ts';
-import { prune } from './prune.ts';
+import { oldestExpired, prune } from './prune.ts';
 import { revocationStore } from './revocations.ts';
 import { interactionStore, sessionStore } from './sessions.ts';
 import { emptyTables } from './tables.ts';
@@ -12,7 +15,8 @@ import { emptyTables } from './tables.ts';
 /**
  * Keeps everything in this process's memory, for tests and first steps.
  *
- * What was kept is gone when the process ends, and no other node sees it. It needs no migration.
+ * What was kept is gone when the process ends, and no other node sees it. It needs no migration. Its `transaction()` runs
+ * the work and nothing else: what was done before an error stays done.
  */
 export function memoryStorage(): Storage {
   const tables = emptyTables();
@@ -25,9 +29,17 @@ export function memoryStorage(): Storage {
     sessions: sessionStore(tables),
     interactions: interactionStore(tables),
     keys: keyStore(tables),
+    assignments: assignmentStore(tables),
+    audit: auditStore(tables),
+    idempotency: idempotencyStore(tables),
+    transaction: async (work) => work(undefined),
     async migrate() {},
     pendingMigrations: async () => [],
     prune: async (now, limit) => prune(tables, now, limit),
+    diagnose: async () => ({
+      clock: undefined,
+      oldestExpired: oldestExpired(tables, Math.floor(Date.now() / 1000)),
+    }),
     async close() {},
   };
 }

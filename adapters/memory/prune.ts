@@ -2,22 +2,35 @@ import type { Tables } from './tables.ts';
 
 /** Removes up to `limit` expired rows; a grant stays as long as something that came from it has not expired. */
 export function prune(tables: Tables, now: number, limit: number): number {
-  const { interactions, sessions, credentials, grants, revocations } = tables;
   let removed = 0;
-
-  function sweep<Row>(rows: Map<string, Row>, until: (row: Row) => number): void {
-    for (const [key, row] of rows) {
-      if (removed >= limit) return;
-      if (until(row) < now) {
-        rows.delete(key);
-        removed += 1;
-      }
-    }
+  for (const { rows, key, expiresAt } of expiring(tables)) {
+    if (removed >= limit) break;
+    if (expiresAt >= now) continue;
+    rows.delete(key);
+    removed += 1;
   }
-
-  for (const rows of [interactions, sessions, credentials, revocations]) {
-    sweep<{ readonly expiresAt: number }>(rows, ({ expiresAt }) => expiresAt);
-  }
-  sweep(grants, ({ neededUntil }) => neededUntil);
   return removed;
+}
+
+/** When the oldest row expired that {@link prune} would remove; `undefined` when there is none. */
+export function oldestExpired(tables: Tables, now: number): number | undefined {
+  let oldest: number | undefined;
+  for (const { expiresAt } of expiring(tables)) {
+    if (expiresAt < now && expiresAt < (oldest ?? Infinity)) oldest = expiresAt;
+  }
+  return oldest;
+}
+
+interface ExpiringRow {
+  readonly rows: Map<string, unknown>;
+  readonly key: string;
+  readonly expiresAt: number;
+}
+
+function* expiring(tables: Tables): Generator<ExpiringRow> {
+  const { audit, credentials, grants, interactions, requests, revocations, sessions } = tables;
+  for (const rows of [interactions, sessions, credentials, revocations, requests, audit]) {
+    for (const [key, { expiresAt }] of rows) yield { rows, key, expiresAt };
+  }
+  for (const [key, { neededUntil }] of grants) yield { rows: grants, key, expiresAt: neededUntil };
 }

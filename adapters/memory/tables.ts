@@ -1,4 +1,6 @@
 import type {
+  Assignment,
+  AuditRecord,
   Client,
   ClientSecret,
   Consent,
@@ -7,6 +9,7 @@ import type {
   Revocation,
   StoredKey,
   StoredRecord,
+  StoredRequest,
   StoredSession,
 } from '../../lib/contracts.ts';
 
@@ -24,6 +27,10 @@ export interface Tables {
   readonly sessions: Map<string, StoredSession>;
   readonly interactions: Map<string, StoredRecord>;
   readonly keys: Map<string, StoredKey>;
+  /** By user. */
+  readonly assignments: Map<string, Assignment>;
+  readonly audit: Map<string, { readonly record: AuditRecord; readonly expiresAt: number }>;
+  readonly requests: Map<string, StoredRequest>;
 }
 
 export function emptyTables(): Tables {
@@ -36,6 +43,9 @@ export function emptyTables(): Tables {
     sessions: new Map(),
     interactions: new Map(),
     keys: new Map(),
+    assignments: new Map(),
+    audit: new Map(),
+    requests: new Map(),
   };
 }
 

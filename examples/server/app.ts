@@ -1,14 +1,15 @@
 import Koa from 'koa';
 import type { Context, Middleware, Next } from 'koa';
 import type { Knex } from 'knex';
-import { createApiRouter } from 'koa-gatehouse';
 import type { AuthServer } from 'koa-gatehouse';
 
+import { createApi } from './api.ts';
 import type { Permission, Role } from './gate.ts';
+import { createDocuments } from './documents/index.ts';
+import type { PdfAccess } from './documents/pdf-service.ts';
 import { createPages } from './pages.ts';
 import type { CredentialsFile } from './portal/credentials.ts';
 import { createPortal } from './portal/index.ts';
-import { listSchools } from './schools.ts';
 import { loadViews } from './views.ts';
 import type { Render } from './views.ts';
 
@@ -17,22 +18,24 @@ export interface AppOptions {
   readonly database: Knex;
   readonly baseUrl: string;
   readonly portalCredentials: CredentialsFile;
+  /** Where the portal keeps uploaded documents. */
+  readonly documentsFolder: string;
+  readonly pdf: PdfAccess;
 }
 
 /** The platform as a Koa app: the authorization server, the API, the platform's pages, and the portal beside them. */
-export function createApp({ auth, database, baseUrl, portalCredentials }: AppOptions): Koa {
+export function createApp(options: AppOptions): Koa {
+  const { auth, database, baseUrl, portalCredentials, documentsFolder, pdf } = options;
   const render = loadViews();
-  const api = createApiRouter({ auth });
-  api.get('/schools', auth.requires('view_schools'), async (ctx) => {
-    ctx.body = { data: await listSchools(database) };
-  });
+  const api = createApi({ auth, knex: database });
 
   const app = new Koa();
   app.use(answerNotFound(render));
   app.use(auth.middleware());
   app.use(api.routes());
   app.use(createPages({ auth, render }).routes());
-  app.use(createPortal({ baseUrl, credentials: portalCredentials, render }).routes());
+  const documents = createDocuments({ baseUrl, folder: documentsFolder, pdf, render });
+  app.use(createPortal({ baseUrl, credentials: portalCredentials, render, documents }).routes());
   return app;
 }
 

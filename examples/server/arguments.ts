@@ -33,6 +33,8 @@ Environment:
   BASE_URL       the URL that people and apps use                  (http://localhost:PORT)
   DATA_DIR       where the database and the portal's own file are  (.data)
   DATABASE_URL   another database; several nodes may share one     (sqlite:DATA_DIR/platform.sqlite)
+  PDF_BASE_URL   the PDF service of the portal's documents         (one of its own)
+  PDF_API_KEY    the key that this PDF service asks for            (none)
 `;
 
 /** Reads the command line. Throws a {@link UsageError} for anything it does not know. */

@@ -96,6 +96,13 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
       table.string('client_id', 36).notNullable();
     });
   },
+  '002_schools_in_order': async (transaction) => {
+    await transaction.schema.alterTable('schools', (table) => {
+      // Each in the order of a page, so that a page is read and nothing else.
+      table.index(['name', 'id']);
+      table.index(['city', 'id']);
+    });
+  },
 };
 
 /**

@@ -1,13 +1,16 @@
 import { defineGate } from 'koa-gatehouse';
 import type { Gate, Scope } from 'koa-gatehouse';
 
-export type Permission = 'view_schools' | 'edit_schools';
+export type Permission = 'view_schools' | 'edit_schools' | 'close_schools';
 export type Role = 'registrar' | 'administrator';
 
 /** Who may do what on the platform. */
 export const gate: Gate<Permission, Role> = defineGate({
-  permissions: { view_schools: 'View schools', edit_schools: 'Edit schools' },
-  roles: { registrar: ['view_schools'], administrator: ['view_schools', 'edit_schools'] },
+  permissions: { view_schools: 'View schools', edit_schools: 'Edit schools', close_schools: 'Close schools' },
+  roles: {
+    registrar: ['view_schools'],
+    administrator: ['view_schools', 'edit_schools', 'close_schools'],
+  },
 });
 
 /** What apps may ask people for. An app that asks for nothing may do whatever the person may do. */

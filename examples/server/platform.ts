@@ -12,6 +12,7 @@ import type { Announcement } from './announcement.ts';
 import { createApp } from './app.ts';
 import { Apps } from './apps.ts';
 import { migrateDatabase, openDatabase } from './database.ts';
+import { pdfAccess } from './documents/pdf-service.ts';
 import { gate, scopes } from './gate.ts';
 import { credentialsFile } from './portal/credentials.ts';
 import { APPS } from './sample.ts';
@@ -41,6 +42,7 @@ export async function startPlatform({
   newSecrets,
   redirectUris,
 }: PlatformOptions): Promise<Platform> {
+  const pdf = pdfAccess(process.env);
   const ready = Promise.withResolvers<RequestListener>();
   const server = createServer((request, response) => {
     void ready.promise.then((listener) => listener(request, response));
@@ -75,7 +77,9 @@ export async function startPlatform({
   const made = await seed({ database, apps, baseUrl, newSecrets });
   await apps.addRedirectUris(APPS, baseUrl, redirectUris);
   await registerPortal(apps, portalCredentials, made);
-  const listener = createApp({ auth, database, baseUrl, portalCredentials }).callback();
+  const documentsFolder = resolve(settings.dataDirectory, 'documents');
+  const app = createApp({ auth, database, baseUrl, portalCredentials, documentsFolder, pdf });
+  const listener = app.callback();
   ready.resolve((request, response) => void listener(request, response));
 
   return {
@@ -83,6 +87,7 @@ export async function startPlatform({
     portalFile,
     async stop() {
       await stopServer();
+      await pdf.stop();
       await auth.close();
       await database.destroy();
     },

@@ -37,7 +37,7 @@ export const APPS: readonly SampleApp[] = [
   { app: 'portal', name: 'Partner portal', ...person, confidential: true, redirectPath: '/portal/callback' },
   { app: 'command-line', name: 'Command line', ...person, confidential: true, redirectPath: '/code' },
   { app: 'browser', name: 'Browser app', ...person, confidential: false, redirectPath: '/code' },
-  { app: 'import', name: 'Nightly import', ...machine, permissions: ['view_schools'] },
+  { app: 'import', name: 'Nightly import', ...machine, permissions: ['view_schools', 'edit_schools'] },
   { app: 'monitor', name: 'Status monitor', ...machine, permissions: [] },
 ];
 

@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** How long running requests may take once the server stops; with what comes after, the process ends within 2 s. */
+/** With what comes after the running requests, the process ends within 2 s. */
 const GRACE = 1500;
 
 /**
@@ -9,8 +9,10 @@ const GRACE = 1500;
  *
  * Call it before the server listens. `server.close()` alone would wait for browsers that hold a connection open
  * without asking for anything.
+ *
+ * @param grace - how long running requests may take, in milliseconds
  */
-export function gracefulStop(server: Server): () => Promise<void> {
+export function gracefulStop(server: Server, grace: number = GRACE): () => Promise<void> {
   const sockets = new Set<Socket>();
   const responses = new Set<ServerResponse>();
   server.on('connection', (socket: Socket) => {
@@ -32,7 +34,7 @@ export function gracefulStop(server: Server): () => Promise<void> {
     }
     const running = new Set(Array.from(responses, (response) => response.req.socket));
     for (const socket of sockets) if (!running.has(socket)) socket.destroy();
-    const limit = setTimeout(() => server.closeAllConnections(), GRACE);
+    const limit = setTimeout(() => server.closeAllConnections(), grace);
     await closed;
     clearTimeout(limit);
   };

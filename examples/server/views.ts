@@ -11,13 +11,20 @@ export type Render = (
   page: { readonly title: string; readonly [name: string]: unknown },
 ) => void;
 
-export type View = 'start' | 'code' | 'not-found' | 'portal' | 'portal-closed';
+export type View =
+  | 'start'
+  | 'code'
+  | 'not-found'
+  | 'portal'
+  | 'portal-closed'
+  | 'portal-documents'
+  | 'portal-document';
 
 const POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-function load(name: View | 'layout'): (page: object) => string {
-  const text = readFileSync(resolve(import.meta.dirname, 'views', `${name}.ejs`), 'utf8');
+function load(name: View | 'layout', folder: string = 'views'): (page: object) => string {
+  const text = readFileSync(resolve(import.meta.dirname, folder, `${name}.ejs`), 'utf8');
   return ejs.compile(text, { _with: false, localsName: 'page' });
 }
 
@@ -30,6 +37,8 @@ export function loadViews(): Render {
     'not-found': load('not-found'),
     portal: load('portal'),
     'portal-closed': load('portal-closed'),
+    'portal-documents': load('portal-documents', 'documents/views'),
+    'portal-document': load('portal-document', 'documents/views'),
   };
   return function render(ctx, view, page) {
     ctx.set({

@@ -1,5 +1,7 @@
-import type { Gate, PermissionSource } from '../contracts.ts';
-import { ConfigError } from '../errors.ts';
+import type { Gate, PermissionSource, Principal, User } from '../contracts.ts';
+import { ConfigError, PermissionMissingError } from '../errors.ts';
+import { checkRules } from './rules.ts';
+import type { Rules } from './rules.ts';
 
 /** A permission in words: what it allows, or that and the message for a caller who lacks it. */
 export type PermissionDefinition =
@@ -12,23 +14,42 @@ export type PermissionDefinition =
     };
 
 /** What `defineGate()` takes. */
-export interface GateDefinition<P extends string, R extends string> {
+export interface GateDefinition<
+  P extends string,
+  R extends string,
+  S extends object = object,
+  U extends User = User,
+> {
   /** Every permission there is, by name. A name is lower-case words joined by underscores: `view_schools`. */
   readonly permissions: Readonly<Record<P, PermissionDefinition>>;
   /** Sets of permissions, by name, for users and clients alike. Names as for permissions. @default {} */
   readonly roles?: Readonly<Record<R, readonly NoInfer<P>[]>>;
+  /**
+   * What a permission reaches, by its name: `edit_school: (principal, school: School) => ...`. A rule only narrows: it
+   * is asked about those who hold the permission. It answers at once, with `true` or `false`. @default {}
+   */
+  readonly rules?: Rules<NoInfer<P>, S, U>;
 }
 
 /**
- * Defines who can do what: the permissions there are, and the roles that bundle them.
+ * Defines who can do what: the permissions there are, the roles that bundle them, and the rules that narrow them.
  *
- * A misspelt permission in a role does not compile. The result cannot be changed.
+ * A misspelt permission in a role or a rule does not compile. The result cannot be changed.
  *
- * @throws ConfigError naming the permission or role at fault
+ *     const gate = defineGate({
+ *       permissions: { view_schools: 'View schools', edit_school: 'Edit a school' },
+ *       roles: { registrar: ['view_schools', 'edit_school'] },
+ *       rules: { edit_school: (principal, school: School) => principal.user?.id === school.registrarId },
+ *     });
+ *
+ * @throws ConfigError naming the permission, role or rule at fault
  */
-export function defineGate<const P extends string, const R extends string = never>(
-  definition: GateDefinition<P, R>,
-): Gate<P, R> {
+export function defineGate<
+  const P extends string,
+  const R extends string = never,
+  S extends object = object,
+  U extends User = User,
+>(definition: GateDefinition<P, R, S, U>): Gate<P, R, S> {
   const permissionNames = namesOf('gate.permissions', definition.permissions);
   const has = (name: string): name is P => permissionNames.has(name);
   // Objects without a prototype: a caller may ask for any name, `constructor` too.
@@ -45,22 +66,56 @@ export function defineGate<const P extends string, const R extends string = neve
     roles[name] = checkMembers(`gate.roles.${name}`, given[name], has);
   }
 
+  const rules = checkRules(definition.rules ?? {}, has);
+
+  // A rest parameter, because a subject that turned out to be undefined is not the same as none.
+  function can(principal: Principal, permission: P, ...subject: readonly unknown[]): boolean {
+    const isHeld = principal.permissions.has(permission);
+    if (subject.length === 0) return isHeld;
+    const rule = rules.get(permission);
+    if (!rule) {
+      throw new ConfigError(
+        `can('${permission}', subject)`,
+        `the permission has no rule; add gate.rules.${permission}, or leave the subject out`,
+      );
+    }
+    return isHeld && rule(principal, subject[0]);
+  }
+
   return Object.freeze({
     permissions: Object.freeze(permissions),
     roles: Object.freeze(roles),
     has,
     effective(held: Parameters<Gate['effective']>[0]) {
-      const effective = new Map<P, PermissionSource>();
-      for (const permission of held.permissions.filter(has)) effective.set(permission, 'direct');
-      for (const role of held.roles.filter(isRole)) {
+      const effective = new Map<P, PermissionSource[]>();
+      for (const permission of held.permissions.filter(has)) effective.set(permission, [DIRECT]);
+      for (const role of new Set(held.roles.filter(isRole))) {
+        const source: PermissionSource = { type: 'role', role };
         for (const permission of roles[role]) {
-          if (!effective.has(permission)) effective.set(permission, `role:${role}`);
+          const sources = effective.get(permission);
+          if (sources) sources.push(source);
+          else effective.set(permission, [source]);
         }
       }
       return effective;
     },
+    can,
+    authorize(principal: Principal, permission: P, ...subject: readonly unknown[]) {
+      const words: Words | undefined = permissions[permission];
+      if (!words) {
+        throw new ConfigError(
+          `authorize('${permission}')`,
+          'the gate has no such permission; define it or correct the name',
+        );
+      }
+      if (!can(principal, permission, ...subject)) {
+        throw new PermissionMissingError(permission, words.message);
+      }
+    },
   });
 }
+
+const DIRECT: PermissionSource = Object.freeze({ type: 'direct' });
 
 const NAME = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 

@@ -20,15 +20,17 @@ export interface GuardOptions<P extends string = string, U extends User = User> 
   readonly logger: Logger;
 }
 
-type GuardContext<P extends string, U extends User> = ParameterizedContext<GuardedState<P, U>>;
+type GuardContext<P extends string, U extends User, S extends object = object> = ParameterizedContext<
+  GuardedState<P, U, S>
+>;
 
 /**
  * Lets a request through when it carries a good access token, and says on `ctx.state` who calls.
  *
  * Typed as a method: a server that knows its permissions is accepted where any server will do.
  */
-export type GuardMiddleware<P extends string = string, U extends User = User> = {
-  guard(ctx: GuardContext<P, U>, next: Next): unknown;
+export type GuardMiddleware<P extends string = string, U extends User = User, S extends object = object> = {
+  guard(ctx: GuardContext<P, U, S>, next: Next): unknown;
 }['guard'];
 
 /** The guard, and the way to tell it about a revocation. */

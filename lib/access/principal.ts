@@ -1,18 +1,19 @@
 import type {
   AccessTokenClaims,
+  Assignment,
   Client,
   ClientStore,
   Gate,
   Principal,
   User,
-  UserStore,
 } from '../contracts.ts';
+import type { Holders } from './holders.ts';
 
 /** What the loader asks for the people, the clients and the rules. */
 export interface PrincipalPorts<P extends string = string, U extends User = User> {
-  readonly users: Pick<UserStore<U>, 'find' | 'permissions' | 'roles'>;
+  readonly holders: Pick<Holders<U>, 'find'>;
   readonly clients: Pick<ClientStore, 'find'>;
-  readonly gate: Pick<Gate<P>, 'effective'>;
+  readonly gate: Pick<Gate<P>, 'effective' | 'can'>;
   /** The permissions that each scope lets through. */
   readonly scopes: ReadonlyMap<string, { readonly permissions: readonly P[] }>;
 }
@@ -32,7 +33,8 @@ export type LoadPrincipal<P extends string = string, U extends User = User> = (
 export function createPrincipalLoader<P extends string, U extends User>(
   ports: PrincipalPorts<P, U>,
 ): LoadPrincipal<P, U> {
-  const { users, clients, gate, scopes } = ports;
+  const { holders, clients, scopes } = ports;
+  const gate: AnySubjectGate<P> = ports.gate;
 
   /** The client of the token, if it may still act, for itself or for a user. */
   async function findClient(id: string): Promise<Client | undefined> {
@@ -40,43 +42,36 @@ export function createPrincipalLoader<P extends string, U extends User>(
     return client?.disabled ? undefined : client;
   }
 
-  function allow(
+  function principalOf<W extends Who<U>>(
     claims: AccessTokenClaims,
-    roles: readonly string[],
-    permissions: readonly string[],
-  ): Allowance<P> {
-    const held = gate.effective({ permissions, roles });
+    { roles, permissions }: Assignment,
+    who: W,
+  ): W & Powers<P> {
+    const sources = gate.effective({ roles, permissions });
     const granted = claims.scope?.split(' ').filter(Boolean) ?? [];
     const through = new Set(granted.flatMap((scope) => scopes.get(scope)?.permissions ?? []));
-    const allowed = new Set<P>();
-    const withheld = new Set<P>();
-    for (const permission of held.keys()) {
-      (granted.length === 0 || through.has(permission) ? allowed : withheld).add(permission);
-    }
-    return {
-      withheld,
-      members: {
-        scopes: Object.freeze(granted),
-        roles: Object.freeze([...roles]),
-        permissions: allowed,
-        can: (permission) => allowed.has(permission),
-      },
+    const principal: W & Powers<P> = {
+      ...who,
+      scopes: Object.freeze(granted),
+      roles: Object.freeze([...roles]),
+      permissions: new Set([...sources.keys()].filter((name) => granted.length === 0 || through.has(name))),
+      sources,
+      can: (permission: P, ...subject: readonly unknown[]) => gate.can(principal, permission, ...subject),
     };
+    Object.freeze(principal);
+    return principal;
   }
 
   async function loadUser(claims: AccessTokenClaims): Promise<Principal<P, U> | undefined> {
-    const [client, user] = await Promise.all([findClient(claims.client_id), users.find(claims.sub)]);
-    if (!client || !user) return undefined;
-    const [roles, permissions] = await Promise.all([users.roles?.(user) ?? [], users.permissions(user)]);
-    const { members, withheld } = allow(claims, roles, permissions);
-    return remember(withheld, { type: 'user', user, client, ...members });
+    const [client, holder] = await Promise.all([findClient(claims.client_id), holders.find(claims.sub)]);
+    return (
+      client && holder && principalOf(claims, holder.assignment, { type: 'user', user: holder.user, client })
+    );
   }
 
   async function loadClient(claims: AccessTokenClaims): Promise<Principal<P, U> | undefined> {
     const client = await findClient(claims.client_id);
-    if (!client) return undefined;
-    const { members, withheld } = allow(claims, client.roles, client.permissions);
-    return remember(withheld, { type: 'client', user: undefined, client, ...members });
+    return client && principalOf(claims, client, { type: 'client', user: undefined, client });
   }
 
   return async function loadPrincipal(claims) {
@@ -91,20 +86,13 @@ export function createPrincipalLoader<P extends string, U extends User>(
   };
 }
 
-interface Allowance<P extends string> {
-  /** Held, but not let through by the scopes of the token. */
-  readonly withheld: ReadonlySet<P>;
-  readonly members: Pick<Principal<P>, 'scopes' | 'roles' | 'permissions' | 'can'>;
-}
+type Who<U extends User> =
+  | { readonly type: 'user'; readonly user: U; readonly client: Client }
+  | { readonly type: 'client'; readonly user: undefined; readonly client: Client };
 
-const withheldPermissions = new WeakMap<object, ReadonlySet<string>>();
+type Powers<P extends string> = Pick<Principal<P>, 'scopes' | 'roles' | 'permissions' | 'sources' | 'can'>;
 
-function remember<T extends Principal>(withheld: ReadonlySet<string>, principal: T): T {
-  withheldPermissions.set(principal, withheld);
-  return Object.freeze(principal);
-}
-
-/** Tells whether the user or client holds a permission that only the scopes of this token keep back (RFC 6750 section 3.1). */
-export function isWithheldByScopes(principal: Principal, permission: string): boolean {
-  return withheldPermissions.get(principal)?.has(permission) ?? false;
+/** A gate whose `can()` hands on whatever subject it was given: the types were checked where it was given. */
+interface AnySubjectGate<P extends string> extends Pick<Gate<P>, 'effective'> {
+  can(principal: Principal, permission: P, ...subject: readonly unknown[]): boolean;
 }

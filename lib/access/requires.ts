@@ -4,7 +4,6 @@ import type { Gate, Principal } from '../contracts.ts';
 import { ConfigError } from '../errors.ts';
 import { sendProblem } from '../http/problem.ts';
 import { challenge } from './challenge.ts';
-import { isWithheldByScopes } from './principal.ts';
 
 /** What `createRequires()` takes. */
 export interface RequiresOptions<P extends string = string> {
@@ -39,7 +38,7 @@ export function createRequires<P extends string>(options: RequiresOptions<P>): R
             code: 'missing_permission',
             detail: gate.permissions[permission].message,
             members: { permission },
-            headers: isWithheldByScopes(principal, permission)
+            headers: principal.sources.has(permission)
               ? { 'WWW-Authenticate': insufficientScope(realm) }
               : {},
           });

@@ -1,24 +1,27 @@
 import type { Middleware } from 'koa';
 import { Router } from 'koa-router';
 
-import type { GuardedState, User } from '../contracts.ts';
 import { ConfigError } from '../errors.ts';
 
+/** Adds a `GET` route that strangers may use. Nothing but the route itself runs then, whatever else matches the path. */
+export type AddOpenRoute = (path: string, handler: Middleware) => void;
+
 /**
- * Puts the entrance in front of every route of a router, at the point where the router has decided which to run.
+ * Puts the entrance in front of every route of a router, at the point where the router has decided which to run. Routes
+ * that are added by the function that comes back are the only ones without it.
  *
  * `router.use(guard)` would not do: koa-router matches it against the path by itself, and case-sensitively. It would
  * not run for routes that are regular expressions, nor for `/API/v1/schools` of a nested router, while the route would.
  */
-export function guardEveryRoute<P extends string, U extends User>(
-  router: Router<GuardedState<P, U>>,
-  entrance: Middleware<GuardedState<P, U>>,
-): void {
-  const { stack: entranceLayers } = new Router<GuardedState<P, U>>().use(entrance);
+export function guardEveryRoute<State>(router: Router<State>, entrance: Middleware<State>): AddOpenRoute {
+  const { stack: entranceLayers } = new Router<State>().use(entrance);
+  const openLayers = new Set<Router<State>['stack'][number]>();
   const match = router.match.bind(router);
   router.match = (path, method) => {
     const matched = match(path, method);
-    if (matched.route) matched.pathAndMethod.unshift(...entranceLayers);
+    const open = matched.pathAndMethod.find((layer) => openLayers.has(layer));
+    if (open) matched.pathAndMethod = [open];
+    else if (matched.route) matched.pathAndMethod.unshift(...entranceLayers);
     return matched;
   };
 
@@ -33,4 +36,9 @@ export function guardEveryRoute<P extends string, U extends User>(
         );
       },
     });
+
+  return function addOpenRoute(path, handler) {
+    router.get(path, handler);
+    openLayers.add(router.stack.at(-1)!);
+  };
 }

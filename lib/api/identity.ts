@@ -1,6 +1,6 @@
 import type { Middleware } from 'koa';
 
-import type { GuardedState, Principal } from '../contracts.ts';
+import type { GuardedState, PermissionSource, Principal } from '../contracts.ts';
 
 /** Who the caller is, as `GET /identity` says it. One shape for both kinds, so that a client needs no cases. */
 export interface Identity {
@@ -13,6 +13,10 @@ export interface Identity {
   readonly roles: readonly string[];
   /** What the caller may do with this token, sorted. */
   readonly permissions: readonly string[];
+  /** Why: every place that each of them comes from, such as `[{ "type": "role", "role": "registrar" }]`. */
+  readonly permission_sources: Readonly<Record<string, readonly PermissionSource[]>>;
+  /** What the user or the client holds besides, and the scopes of this token keep back; sorted. */
+  readonly withheld_permissions: readonly string[];
   readonly scopes: readonly string[];
   /** The client that presented the token. */
   readonly client_id: string;
@@ -25,14 +29,17 @@ export const identity: Middleware<GuardedState> = (ctx) => {
 };
 
 function identityOf(principal: Principal): Identity {
-  const { user, client } = principal;
+  const { user, client, sources } = principal;
+  const permissions = [...principal.permissions].toSorted();
   return {
     type: principal.type,
     id: user ? user.id : client.id,
     name: user ? (user.name ?? null) : client.name,
     email: user?.email ?? null,
     roles: principal.roles,
-    permissions: [...principal.permissions].toSorted(),
+    permissions,
+    permission_sources: Object.fromEntries(permissions.map((name) => [name, sources.get(name) ?? []])),
+    withheld_permissions: [...sources.keys()].filter((name) => !principal.permissions.has(name)).toSorted(),
     scopes: principal.scopes,
     client_id: client.id,
   };

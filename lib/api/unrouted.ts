@@ -2,16 +2,15 @@ import type { Middleware } from 'koa';
 import { RouterEvents } from 'koa-router';
 import type { Router } from 'koa-router';
 
-import type { GuardedState, User } from '../contracts.ts';
 import { sendProblem } from '../http/problem.ts';
 
 /**
  * Answers what is left below the prefix when no route matched and nothing behind the router answered either: 404, or
  * 405 and the methods there are (RFC 9110 section 15.5.6). Behind the entrance, so that strangers cannot map the API.
  */
-export function answerUnrouted<P extends string, U extends User>(
-  router: Router<GuardedState<P, U>>,
-  entrance: Middleware<GuardedState<P, U>>,
+export function answerUnrouted<State>(
+  router: Router<State>,
+  entrance: Middleware<State>,
   prefix: string,
 ): void {
   router.on(RouterEvents.NotFound, async (ctx, next) => {

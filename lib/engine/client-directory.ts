@@ -1,6 +1,8 @@
 import type { ClientSecret, ClientStore, Logger, StoredClient } from '../contracts.ts';
+import { findBcryptSecret, isBcryptHash } from './bcrypt-secret.ts';
 import { now } from './clock.ts';
-import { matchesHash } from './hash.ts';
+import { hashCredential, matchesHash } from './hash.ts';
+import { createSlowChecks } from './slow-checks.ts';
 
 // A use is noted once a minute at most: "last used" needs no more, and a write per token would cost more than the token.
 const TOUCH_INTERVAL = 60;
@@ -21,6 +23,7 @@ export function createClientDirectory(
 ): ClientDirectory {
   const entries = new Map<string, { stored: Promise<StoredClient | undefined>; loadedAt: number }>();
   const notedAt = new Map<string, number>();
+  const runSlowCheck = createSlowChecks<ClientSecret>();
 
   async function find(id: string): Promise<StoredClient | undefined> {
     const entry = entries.get(id);
@@ -44,9 +47,38 @@ export function createClientDirectory(
     if (stored === undefined || entries.get(id)?.stored === stored) entries.delete(id);
   }
 
+  async function findLive(id: string): Promise<readonly ClientSecret[]> {
+    return (await find(id))?.secrets.filter(isLive) ?? [];
+  }
+
+  async function findSecret(id: string, presented: string): Promise<ClientSecret | undefined> {
+    const live = await findLive(id);
+    const match = live.find(({ hash }) => matchesHash(presented, hash));
+    if (match) return match;
+    const imported = live.filter(({ hash }) => isBcryptHash(hash));
+    if (imported.length === 0) return undefined;
+    return runSlowCheck(id, presented, async () => {
+      const found = await findBcryptSecret(presented, imported);
+      return found && rehash(id, found, presented);
+    });
+  }
+
+  /** Makes an imported secret one of ours, so that the slow check is made once. */
+  async function rehash(
+    id: string,
+    secret: ClientSecret,
+    presented: string,
+  ): Promise<ClientSecret | undefined> {
+    const to = hashCredential(presented);
+    const isReplaced = await store.rehashSecret(id, secret.id, { from: secret.hash, to });
+    forget(id);
+    if (isReplaced) return secret;
+    // Another request was first, or somebody has removed it while this one waited.
+    return (await findLive(id)).find(({ hash }) => matchesHash(presented, hash));
+  }
+
   async function verifySecret(id: string, presented: string): Promise<boolean> {
-    const stored = await find(id);
-    const match = stored?.secrets.find((secret) => isLive(secret) && matchesHash(presented, secret.hash));
+    const match = await findSecret(id, presented);
     if (match) noteUse(id, match);
     return match !== undefined;
   }

@@ -1,36 +1,14 @@
-import type { Client, ClientGrantType, Gate } from '../contracts.ts';
+import { isDeepStrictEqual } from 'node:util';
+
+import type { Client, ClientFields, Gate } from '../contracts.ts';
 import { ClientInvalidError } from '../errors.ts';
 import type { FieldError } from '../errors.ts';
 import { redirectUriMistake } from './redirect-uris.ts';
 
-/** What can be said about a client when it is registered. */
-export interface ClientFields<P extends string = string, R extends string = string> {
-  /** 1 to 100 characters; people see it on the consent page. */
-  readonly name: string;
-  /** How it gets tokens; cannot be changed later. */
-  readonly grantType: ClientGrantType;
-  /** Required for `authorization_code`, refused for `client_credentials`. Matched as exact strings. */
-  readonly redirectUris?: readonly string[];
-  /** `false`: it cannot keep a secret (browser or installed app), and must use PKCE. @default true */
-  readonly confidential?: boolean;
-  /** An installed app: loopback redirect URIs match on any port, and schemes of its own are allowed. @default false */
-  readonly native?: boolean;
-  /** The platform's own: people are not asked for consent. @default false */
-  readonly firstParty?: boolean;
-  /** The scopes it may ask for. @default all */
-  readonly scopes?: readonly string[] | undefined;
-  /** For `client_credentials`: its roles. */
-  readonly roles?: readonly R[];
-  /** For `client_credentials`: what it may do besides its roles. */
-  readonly permissions?: readonly P[];
-  /** Id of the user who owns it. */
-  readonly ownerId?: string | undefined;
-}
-
-/** What a client is checked against. */
+/** What a client is checked against. Where one of them is not known, any name is taken. */
 export interface KnownNames {
-  readonly gate: { has(permission: string): boolean; readonly roles: Gate['roles'] };
-  readonly scopes: ReadonlyMap<string, unknown>;
+  readonly gate: Pick<Gate, 'has' | 'roles'> | undefined;
+  readonly scopes: ReadonlyMap<string, unknown> | undefined;
 }
 
 // Characters that change how the text around them reads (Unicode bidi controls), and control characters.
@@ -42,11 +20,14 @@ const UNSAFE_IN_NAME = /[\p{Cc}\p{Cf}]/u;
  * @throws ClientInvalidError with one entry per mistake
  */
 export function checkClientFields(
-  fields: ClientFields,
+  given: ClientFields,
   { gate, scopes }: KnownNames,
 ): Omit<Client, 'id' | 'createdAt' | 'updatedAt' | 'disabled'> {
   const mistakes: FieldError[] = [];
   const refuse = (field: string, message: string): void => void mistakes.push({ field, message });
+  // In JavaScript nothing may be given.
+  const fields: Partial<ClientFields> = given ?? {};
+  for (const field of Object.keys(fields)) if (!FIELDS.has(field)) refuse(field, 'there is no such field');
   const { confidential = true, firstParty = false, native = false, grantType, ownerId } = fields;
   const redirectUris = list(fields.redirectUris, 'redirectUris', refuse);
   const roles = list(fields.roles, 'roles', refuse);
@@ -59,10 +40,11 @@ export function checkClientFields(
   for (const [field, value] of Object.entries({ confidential, firstParty, native })) {
     if (typeof value !== 'boolean') refuse(field, 'true or false');
   }
-  if (ownerId !== undefined && (typeof ownerId !== 'string' || ownerId === ''))
-    refuse('ownerId', "give a user's id");
-  for (const scope of allowed ?? []) if (!scopes.has(scope)) refuse('scopes', `there is no scope "${scope}"`);
+  if (ownerId !== undefined && !isUserId(ownerId)) refuse('ownerId', "give a user's id");
+  for (const scope of allowed ?? [])
+    if (scopes?.has(scope) === false) refuse('scopes', `there is no scope "${scope}"`);
 
+  if (redirectUris.length > MOST_REDIRECT_URIS) refuse('redirectUris', `at most ${MOST_REDIRECT_URIS}`);
   if (grantType === 'authorization_code') {
     if (redirectUris.length === 0) refuse('redirectUris', 'an authorization code client needs at least one');
     redirectUris.forEach((uri, index) => {
@@ -80,14 +62,14 @@ export function checkClientFields(
     if (!confidential) refuse('confidential', 'client credentials need a secret (RFC 6749 section 4.4)');
     if (native || firstParty) refuse(native ? 'native' : 'firstParty', 'for authorization code clients only');
     for (const role of roles)
-      if (!Object.hasOwn(gate.roles, role)) refuse('roles', `there is no role "${role}"`);
+      if (gate && !Object.hasOwn(gate.roles, role)) refuse('roles', `there is no role "${role}"`);
     for (const permission of permissions) {
-      if (!gate.has(permission)) refuse('permissions', `there is no permission "${permission}"`);
+      if (gate?.has(permission) === false) refuse('permissions', `there is no permission "${permission}"`);
     }
   } else {
     refuse('grantType', 'choose authorization_code or client_credentials');
   }
-  if (mistakes.length > 0) throw new ClientInvalidError(mistakes);
+  if (mistakes.length > 0 || grantType === undefined) throw new ClientInvalidError(mistakes);
   return {
     name,
     grantType,
@@ -100,6 +82,48 @@ export function checkClientFields(
     permissions,
     ownerId,
   };
+}
+
+/**
+ * Checks a client as it would be with some of its fields changed.
+ *
+ * @throws ClientInvalidError with one entry per mistake
+ */
+export function checkClientChanges(
+  client: Client,
+  changes: Partial<Omit<ClientFields, 'grantType'>>,
+  names: KnownNames,
+): Partial<Client> {
+  const { id: _id, createdAt: _createdAt, updatedAt: _updatedAt, disabled: _disabled, ...fields } = client;
+  // A copy of a client with something changed has all of its members.
+  const changed = Object.entries(changes ?? {}).filter(
+    ([field, value]) => !isDeepStrictEqual(value, client[field as keyof Client]),
+  );
+  if (changed.some(([field]) => field === 'grantType')) {
+    throw new ClientInvalidError([
+      { field: 'grantType', message: 'cannot be changed; register another client' },
+    ]);
+  }
+  return checkClientFields({ ...fields, ...Object.fromEntries(changed) }, names);
+}
+
+const FIELDS: ReadonlySet<string> = new Set<keyof ClientFields>([
+  'name',
+  'grantType',
+  'redirectUris',
+  'confidential',
+  'native',
+  'firstParty',
+  'scopes',
+  'roles',
+  'permissions',
+  'ownerId',
+]);
+
+const MOST_REDIRECT_URIS = 100;
+
+function isUserId(id: unknown): boolean {
+  return typeof id === 'string' && id !== '' && id.length <= 255 && !id.includes('\0');
 }
 
 function list(

@@ -61,5 +61,6 @@ export async function rememberConsent(
     scopes: [...new Set([...(before?.scopes ?? []), ...agreed.scopes])].toSorted(),
     createdAt: before?.createdAt ?? agreed.at,
     updatedAt: agreed.at,
+    lastUsedAt: undefined,
   });
 }

@@ -6,6 +6,7 @@ export const ENDPOINTS = {
   introspection: '/oauth/introspect',
   jwks: '/oauth/jwks',
   interaction: '/oauth/interaction',
+  login: '/oauth/login',
   end_session: '/oauth/logout',
 } as const;
 

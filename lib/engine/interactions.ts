@@ -1,52 +1,69 @@
-import { inspect } from 'node:util';
-
 import type { Context } from 'koa';
 import { errors } from 'oidc-provider';
 import type { Interaction as EngineInteraction, Provider, Session } from 'oidc-provider';
 
-import type { Interaction, InteractionFlow, User } from '../contracts.ts';
-import { ConfigError, InteractionExpiredError } from '../errors.ts';
+import type { AuditLog, Interaction, InteractionFlow, User } from '../contracts.ts';
+import { InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options.ts';
 import type { ClientDirectory } from './client-directory.ts';
 import { now } from './clock.ts';
 import { rememberConsent } from './consent.ts';
 import { ENDPOINTS } from './endpoints.ts';
+import { beginLogin, checkUser, createLoginSessions } from './login-session.ts';
 import { hasHostLoginChanged, HOST_LOGIN } from './prompts.ts';
 
 // Nobody was logged in at the host when its login page was asked for, so whoever comes back has just logged in.
 const SENT_TO_LOGIN = 'sent_to_login';
 
+/** What the flow asks of the rest of the server. */
+export interface InteractionParts extends Pick<InteractionFlow, 'connections' | 'developer'> {
+  readonly audit: Pick<AuditLog, 'record'>;
+  readonly clients: ClientDirectory;
+  readonly provider: () => Provider;
+}
+
 /** What pages may ask of the engine; see the port for what each step does. */
 export function createInteractionFlow(
   options: ResolvedOptions,
-  { clients, provider }: { clients: ClientDirectory; provider: () => Provider },
+  { audit, clients, connections, developer, provider }: InteractionParts,
 ): InteractionFlow {
-  const { basePath, currentUser, issuer, logger, loginUrl, origin, storage, users } = options;
+  const { accountPath, basePath, currentUser, developerPath, issuer, logger, loginUrl } = options;
+  const { origin, storage, users } = options;
 
   return {
     origin,
     basePath,
+    developerPath,
+    accountPath,
+    developer,
+    connections,
+    ...createLoginSessions(options, { audit, provider }),
     async find(ctx, uid) {
       const open = await findOpen(ctx, uid);
       return describe(open);
     },
-    authenticate: (_ctx, login, password) => users.authenticate(login, password),
+    async authenticate(ctx, login, password) {
+      const user = await users.authenticate(login, password);
+      if (!user) {
+        const clientId = (await findCurrent(ctx))?.params['client_id'] as string | undefined;
+        audit.record({ type: 'login_failed', clientId }, { address: ctx.ip });
+      }
+      return user;
+    },
     login: (ctx, { uid }, user) => finishLogin(ctx, uid, user),
     async consent(ctx, { uid }) {
       const open = await findOpen(ctx, uid, 'consent');
       // The page was open when the host's login changed. With nothing said yet, the engine asks whoever is there now.
       if (currentUser && hasHostLoginChanged(await currentUser(ctx), open.session!))
         return provider().interactionResult(ctx.req, ctx.res, {}, { mergeWithLastSubmission: false });
-      await rememberConsent(storage.consents, {
-        userId: open.session!.accountId,
-        clientId: open.params['client_id'] as string,
-        scopes: requestedScopes(open),
-        at: now(),
-      });
+      const decision = decisionOn(open);
+      await rememberConsent(storage.consents, { ...decision, at: now() });
+      audit.record({ type: 'consent_given', ...decision }, { address: ctx.ip });
       return provider().interactionResult(ctx.req, ctx.res, { consent: {} });
     },
     async deny(ctx, { uid }) {
-      await findOpen(ctx, uid, 'consent');
+      const open = await findOpen(ctx, uid, 'consent');
+      audit.record({ type: 'consent_denied', ...decisionOn(open) }, { address: ctx.ip });
       const result = { error: 'access_denied', error_description: 'the user denied the request' };
       return provider().interactionResult(ctx.req, ctx.res, result, { mergeWithLastSubmission: false });
     },
@@ -78,23 +95,6 @@ export function createInteractionFlow(
       url.searchParams.set('return_to', `${issuer}${ENDPOINTS.interaction}/${uid}`);
       return url.href;
     },
-    async currentUser(ctx) {
-      const hostUser = await currentUser?.(ctx);
-      if (hostUser) return hostUser;
-      const { accountId } = await provider().Session.get(ctx);
-      return accountId === undefined ? undefined : users.find(accountId);
-    },
-    async logout(ctx) {
-      const session = await provider().Session.get(ctx);
-      await session.destroy();
-      const { cookies } = provider().createContext(ctx.req, ctx.res);
-      cookies.set(provider().cookieName('session'), null, {
-        httpOnly: true,
-        sameSite: 'lax',
-        secure: options.secure,
-        path: basePath || '/',
-      });
-    },
   };
 
   /** The interaction of this browser, by its cookie; it must be the one that the URL names, and at the right step. */
@@ -103,16 +103,20 @@ export function createInteractionFlow(
     uid: string,
     prompt?: Interaction['prompt'],
   ): Promise<EngineInteraction> {
-    let open: EngineInteraction;
-    try {
-      open = await provider().interactionDetails(ctx.req, ctx.res);
-    } catch (error) {
-      if (error instanceof errors.SessionNotFound) throw new InteractionExpiredError({ cause: error });
-      throw error;
-    }
-    if (open.uid !== uid || (prompt !== undefined && open.prompt.name !== prompt))
+    const open = await findCurrent(ctx);
+    if (open?.uid !== uid || (prompt !== undefined && open.prompt.name !== prompt))
       throw new InteractionExpiredError();
     return open;
+  }
+
+  /** Whichever interaction the browser names here. */
+  async function findCurrent(ctx: Context): Promise<EngineInteraction | undefined> {
+    try {
+      return await provider().interactionDetails(ctx.req, ctx.res);
+    } catch (error) {
+      if (error instanceof errors.SessionNotFound) return undefined;
+      throw error;
+    }
   }
 
   async function describe(open: EngineInteraction): Promise<Interaction> {
@@ -136,19 +140,17 @@ export function createInteractionFlow(
   }
 
   async function finishLogin(ctx: Context, uid: string, user: User, amr?: string[]): Promise<string> {
-    // In JavaScript a row's number comes along easily, and the engine's error names neither the user nor the option.
-    if (typeof user.id !== 'string' || user.id === '') {
-      throw new ConfigError(
-        'users',
-        `give each user an id that is a string and not empty, such as String(row.id); this one is ${inspect(user.id)}`,
-      );
-    }
+    checkUser(user);
     const open = await findOpen(ctx, uid, 'login');
     const session = await provider().Session.get(ctx);
     if (session.accountId !== undefined && session.accountId !== user.id)
       await changeUser(open, session, user);
     const login = { accountId: user.id, ...(amr ? { amr } : {}) };
-    return provider().interactionResult(ctx.req, ctx.res, { login }, { mergeWithLastSubmission: false });
+    const result = { mergeWithLastSubmission: false };
+    const next = await provider().interactionResult(ctx.req, ctx.res, { login }, result);
+    const clientId = open.params['client_id'] as string;
+    audit.record({ type: 'login', userId: user.id, clientId }, { address: ctx.ip });
+    return next;
   }
 }
 
@@ -159,9 +161,14 @@ async function changeUser(open: EngineInteraction, session: Session, user: User)
     open.session.accountId = user.id;
     await open.persist();
   }
-  session.authorizations = undefined;
-  session.loginAccount({ accountId: user.id });
+  beginLogin(session, user);
   await session.persist();
+}
+
+/** What somebody is asked to agree to. */
+function decisionOn(open: EngineInteraction): { userId: string; clientId: string; scopes: string[] } {
+  const clientId = open.params['client_id'] as string;
+  return { userId: open.session!.accountId, clientId, scopes: requestedScopes(open) };
 }
 
 function requestedScopes(open: EngineInteraction): string[] {

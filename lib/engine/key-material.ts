@@ -7,6 +7,9 @@ import { ConfigError } from '../errors.ts';
 
 /** Writes keys for the storage and reads them back, encrypted when the host gives a key for that. */
 export interface KeyMaterial {
+  /** Whether new keys are written encrypted. */
+  readonly encrypts: boolean;
+  isEncrypted(material: string): boolean;
   write(jwk: JWK): Promise<string>;
   /** @throws ConfigError when the material was encrypted with a key that is not given */
   read(material: string): Promise<JWK>;
@@ -22,6 +25,8 @@ export function createKeyMaterial(secrets: readonly string[]): KeyMaterial {
   const keys = secrets.map(toEncryptionKey);
   const [newest] = keys;
   return {
+    encrypts: newest !== undefined,
+    isEncrypted,
     async write(jwk) {
       const text = JSON.stringify(jwk);
       if (!newest) return text;
@@ -30,7 +35,13 @@ export function createKeyMaterial(secrets: readonly string[]): KeyMaterial {
         .encrypt(newest.bytes);
     },
     async read(material) {
-      if (material.startsWith('{')) return JSON.parse(material) as JWK;
+      if (!isEncrypted(material)) return JSON.parse(material) as JWK;
+      if (!newest) {
+        throw new ConfigError(
+          'keyEncryptionKey',
+          "the server's keys are encrypted; give the one of the servers",
+        );
+      }
       const { kid } = decodeProtectedHeader(material);
       const key = keys.find((candidate) => candidate.kid === kid);
       if (!key) {
@@ -43,6 +54,11 @@ export function createKeyMaterial(secrets: readonly string[]): KeyMaterial {
       return JSON.parse(Buffer.from(plaintext).toString()) as JWK;
     },
   };
+}
+
+/** Encrypted it is a JWE, otherwise the JSON text of a JWK. */
+function isEncrypted(material: string): boolean {
+  return !material.startsWith('{');
 }
 
 function toEncryptionKey(secret: string): EncryptionKey {

@@ -2,7 +2,7 @@ import { setTimeout as waitFor } from 'node:timers/promises';
 
 import type { JWK } from 'jose';
 
-import type { KeyStore } from '../contracts.ts';
+import type { AuditLog, KeyStore } from '../contracts.ts';
 import { StorageError } from '../errors.ts';
 import type { SigningAlgorithm } from '../options.ts';
 import { now } from './clock.ts';
@@ -47,8 +47,9 @@ export async function createKeyRing(
   {
     algorithm,
     tokenLifetime,
+    audit,
     onChange,
-  }: { algorithm: SigningAlgorithm; tokenLifetime: number; onChange: () => void },
+  }: { algorithm: SigningAlgorithm; tokenLifetime: number; audit: AuditLog; onChange: () => void },
 ): Promise<KeyRing> {
   let readAt = Date.now();
   let awaited: Promise<void> | undefined;
@@ -95,6 +96,7 @@ export async function createKeyRing(
     for (const { id, retiresAt } of added ? before : []) {
       if (retiresAt === undefined) await store.retire(id, activeAt + tokenLifetime);
     }
+    if (added) audit.record({ type: 'key_rotated', keyId: added.id });
     await read();
     const newest = keys[0];
     if (!newest) throw new StorageError('The storage lost its signing keys');

@@ -1,21 +1,19 @@
-import type { errors, KoaContextWithOIDC, Provider } from 'oidc-provider';
+import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 
 import type { Logger } from '../contracts.ts';
+import { clientIdOf, grantTypeOf, reasonOf } from './request-facts.ts';
 import { stateOf } from './request-state.ts';
 
-/**
- * Writes a line for each token issued and each request refused, with the reason that the client is not told. Fields are
- * a fixed list: parameters hold secrets, codes and tokens, and are never logged as a whole.
- */
+/** Writes a line for each token issued and each request refused, with the reason that the client is not told. */
 export function logEvents(provider: Provider, logger: Logger): void {
   provider.on('grant.success', (ctx) => {
     logger.info(request(ctx), 'token issued');
   });
   provider.on('grant.error', (ctx, error) => {
-    logger.info({ ...request(ctx), ...reason(error) }, 'token refused');
+    logger.info({ ...request(ctx), error: error.error, ...reasonOf(ctx, error) }, 'token refused');
   });
   provider.on('authorization.error', (ctx, error) => {
-    logger.info({ ...request(ctx), ...reason(error) }, 'authorization refused');
+    logger.info({ ...request(ctx), error: error.error, ...reasonOf(ctx, error) }, 'authorization refused');
   });
   provider.on('grant.revoked', (ctx, grantId) => {
     const level = ctx.oidc.route === 'revocation' ? 'info' : 'warn';
@@ -28,19 +26,11 @@ export function logEvents(provider: Provider, logger: Logger): void {
 }
 
 function request(ctx: KoaContextWithOIDC): Record<string, unknown> {
-  const { client, params, route } = ctx.oidc;
-  const grantType = params?.['grant_type'];
+  const grantType = grantTypeOf(ctx);
   return {
-    route,
-    client_id: client?.clientId,
-    // Only the client's own: any other text is the caller's, and may be a secret that was put into the wrong field.
-    ...(typeof grantType === 'string' && client?.grantTypeAllowed(grantType)
-      ? { grant_type: grantType }
-      : {}),
+    route: ctx.oidc.route,
+    client_id: clientIdOf(ctx),
+    ...(grantType === undefined ? {} : { grant_type: grantType }),
     reference: stateOf(ctx).reference,
   };
-}
-
-function reason(error: errors.OIDCProviderError): Record<string, unknown> {
-  return { error: error.error, description: error.error_description, detail: error.error_detail };
 }

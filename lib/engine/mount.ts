@@ -13,7 +13,7 @@ import { startState } from './request-state.ts';
 import { tokenBody } from './token-body.ts';
 import { completeResponse } from './token-response.ts';
 
-const OWN_PATH = /^\/(?:oauth|\.well-known)\//i;
+const ENGINE_PATH = /^\/(?:oauth|\.well-known)\//i;
 const WELL_KNOWN = '/.well-known/oauth-authorization-server';
 
 /**
@@ -32,11 +32,18 @@ export function createMount(
 ): Middleware {
   const { basePath, logger, mountPath, storage } = options;
   const readBody = tokenBody(unwrapToken);
+  const pagePaths = [options.developerPath, options.accountPath].filter((path) => path !== undefined);
 
   return async function gatehouse(ctx, next) {
     const path = pathBelow(mountPath, ctx.path) ?? insertedWellKnown(basePath, ctx.path);
-    if (path === undefined || !OWN_PATH.test(path)) return next();
-    const handled = await atPath(ctx, path, async () => (await showPage(ctx)) || runEngine(ctx));
+    if (path === undefined) return next();
+    const isEngines = ENGINE_PATH.test(path);
+    if (!isEngines && !pagePaths.some((own) => path === own || path.startsWith(`${own}/`))) return next();
+    const handled = await atPath(
+      ctx,
+      path,
+      async () => (await showPage(ctx)) || (isEngines && runEngine(ctx)),
+    );
     return handled ? undefined : next();
   };
 

@@ -1,66 +1,100 @@
 import type { ServerResponse } from 'node:http';
-import { setImmediate as letOthersIn } from 'node:timers/promises';
+import { finished } from 'node:stream';
+import { setImmediate as letOthersIn, setTimeout as wait } from 'node:timers/promises';
 
 import type { Credential } from '../contracts.ts';
 
-// In milliseconds: how long after a redemption on another node a request still counts as simultaneous with it.
-const LEEWAY_OF_OTHER_NODES = 1000;
+// How many times in a row nothing has come when an answer is given: no second request, or once there was one, no other.
+// Counted and not measured, because a process that had to wait for a busy processor has not listened. Where all of them
+// are busy, one burst in five needs the first time and one in a hundred the second; the rest are to spare.
+const TIMES = 5;
+const TIMES_IN_BURST = 50;
 
-// In milliseconds: how far apart the requests of a burst may come, on a node that answers faster than they are sent.
-const GAP = 100;
+// In milliseconds: how long it listens each time, and how long an answer is held back at most.
+const LISTENING = 5;
+const LONGEST_HOLD = 30_000;
+
+// In milliseconds: how long after it was spent on another node a credential counts as presented at the same time.
+// Nothing tells here when that node has answered, and its clock may differ by some seconds.
+const LEEWAY_OF_OTHER_NODES = 5000;
 
 /**
  * Tells a theft from a duplicate. A credential that comes back after it was spent has been stolen, or a client has sent
- * one request twice at once; the first must revoke the family (RFC 6749 section 4.1.2, RFC 9700 section 4.14.2), the
- * second must not log an honest user out.
+ * one request many times at once; the first must revoke the family (RFC 6749 section 4.1.2, RFC 9700 section 4.14.2),
+ * the second must not log an honest user out.
+ *
+ * What divides them is the answer: nobody who has it sends again. But a server can be done with the first request of a
+ * burst before the client has sent the last, so the answer is held back until no more come.
  */
 export interface Presentations {
-  /** Notes that a request presents a credential, until its response is over. */
-  begin(id: string, response: ServerResponse): void;
-  /** Notes that this node has spent a credential, and waits for the requests that have arrived meanwhile to begin. */
-  redeemed(id: string): Promise<void>;
   /**
-   * Whether a spent credential is presented again rather than twice at once. Call it before {@link begin}.
+   * Notes that a request presents a credential. Call it before the credential is looked up.
    * @param grace - in seconds: how long after it was spent a credential may come back in any case
    */
-  isReplay(credential: Pick<Credential, 'id' | 'consumedAt'>, grace: number): boolean;
+  begin(id: string, grace: number, response: ServerResponse): Presentation;
+}
+
+/** What one request has to know about the others that present the same credential. */
+export interface Presentation {
+  /** Whether a credential is presented again rather than many times at once. */
+  isReplay(credential: Pick<Credential, 'consumedAt'>): boolean;
+  /** Holds the answer back, when this request has spent the credential. */
+  hold(): Promise<void>;
+}
+
+interface Presented {
+  requests: number;
+  /** What became of the answer to the request that has spent the credential, if it was one of this node. */
+  answer?: 'held' | 'given';
+  /** How many still need to know this. */
+  holders: number;
 }
 
 export function createPresentations(): Presentations {
-  const underway = new Map<string, number>();
-  const redeemedHere = new Map<string, number>();
+  const presented = new Map<string, Presented>();
 
-  function end(id: string): void {
-    const left = (underway.get(id) ?? 1) - 1;
-    if (left === 0) underway.delete(id);
-    else underway.set(id, left);
+  function release(id: string, entry: Presented): void {
+    entry.holders -= 1;
+    if (entry.holders === 0) presented.delete(id);
   }
 
   return {
-    begin(id, response) {
-      const others = underway.get(id) ?? 0;
-      underway.set(id, others + 1);
-      response.once('close', () => {
-        if (others === 0) end(id);
-        else setTimeout(end, GAP, id).unref();
-      });
-    },
-    async redeemed(id) {
+    begin(id, grace, response) {
       const at = Date.now();
-      for (const [old, time] of redeemedHere) {
-        if (at - time <= LEEWAY_OF_OTHER_NODES) break;
-        redeemedHere.delete(old);
-      }
-      redeemedHere.set(id, at);
-      await letOthersIn();
-    },
-    isReplay({ id, consumedAt }, grace) {
-      if (consumedAt === undefined) return false;
-      const age = Date.now() - consumedAt;
-      if (age < grace * 1000) return false;
-      // In a burst each request meets another one that is still under way, however late it comes itself.
-      if (underway.has(id)) return false;
-      return redeemedHere.has(id) || age >= LEEWAY_OF_OTHER_NODES;
+      const entry = presented.get(id) ?? { requests: 0, holders: 0 };
+      presented.set(id, entry);
+      const isLate = entry.answer === 'given';
+      entry.requests += 1;
+      entry.holders += 1;
+      // Unlike the event `close`, it also tells of a client that has gone already.
+      finished(response, () => release(id, entry));
+      return {
+        isReplay({ consumedAt }) {
+          if (consumedAt === undefined) return false;
+          const age = at - consumedAt;
+          if (grace > 0) return age >= grace * 1000;
+          return isLate || (entry.answer === undefined && age >= LEEWAY_OF_OTHER_NODES);
+        },
+        async hold() {
+          if (grace > 0) return;
+          entry.holders += 1;
+          entry.answer = 'held';
+          await burstIsOver(entry);
+          entry.answer = 'given';
+          setTimeout(release, LEEWAY_OF_OTHER_NODES, id, entry).unref();
+        },
+      };
     },
   };
+}
+
+async function burstIsOver(entry: Presented): Promise<void> {
+  const latest = Date.now() + LONGEST_HOLD;
+  let seen = entry.requests;
+  for (let quiet = 0; quiet < (seen > 1 ? TIMES_IN_BURST : TIMES);) {
+    await wait(LISTENING);
+    await letOthersIn();
+    quiet = entry.requests === seen || Date.now() >= latest ? quiet + 1 : 0;
+    seen = entry.requests;
+  }
 }

@@ -17,16 +17,19 @@ export type RedemptionSettings = Pick<ResolvedOptions, 'lifetimes' | 'refreshGra
  * Who comes second inside the grace window gets the successor that the first one got, because only who presents the
  * same refresh token can open it; everybody else who comes second gets `invalid_grant`.
  *
- * Resolves to whether it was this call that spent it.
+ * A process that dies afterwards, before it has answered, leaves a refresh token whose successor is still to be had, or a
+ * code whose tokens nobody has: a code is good for one answer, so the person authorizes the app again.
+ *
+ * Resolves when the request may be answered.
  */
 export async function redeem(
   credentials: CredentialStore,
   state: RequestState,
   { lifetimes, refreshGrace }: RedemptionSettings,
   successor?: { value: string; credential: Credential },
-): Promise<boolean> {
+): Promise<void> {
   const { presented } = state;
-  if (!presented || state.redeemed) return false;
+  if (!presented || state.redeemed) return;
   const replayable = successor !== undefined && presented.kind === 'refresh_token' && refreshGrace > 0;
   const redemption = await credentials.redeem(presented, {
     at: Date.now(),
@@ -40,5 +43,5 @@ export async function redeem(
     throw new errors.InvalidGrant(`${presented.kind} was spent by another request`);
   }
   state.redeemed = true;
-  return redemption.outcome === 'redeemed';
+  if (redemption.outcome === 'redeemed') await state.presentation?.hold();
 }

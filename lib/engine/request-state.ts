@@ -4,6 +4,7 @@ import type { Context } from 'koa';
 import { Provider } from 'oidc-provider';
 
 import type { AccessTokenClaims, Credential, Grant } from '../contracts.ts';
+import type { Presentation } from './presentations.ts';
 
 /**
  * What the steps of one request tell each other. The engine calls the adapter once per row; keeping the pieces here
@@ -14,8 +15,12 @@ export interface RequestState {
   readonly host: Context;
   /** What the error page and the log line have in common. */
   readonly reference: string;
+  /** A client that the request names and that is there, but disabled: the engine does not find it. */
+  disabledClientId?: string;
   /** The grant that came along with a code or a refresh token. */
   grant?: Grant;
+  /** How the code or refresh token of this request stands to that of others. */
+  presentation?: Presentation;
   /** A code or refresh token that the engine has checked and will spend. */
   presented?: Pick<Credential, 'kind' | 'id'> & { readonly value: string };
   /** The presented credential is spent in the storage. */

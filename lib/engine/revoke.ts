@@ -1,4 +1,4 @@
-import type { Storage, VerifyAccessToken } from '../contracts.ts';
+import type { AuditLog, Grant, Storage, VerifyAccessToken } from '../contracts.ts';
 import { ConfigError } from '../errors.ts';
 import { now } from './clock.ts';
 import { hashCredential } from './hash.ts';
@@ -17,8 +17,11 @@ export type RevocationTarget =
 /** Makes `auth.revoke()`. */
 export function createRevoke(
   storage: Storage,
-  verify: VerifyAccessToken,
-  accessTokenLifetime: number,
+  {
+    verify,
+    audit,
+    accessTokenLifetime,
+  }: { verify: VerifyAccessToken; audit: AuditLog; accessTokenLifetime: number },
 ): (target: RevocationTarget) => Promise<void> {
   return async function revoke(target) {
     checkTarget(target);
@@ -26,10 +29,11 @@ export function createRevoke(
     if ('token' in target) {
       await revokeToken(target.token, at);
     } else if ('grant' in target) {
-      await storage.grants.revoke({ id: target.grant }, at);
+      await revokeGrant(await storage.grants.find(target.grant), at);
     } else if ('user' in target) {
       await storage.grants.revoke({ userId: target.user }, at);
       await storage.sessions.removeOfUser(target.user);
+      audit.record({ type: 'tokens_revoked', target: 'user', userId: target.user });
     } else {
       await storage.grants.revoke({ clientId: target.client }, at);
       await storage.revocations.add({
@@ -38,23 +42,30 @@ export function createRevoke(
         revokedAt: at,
         expiresAt: at + accessTokenLifetime,
       });
+      audit.record({ type: 'tokens_revoked', target: 'client', clientId: target.client });
     }
   };
+
+  async function revokeGrant(grant: Grant | undefined, at: number): Promise<void> {
+    if (!grant) return;
+    const { clientId, id: grantId, userId } = grant;
+    const revoked = await storage.grants.revoke({ id: grantId }, at);
+    if (revoked.length > 0)
+      audit.record({ type: 'tokens_revoked', target: 'grant', clientId, userId, grantId });
+  }
 
   async function revokeToken(token: string, at: number): Promise<void> {
     const claims = await verify(token);
     if (claims) {
-      await storage.revocations.add({
-        kind: 'token',
-        value: claims.jti,
-        revokedAt: at,
-        expiresAt: claims.exp,
-      });
+      const { client_id: clientId, exp: expiresAt, grant_id: grantId, jti, principal, sub } = claims;
+      await storage.revocations.add({ kind: 'token', value: jti, revokedAt: at, expiresAt });
+      const userId = principal === 'user' ? sub : undefined;
+      audit.record({ type: 'tokens_revoked', target: 'token', clientId, userId, grantId });
       return;
     }
     for (const kind of ['refresh_token', 'code'] as const) {
       const found = await storage.credentials.find(kind, hashCredential(token));
-      if (found) await storage.grants.revoke({ id: found.grant.id }, at);
+      await revokeGrant(found?.grant, at);
     }
   }
 }

@@ -41,16 +41,20 @@ function sayUnavailable(ctx: KoaContextWithOIDC): void {
 
 /** The engine calls a grant type that is not the client's `invalid_request`; RFC 6749 section 5.2 has a code for it. */
 function sayUnauthorizedClient(ctx: KoaContextWithOIDC): void {
+  if (!isGrantTypeRefused(ctx)) return;
+  ctx.body = { error: 'unauthorized_client', error_description: 'this client may not use this grant type' };
+}
+
+/** Whether the engine has refused a token because its client may not use the grant type. */
+export function isGrantTypeRefused(ctx: KoaContextWithOIDC): boolean {
   const { client, params } = ctx.oidc;
   const grantType = params?.['grant_type'];
-  const isRefused =
+  return (
     (ctx.body as { error?: string } | undefined)?.error === 'invalid_request' &&
     typeof grantType === 'string' &&
     GRANT_TYPES.has(grantType) &&
-    client?.grantTypeAllowed(grantType) === false;
-  if (isRefused) {
-    ctx.body = { error: 'unauthorized_client', error_description: 'this client may not use this grant type' };
-  }
+    client?.grantTypeAllowed(grantType) === false
+  );
 }
 
 const GRANT_TYPES = new Set(['authorization_code', 'refresh_token', 'client_credentials']);

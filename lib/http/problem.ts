@@ -5,7 +5,13 @@ import { STATUS_CODES } from 'node:http';
 import type { Context, Middleware } from 'koa';
 
 import type { Logger } from '../contracts.ts';
-import { ClientInvalidError, GatehouseError } from '../errors.ts';
+import {
+  ActionError,
+  AssignmentInvalidError,
+  ClientInvalidError,
+  GatehouseError,
+  PermissionMissingError,
+} from '../errors.ts';
 import type { GatehouseErrorCode } from '../errors.ts';
 
 /** What went wrong, for a program and for the person who writes it. */
@@ -31,15 +37,20 @@ export interface Problem {
 
 /** Answers with a problem. Nothing is thrown, so that it looks the same under any error handler of the host. */
 export function sendProblem(ctx: Context, problem: Problem): void {
-  const { type = 'about:blank', status, title = phraseOf(status), detail, code, members, headers } = problem;
-  ctx.status = status;
+  ctx.status = problem.status;
   ctx.set({
     'Content-Type': 'application/problem+json; charset=utf-8',
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
-    ...headers,
+    ...problem.headers,
   });
-  ctx.body = JSON.stringify({ type, title, status, detail, code, message: detail, ...members });
+  ctx.body = JSON.stringify(problemDocument(problem));
+}
+
+/** A problem as it is sent: alone, or as a part of an answer about several things. */
+export function problemDocument(problem: Problem): Readonly<Record<string, unknown>> {
+  const { type = 'about:blank', status, title = phraseOf(status), detail, code, members } = problem;
+  return { type, title, status, detail, code, message: detail, ...members };
 }
 
 /**
@@ -66,15 +77,17 @@ export function problems(options: { readonly logger: Logger }): Middleware {
 export function sendError(ctx: Context, error: unknown, logger: Logger): void {
   // A handler may have set these for the answer that it did not finish (RFC 9110 section 8).
   for (const name of REPRESENTATION_FIELDS) ctx.remove(name);
-  const problem = problemOf(error);
-  if (problem.status < 500) {
-    sendProblem(ctx, problem);
-    return;
-  }
-  const reference = randomUUID();
   // The path without the query: a query may carry a credential.
-  logger.error({ err: error, reference, method: ctx.method, path: ctx.path }, 'An API request failed');
-  sendProblem(ctx, { ...problem, members: { ...problem.members, reference } });
+  sendProblem(ctx, explainError(error, logger, { method: ctx.method, path: ctx.path }));
+}
+
+/** The problem that an error stands for. When the fault is the server's, it is logged, with `fields` beside it. */
+export function explainError(error: unknown, logger: Logger, fields: object): Problem {
+  const problem = problemOf(error);
+  if (problem.status < 500) return problem;
+  const reference = randomUUID();
+  logger.error({ err: error, reference, ...fields }, 'An API request failed');
+  return { ...problem, members: { ...problem.members, reference } };
 }
 
 const REPRESENTATION_FIELDS = [
@@ -93,9 +106,19 @@ const CODES: Readonly<Record<GatehouseErrorCode, string>> = {
   ERR_MIGRATIONS_PENDING: 'temporarily_unavailable',
   ERR_CLIENT_INVALID: 'client_invalid',
   ERR_CLIENT_NOT_FOUND: 'client_not_found',
+  ERR_ASSIGNMENT_INVALID: 'assignment_invalid',
+  ERR_PERMISSION_MISSING: 'missing_permission',
   ERR_INTERACTION_EXPIRED: 'interaction_expired',
   ERR_BODY: 'body_invalid',
+  ERR_ACTION: 'action_refused',
+  ERR_IDEMPOTENCY_KEY: 'idempotency_key_invalid',
   ERR_CROSS_SITE: 'cross_site',
+  ERR_PDF_INPUT: 'pdf_invalid',
+  ERR_PDF_UNREADABLE: 'internal_error',
+  ERR_PDF_HTTP: 'internal_error',
+  ERR_PDF_CONNECTION: 'temporarily_unavailable',
+  ERR_PDF_TIMEOUT: 'temporarily_unavailable',
+  ERR_PDF_RESPONSE: 'internal_error',
 };
 
 const INTERNAL: Problem = {
@@ -122,11 +145,19 @@ function problemOf(error: unknown): Problem {
 }
 
 function problemOfGatehouse(error: GatehouseError): Problem {
+  if (error instanceof ActionError)
+    return { status: error.status, code: error.problemCode, detail: error.message };
   const code = CODES[error.code];
   if (code === UNAVAILABLE.code) return UNAVAILABLE;
   if (error.status >= 500 || code === INTERNAL.code) return INTERNAL;
-  const members = error instanceof ClientInvalidError ? { errors: error.fields } : {};
-  return { status: error.status, code, detail: error.message, members };
+  return { status: error.status, code, detail: error.message, members: membersOf(error) };
+}
+
+function membersOf(error: GatehouseError): NonNullable<Problem['members']> {
+  if (error instanceof ClientInvalidError || error instanceof AssignmentInvalidError)
+    return { errors: error.fields };
+  if (error instanceof PermissionMissingError) return { permission: error.permission };
+  return {};
 }
 
 /** What `ctx.throw()` and `ctx.assert()` throw. `expose` sets them apart from errors that only happen to have a status. */

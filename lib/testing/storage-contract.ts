@@ -1,17 +1,24 @@
 import type { Storage } from '../contracts.ts';
+import { assignmentContract } from './storage/assignments.ts';
+import { auditPageContract } from './storage/audit-pages.ts';
+import { auditContract } from './storage/audit.ts';
 import { clientListContract } from './storage/client-lists.ts';
 import { clientSecretContract } from './storage/client-secrets.ts';
 import { clientContract } from './storage/clients.ts';
 import { consentContract } from './storage/consents.ts';
 import { credentialContract } from './storage/credentials.ts';
+import { diagnosisContract } from './storage/diagnosis.ts';
 import { grantContract } from './storage/grants.ts';
+import { idempotencyContract } from './storage/idempotency.ts';
 import { keyContract } from './storage/keys.ts';
+import { leaseContract } from './storage/leases.ts';
 import { migrationContract } from './storage/migrations.ts';
 import { pruneContract } from './storage/prune.ts';
 import { recordContract } from './storage/records.ts';
 import { redemptionContract } from './storage/redemption.ts';
 import { revocationContract } from './storage/revocations.ts';
 import type { StorageTest } from './storage/storage-test.ts';
+import { transactionContract } from './storage/transactions.ts';
 import type { RegisterTest } from './test-runner.ts';
 
 /**
@@ -50,5 +57,12 @@ export function storageContract(test: RegisterTest, makeStorage: () => Storage |
   revocationContract(onStorage);
   recordContract(onStorage);
   keyContract(onStorage);
+  assignmentContract(onStorage);
+  auditContract(onStorage);
+  auditPageContract(onStorage);
+  idempotencyContract(onStorage);
+  leaseContract(onStorage);
+  transactionContract(onStorage);
   pruneContract(onStorage);
+  diagnosisContract(onStorage);
 }

@@ -6,10 +6,12 @@ import { SignJWT, generateKeyPair, jwtVerify } from 'jose';
 import { defineGate } from '../../lib/access/gate.ts';
 import { createGuard } from '../../lib/access/guard.ts';
 import type { Guard, GuardOptions } from '../../lib/access/guard.ts';
+import { createHolders } from '../../lib/access/holders.ts';
 import { createPrincipalLoader } from '../../lib/access/principal.ts';
 import { createRequires } from '../../lib/access/requires.ts';
 import type {
   AccessTokenClaims,
+  AssignmentStore,
   Client,
   Gate,
   Logger,
@@ -76,6 +78,13 @@ export function app(changes: Partial<Client> = {}): Client {
   };
 }
 
+/** The assignments of a server whose user store says who holds what. */
+export const keptByTheHost: Pick<AssignmentStore, 'find'> = {
+  async find() {
+    throw new Error('The user store says who holds what');
+  },
+};
+
 /** How often the guard asked for something. */
 export interface Counts {
   verify: number;
@@ -138,14 +147,17 @@ export function createPlatform(): Platform {
   const loadPrincipal = createPrincipalLoader<Permission, Person>({
     gate,
     scopes,
-    users: {
-      async find(id) {
-        counts.findUser += 1;
-        return users.get(id);
+    holders: createHolders<Person>({
+      users: {
+        async find(id) {
+          counts.findUser += 1;
+          return users.get(id);
+        },
+        permissions: async (user) => user.permissions,
+        roles: async (user) => user.roles,
       },
-      permissions: async (user) => user.permissions,
-      roles: async (user) => user.roles,
-    },
+      assignments: keptByTheHost,
+    }),
     clients: {
       async find(id) {
         counts.findClient += 1;

@@ -1,9 +1,10 @@
 import test from 'ava';
 
-import { createPrincipalLoader, isWithheldByScopes } from '../../lib/access/principal.ts';
+import { createHolders } from '../../lib/access/holders.ts';
+import { createPrincipalLoader } from '../../lib/access/principal.ts';
 import type { LoadPrincipal } from '../../lib/access/principal.ts';
 import type { AccessTokenClaims, Client } from '../../lib/contracts.ts';
-import { app, gate, person, scopes } from './platform.ts';
+import { app, gate, keptByTheHost, person, scopes } from './platform.ts';
 import type { Permission, Person } from './platform.ts';
 
 function claims(changes: Partial<AccessTokenClaims>): AccessTokenClaims {
@@ -21,11 +22,14 @@ function loader(people: readonly Person[], clients: readonly Client[]): LoadPrin
   return createPrincipalLoader<Permission, Person>({
     gate,
     scopes,
-    users: {
-      find: async (id) => people.find((user) => user.id === id),
-      permissions: async (user) => user.permissions,
-      roles: async (user) => user.roles,
-    },
+    holders: createHolders<Person>({
+      users: {
+        find: async (id) => people.find((user) => user.id === id),
+        permissions: async (user) => user.permissions,
+        roles: async (user) => user.roles,
+      },
+      assignments: keptByTheHost,
+    }),
     clients: {
       async find(id) {
         const client = clients.find((candidate) => candidate.id === id);
@@ -84,8 +88,11 @@ test('scopes limit what the holder may do, and add nothing', async (t) => {
   const limited = await load(claims({ scope: 'schools:read grades:read' }));
   t.deepEqual(limited?.scopes, ['schools:read', 'grades:read']);
   t.deepEqual([...(limited?.permissions ?? [])], ['view_schools']);
-  t.true(isWithheldByScopes(limited!, 'edit_schools'));
-  t.false(isWithheldByScopes(limited!, 'view_grades'), 'the user does not hold it');
+  t.deepEqual(
+    [...(limited?.sources.keys() ?? [])],
+    ['view_schools', 'edit_schools'],
+    'what is held all the same',
+  );
   t.is((await load(claims({ scope: 'profile' })))?.permissions.size, 0);
   t.is((await load(claims({ scope: 'toString withdrawn' })))?.permissions.size, 0);
 });
@@ -131,7 +138,8 @@ test('roles of users are optional, and the store keeps its this', async (t) => {
     },
   };
   const clients = { find: async () => ({ client: app(), secrets: [] }) };
-  const principal = await createPrincipalLoader({ gate, scopes, users: store, clients })(claims({}));
+  const holders = createHolders({ users: store, assignments: keptByTheHost });
+  const principal = await createPrincipalLoader({ gate, scopes, holders, clients })(claims({}));
   t.deepEqual(principal?.roles, []);
   t.true(principal?.can('view_grades'));
 });

@@ -15,7 +15,13 @@ function known(token: string, claims: Partial<AccessTokenClaims> = {}): KnownTok
     exp: 1,
     jti: 'token',
   } as const;
-  const holdsNothing = { scopes: [], roles: [], permissions: new Set<string>(), can: () => false };
+  const holdsNothing = {
+    scopes: [],
+    roles: [],
+    permissions: new Set<string>(),
+    sources: new Map<string, []>(),
+    can: () => false,
+  };
   return {
     token,
     claims: { ...common, principal: 'user', ...claims },

@@ -1,16 +1,21 @@
-// A host decides how its transactions see each other. Whatever it is, a credential is spent once.
+// A host decides how its transactions see each other. Whatever it is, a credential is spent once, and a request begun once.
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
+import { auditContract } from '../../lib/testing/storage/audit.ts';
 import { grantContract } from '../../lib/testing/storage/grants.ts';
+import { idempotencyContract } from '../../lib/testing/storage/idempotency.ts';
+import { leaseContract } from '../../lib/testing/storage/leases.ts';
 import { redemptionContract } from '../../lib/testing/storage/redemption.ts';
 import { mariadb, postgresql } from './databases.ts';
 import { hostKnex } from './host-knex.ts';
 
 const isolation = 'transaction isolation level';
 
-const RACES = /at once|at the same time|by many|both or neither/;
+const CONTRACTS = [redemptionContract, grantContract, auditContract, idempotencyContract, leaseContract];
 
-for (const [{ name, register, empty }, client, setting] of [
+const RACES = /at once|at the same time|by many|both or neither|a hundred/;
+
+for (const [{ name, register, cleared }, client, setting] of [
   [postgresql, 'pg', `set session characteristics as ${isolation} repeatable read`],
   [postgresql, 'pg', `set session characteristics as ${isolation} serializable`],
   [mariadb, 'mysql2', `set session ${isolation} read uncommitted`],
@@ -19,11 +24,11 @@ for (const [{ name, register, empty }, client, setting] of [
   // From MariaDB 11.6 on this is so unless it is told otherwise.
   [mariadb, 'mysql2', `set session innodb_snapshot_isolation = on`],
 ] as const) {
-  for (const contract of [redemptionContract, grantContract]) {
+  for (const contract of CONTRACTS) {
     contract((title, run) => {
       if (!RACES.test(title)) return;
       register(`${name}, ${setting}: ${title}`, async (t) => {
-        const host = hostKnex(client, await empty(), setting);
+        const host = hostKnex(client, await cleared(), setting);
         t.teardown(async () => host.destroy());
         const storage = knexStorage(host);
         await storage.migrate();

@@ -1,22 +1,21 @@
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
-import { storageContract } from 'koa-gatehouse/testing';
 
 import { mariadb } from './databases.ts';
 import { hostKnex } from './host-knex.ts';
+import { serverContract } from './server-contract.ts';
 
-const { register, empty } = mariadb;
+serverContract(mariadb, (address) => knexStorage(address));
 
-storageContract(register, async () => knexStorage(await empty()));
-
-storageContract(
-  (title, run) => register(`shared with a host: ${title}`, run),
-  async () => {
+serverContract(
+  mariadb,
+  (address) => {
     const host = hostKnex(
       'mysql2',
-      await empty(),
+      address,
       // With the first of them, a backslash does not keep a quote from ending a text.
       `set session sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES,PIPES_AS_CONCAT,STRICT_ALL_TABLES'`,
     );
     return { ...knexStorage(host), close: async () => host.destroy() };
   },
+  'shared with a host: ',
 );

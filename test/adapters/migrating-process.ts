@@ -4,13 +4,11 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import type { TestDatabase } from './databases.ts';
 import { watchedKnex } from './watched-knex.ts';
 
-const [client, address = ''] = process.argv.slice(2);
-let tables = 0;
+const [client, address = '', table = ''] = process.argv.slice(2);
 
 await knexStorage(
   watchedKnex(client as TestDatabase['client'], address, (sql) => {
-    if (sql.startsWith('create table')) tables += 1;
-    if (tables === 4) getStuck();
+    if (sql.startsWith(`create table if not exists ${table} `)) getStuck();
   }),
 ).migrate();
 

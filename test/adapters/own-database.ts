@@ -8,6 +8,8 @@ export interface OwnDatabase {
   readonly address: string;
   /** Removes everything in it. */
   empty(): Promise<void>;
+  /** Removes all rows of the storage; its tables stay, if there are any. */
+  clear(): Promise<void>;
   /** Removes the database itself. */
   drop(): Promise<void>;
 }
@@ -29,6 +31,16 @@ export async function createOwnDatabase(kind: ServerKind, serverAddress: string)
         await server.raw(`drop database ${name}`);
         await server.raw(`create database ${name}`);
       }
+    },
+    async clear() {
+      const tables: { name: string }[] = await inside('information_schema.tables')
+        .select('table_name as name')
+        .where('table_schema', kind.client === 'pg' ? 'public' : name)
+        .where('table_name', 'like', 'gatehouse%')
+        .whereNot('table_name', 'gatehouse_migrations');
+      await inside.transaction(async (transaction) => {
+        for (const table of tables) await transaction(table.name).delete();
+      });
     },
     async drop() {
       await inside.destroy();

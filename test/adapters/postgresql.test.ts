@@ -1,17 +1,16 @@
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
-import { storageContract } from 'koa-gatehouse/testing';
 
 import { postgresql } from './databases.ts';
 import { hostKnex } from './host-knex.ts';
+import { serverContract } from './server-contract.ts';
 
-const { register, empty } = postgresql;
+serverContract(postgresql, (address) => knexStorage(address));
 
-storageContract(register, async () => knexStorage(await empty()));
-
-storageContract(
-  (title, run) => register(`shared with a host: ${title}`, run),
-  async () => {
-    const host = hostKnex('pg', await empty(), 'set standard_conforming_strings = off');
+serverContract(
+  postgresql,
+  (address) => {
+    const host = hostKnex('pg', address, 'set standard_conforming_strings = off');
     return { ...knexStorage(host), close: async () => host.destroy() };
   },
+  'shared with a host: ',
 );

@@ -4,7 +4,7 @@ import type { ExecutionContext } from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { Redemption, Storage } from '../../lib/contracts.ts';
-import { aCode, aGrant, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
+import { aCode, aGrant, aRequest, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
 import { onEachDatabase } from './databases.ts';
 import { start, startCluster } from './processes.ts';
 
@@ -103,6 +103,26 @@ onEachDatabase(
   },
 );
 
+onEachDatabase(
+  'processes that begin the same requests at once have one winner each, and so have those that take over',
+  async (t, _database, address) => {
+    const { storage } = await withCodes(t, address, 0);
+    const requests = Array.from({ length: 25 }, (_, index) => `request ${index}`);
+    for (const now of [NOW, NOW + 30]) {
+      const begun = await cluster.atOnce<string[]>(
+        address,
+        NODES.map((by) => ({ do: 'begin', requests, times: 5, by: `${by} at ${now}`, now })),
+      );
+      const winners = begun.flat();
+      t.is(winners.length, requests.length);
+      for (const id of requests) {
+        const running = await storage.idempotency.begin(aRequest({ id, attempt: 'late' }), now);
+        t.true(winners.includes(`${id}: ${running?.attempt}`), id);
+      }
+    }
+  },
+);
+
 onEachDatabase('processes that migrate at once run each migration once', async (t, _database, address) => {
   const pending = await cluster.atOnce(
     address,
@@ -114,7 +134,7 @@ onEachDatabase('processes that migrate at once run each migration once', async (
 onEachDatabase(
   'a process that is killed while it migrates leaves no lock behind',
   async (t, { client }, address) => {
-    const child = start('migrating-process.ts', client, address);
+    const child = start('migrating-process.ts', client, address, 'gatehouse_grants');
     await once(child, 'message');
     child.kill('SIGKILL');
     await once(child, 'exit');

@@ -15,6 +15,14 @@ export type Task =
   | { readonly do: 'open' | 'migrate' | 'close' }
   /** Redeems each of the codes, so many times at once. Answers with how each attempt ended, code by code. */
   | { readonly do: 'redeem'; readonly codes: readonly string[]; readonly times: number; readonly by: string }
+  /** Begins each of the requests, so many times at once, as of `now`. Answers with the attempts that found nothing. */
+  | {
+      readonly do: 'begin';
+      readonly requests: readonly string[];
+      readonly times: number;
+      readonly by: string;
+      readonly now: number;
+    }
   /** Revokes each of the grants. Answers with the ids of those that it revoked. */
   | { readonly do: 'revoke'; readonly grants: readonly string[] };
 

@@ -1,9 +1,21 @@
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { Storage } from '../../lib/contracts.ts';
-import { aClient, aCode, aGrant, aRefreshToken, aSecret, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
+import {
+  aClient,
+  aCode,
+  aGrant,
+  aRecord,
+  aRefreshToken,
+  aRequest,
+  aSecret,
+  HOUR,
+  NOW,
+} from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 import { watchedKnex } from './watched-knex.ts';
+
+const MANY = Array.from({ length: 200 }, (_, index) => aRecord({ id: `${index}` }));
 
 // Where PostgreSQL does it in one query, MariaDB needs a transaction, whose begin and commit count.
 const OPERATIONS: readonly {
@@ -55,6 +67,64 @@ const OPERATIONS: readonly {
     name: 'revoke a grant',
     run: async ({ grants }) => grants.revoke({ id: aGrant().id }, NOW),
     statements: { pg: 5, mysql2: 5 },
+  },
+  {
+    name: 'begin a request',
+    run: async ({ idempotency }) => idempotency.begin(aRequest(), NOW),
+    // MariaDB counts a row that it inserted and one that it left alone alike.
+    statements: { pg: 1, mysql2: 2 },
+  },
+  {
+    name: 'begin it again',
+    run: async ({ idempotency }) => idempotency.begin(aRequest({ attempt: 'late' }), NOW),
+    statements: { pg: 2, mysql2: 2 },
+  },
+  {
+    name: 'take it over',
+    run: async ({ idempotency }) => idempotency.begin(aRequest({ attempt: 'second' }), NOW + HOUR),
+    statements: { pg: 1, mysql2: 2 },
+  },
+  {
+    name: 'extend its lease',
+    run: async ({ idempotency }) => idempotency.extend(aRequest({ attempt: 'second' }), NOW),
+    statements: { pg: 1, mysql2: 1 },
+  },
+  {
+    name: 'finish it',
+    run: async ({ idempotency }) =>
+      idempotency.finish(aRequest({ attempt: 'second' }), { status: 200, body: '{}' }),
+    statements: { pg: 1, mysql2: 1 },
+  },
+  {
+    name: 'append what happened in a second',
+    run: async ({ audit }) => audit.append(MANY, NOW + HOUR),
+    statements: { pg: 1, mysql2: 1 },
+  },
+  {
+    name: 'list what happened',
+    run: async ({ audit }) =>
+      audit.list({ clientId: 'timetable', types: ['login', 'logout'], before: MANY[0] }),
+    statements: { pg: 1, mysql2: 1 },
+  },
+  {
+    name: 'find what somebody holds',
+    run: async ({ assignments }) => assignments.find('ann'),
+    statements: { pg: 1, mysql2: 1 },
+  },
+  {
+    name: 'note the use of a consent',
+    run: async ({ consents }) => consents.touch('ann', 'timetable', NOW),
+    statements: { pg: 1, mysql2: 1 },
+  },
+  {
+    name: 'a transaction of the host',
+    run: async (storage) => storage.transaction(async () => {}),
+    statements: { pg: 2, mysql2: 2 },
+  },
+  {
+    name: 'diagnose',
+    run: async (storage) => storage.diagnose(),
+    statements: { pg: 1, mysql2: 1 },
   },
 ];
 

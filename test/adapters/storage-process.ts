@@ -1,8 +1,8 @@
 // A node of a cluster: does what it is told with the storages at the addresses that it is told.
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import type { Redemption, Storage } from '../../lib/contracts.ts';
-import { aRefreshToken, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
+import type { Redemption, Storage, StoredRequest } from '../../lib/contracts.ts';
+import { aRefreshToken, aRequest, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
 import type { Answer, Order, Task } from './processes.ts';
 
 const storages = new Map<string, Storage>();
@@ -37,6 +37,15 @@ async function work(storage: Storage, task: Task): Promise<unknown> {
           ),
         ),
       );
+    case 'begin': {
+      const attempts = Array.from({ length: task.times }, (_, time) => `${task.by} ${time}`);
+      const begun = await Promise.all(
+        task.requests.flatMap((id) =>
+          attempts.map(async (attempt) => begin(storage, { id, attempt }, task.now)),
+        ),
+      );
+      return begun.flat();
+    }
     case 'revoke':
       return (await Promise.all(task.grants.map(async (id) => storage.grants.revoke({ id }, NOW)))).flat();
     default:
@@ -53,4 +62,13 @@ async function redeem({ credentials }: Storage, code: string, by: string): Promi
       sealedSuccessor: by,
     },
   );
+}
+
+async function begin(
+  { idempotency }: Storage,
+  { id, attempt }: Pick<StoredRequest, 'id' | 'attempt'>,
+  now: number,
+): Promise<string[]> {
+  const found = await idempotency.begin(aRequest({ id, attempt, leasedUntil: now + 30 }), now);
+  return found ? [] : [`${id}: ${attempt}`];
 }

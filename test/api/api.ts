@@ -1,34 +1,78 @@
 import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import type { ApiAuth } from '../../lib/api/auth.ts';
 import { createApiRouter } from '../../lib/api/router.ts';
-import type { ApiRouter } from '../../lib/api/router.ts';
-import { createPlatform } from '../access/platform.ts';
+import type { ApiRouter, ApiRouterOptions } from '../../lib/api/router.ts';
+import { createPlatform, gate, ISSUER, scopes } from '../access/platform.ts';
 import type { Permission, Person, Platform } from '../access/platform.ts';
-import { serve } from '../access/serve.ts';
+import { request, serve } from '../access/serve.ts';
+import type { Answer } from '../access/serve.ts';
 
 export interface Api {
   readonly platform: Platform;
   readonly api: ApiRouter<Permission, Person>;
   readonly origin: string;
+  /** What the app was told of as errors. */
+  readonly errors: unknown[];
+  /** Sends JSON to a path of the API, as the user. */
+  readonly post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
 }
 
 /** What the API sees of the authorization server of a platform. */
-export function authOf(platform: Platform, mountPath = ''): ApiAuth<Permission, Person> {
+export function authOf(
+  platform: Platform,
+  mountPath = '',
+  storage: ApiAuth['storage'] = memoryStorage(),
+): ApiAuth<Permission, Person> {
   const guard = platform.guard();
-  return { mountPath, logger: platform.logger, guard: () => guard };
+  const { logger, requires } = platform;
+  const described = new Map(Array.from(scopes.keys(), (name) => [name, { description: `May ${name}` }]));
+  return {
+    issuer: ISSUER + mountPath,
+    mountPath,
+    logger,
+    gate,
+    scopes: described,
+    storage,
+    guard: () => guard,
+    requires,
+  };
 }
 
-/** Serves an API; `extend` adds routes, as a host would. */
+export interface ServeOptions extends Omit<ApiRouterOptions<Permission, Person>, 'auth'> {
+  readonly storage?: ApiAuth['storage'];
+  readonly platform?: Platform;
+  /** Adds routes, as a host would. */
+  readonly extend?: (api: ApiRouter<Permission, Person>, platform: Platform) => void;
+}
+
+/** Serves an API. */
 export async function serveApi(
   t: ExecutionContext,
-  extend: (api: ApiRouter<Permission, Person>, platform: Platform) => void = () => {},
+  given: ServeOptions | ServeOptions['extend'] = {},
 ): Promise<Api> {
-  const platform = createPlatform();
-  const api = createApiRouter({ auth: authOf(platform) });
-  extend(api, platform);
+  const options = typeof given === 'function' ? { extend: given } : given;
+  const { extend, storage, platform = createPlatform(), ...rest } = options;
+  const api = createApiRouter({ auth: authOf(platform, '', storage), ...rest });
+  extend?.(api, platform);
   const app = new Koa();
+  const errors: unknown[] = [];
+  app.on('error', (error) => errors.push(error));
   app.use(api.routes());
-  return { platform, api, origin: await serve(t, app) };
+  const origin = await serve(t, app);
+  return {
+    platform,
+    api,
+    origin,
+    errors,
+    async post(path, body, headers = {}) {
+      return request(`${origin}/api/v1${path}`, await platform.userToken(), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+    },
+  };
 }

@@ -3,7 +3,9 @@ import test from 'ava';
 import { request } from '../access/serve.ts';
 import { serveApi } from './api.ts';
 
-test('a user learns who they are, what they may do, and through which client', async (t) => {
+const byRegistrar = [{ type: 'role', role: 'registrar' }];
+
+test('a user learns who they are, what they may do and why, and through which client', async (t) => {
   const { platform, origin } = await serveApi(t);
   const token = await platform.userToken({ scope: 'schools:read profile' });
   const { status, body, type, headers } = await request(`${origin}/api/v1/identity`, token);
@@ -18,17 +20,19 @@ test('a user learns who they are, what they may do, and through which client', a
       email: 'ann@example.org',
       roles: ['registrar'],
       permissions: ['view_schools'],
+      permission_sources: { view_schools: byRegistrar },
+      withheld_permissions: ['edit_schools'],
       scopes: ['schools:read', 'profile'],
       client_id: '0a8f2c5e-6a31-4c55-9df0-30dd5be9a111',
     },
   });
 });
 
-test('permissions are sorted, and what a user does not have is null', async (t) => {
+test('permissions are sorted, each with every place it comes from; what a user does not have is null', async (t) => {
   const { platform, origin } = await serveApi(t);
   platform.users.set('7', {
     id: '7',
-    permissions: ['view_grades'],
+    permissions: ['view_schools', 'view_grades', 'of the host only'],
     roles: ['registrar', 'of the host only'],
   });
   const { body } = await request(`${origin}/api/v1/identity`, await platform.userToken({ sub: '7' }));
@@ -39,6 +43,12 @@ test('permissions are sorted, and what a user does not have is null', async (t) 
     email: null,
     roles: ['registrar', 'of the host only'],
     permissions: ['edit_schools', 'view_grades', 'view_schools'],
+    permission_sources: {
+      edit_schools: byRegistrar,
+      view_grades: [{ type: 'direct' }],
+      view_schools: [{ type: 'direct' }, ...byRegistrar],
+    },
+    withheld_permissions: [],
     scopes: [],
     client_id: '0a8f2c5e-6a31-4c55-9df0-30dd5be9a111',
   });
@@ -57,9 +67,24 @@ test('a client learns the same about itself', async (t) => {
       email: null,
       roles: [],
       permissions: ['view_schools'],
+      permission_sources: { view_schools: [{ type: 'direct' }] },
+      withheld_permissions: [],
       scopes: [],
       client_id: sync.id,
     },
+  });
+});
+
+test('what the scopes keep back is told to a client too, sorted', async (t) => {
+  const { platform, origin } = await serveApi(t);
+  const sync = [...platform.clients.values()].find(({ name }) => name === 'Sync')!;
+  platform.clients.set(sync.id, { ...sync, roles: ['registrar'], permissions: ['view_grades'] });
+  const token = await platform.clientToken({ scope: 'profile' });
+  const { body } = await request(`${origin}/api/v1/identity`, token);
+  t.like(body['data'], {
+    permissions: [],
+    permission_sources: {},
+    withheld_permissions: ['edit_schools', 'view_grades', 'view_schools'],
   });
 });
 

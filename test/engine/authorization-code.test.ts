@@ -78,7 +78,7 @@ test.serial('the same when each has only looked at it', async (t) => {
   t.is((await platform.api('/identity', winners[0]!.body.access_token)).status, 200);
 });
 
-// As they come, the last of them after the first has had its answer.
+// As they come: some before the first of them spends the code, some afterwards.
 test.serial('of a burst of redemptions one gets tokens, and they work', async (t) => {
   for (let round = 0; round < 3; round += 1) {
     const code = await codeFor(app);

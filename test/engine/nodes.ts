@@ -1,29 +1,71 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 const NODE = new URL('node-process.ts', import.meta.url).pathname;
 
-/** Starts nodes in processes of their own on one database, and gives the origins where they listen. */
+/** What a node is told when it is started. */
+export interface NodeSettings {
+  /** Of the database. */
+  readonly address: string;
+  readonly issuer: string;
+  readonly refreshGrace?: number;
+  /** When it kills itself, counted from when it listens. */
+  readonly death?: Death;
+}
+
+/** A call of the storage at which a node dies. */
+export interface Death {
+  /** 1 for the first. */
+  readonly call: number;
+  readonly when: 'before' | 'after';
+  /** Counts only calls of this method, such as `credentials.redeem`. */
+  readonly of?: string;
+}
+
+/** A node in a process of its own. Disposing lets it end. */
+export interface Node extends AsyncDisposable {
+  readonly origin: string;
+  /** The methods of the storage that it has called since it listens. */
+  readonly calls: readonly string[];
+  /** The signal that it died of, when it did. */
+  readonly end: Promise<NodeJS.Signals | null>;
+}
+
+export async function startNode(settings: NodeSettings): Promise<Node> {
+  const child = spawn(process.execPath, ['--conditions=gatehouse:source', NODE, JSON.stringify(settings)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    // Compiling is most of what starting a node takes.
+    env: { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'), ...process.env },
+  });
+  const end = once(child, 'close');
+  const calls: string[] = [];
+  const lines = createInterface(child.stdout);
+  const [origin] = (await once(lines, 'line')) as [string];
+  lines.on('line', (name) => calls.push(name));
+  return {
+    origin,
+    calls,
+    end: end.then(([, signal]) => signal as NodeJS.Signals | null),
+    async [Symbol.asyncDispose]() {
+      child.stdin.end();
+      await end;
+    },
+  };
+}
+
+/** Starts nodes on one database, and gives the origins where they listen. */
 export async function startNodes(
   count: number,
-  { address, issuer }: { address: string; issuer: string },
+  settings: NodeSettings,
 ): Promise<{ readonly origins: readonly string[]; [Symbol.asyncDispose](): Promise<void> }> {
-  const children = Array.from({ length: count }, () =>
-    spawn(process.execPath, ['--conditions=gatehouse:source', NODE, address, issuer], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    }),
-  );
-  const lines = children.map(async ({ stdout }) => {
-    const [line] = (await once(createInterface(stdout), 'line')) as [string];
-    return line;
-  });
+  const nodes = await Promise.all(Array.from({ length: count }, () => startNode(settings)));
   return {
-    origins: await Promise.all(lines),
+    origins: nodes.map(({ origin }) => origin),
     async [Symbol.asyncDispose]() {
-      const ends = children.map(async (child) => once(child, 'exit'));
-      for (const { stdin } of children) stdin.end();
-      await Promise.all(ends);
+      await Promise.all(nodes.map((node) => node[Symbol.asyncDispose]()));
     },
   };
 }

@@ -7,6 +7,7 @@ import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { postJson } from '../harness/requests.ts';
 import { asClient } from './families.ts';
 import { startNodes } from './nodes.ts';
+import type { NodeSettings } from './nodes.ts';
 
 const REQUESTS = 100;
 
@@ -33,44 +34,62 @@ async function codeRequest(platform: Platform, app: RegisteredApp): Promise<Reco
 }
 
 async function refreshRequest(platform: Platform, app: RegisteredApp): Promise<Record<string, unknown>> {
-  const { body } = await connect(platform, app);
-  return { grant_type: 'refresh_token', ...asClient(app), refresh_token: body.refresh_token };
+  return refreshOf(app, (await connect(platform, app)).body.refresh_token);
 }
 
-function oneWinner(t: ExecutionContext, answers: readonly Answer[]): void {
+function refreshOf(app: RegisteredApp, token: unknown): Record<string, unknown> {
+  return { grant_type: 'refresh_token', ...asClient(app), refresh_token: token };
+}
+
+/** Gives the refresh token of the winner. */
+function oneWinner(t: ExecutionContext, answers: readonly Answer[]): unknown {
   const winners = answers.filter(({ status }) => status === 200);
   t.is(winners.length, 1);
   for (const { status, error } of answers.filter((answer) => !winners.includes(answer))) {
     t.deepEqual([status, error], [400, 'invalid_grant']);
   }
+  return winners[0]?.refresh;
 }
 
-function sameSuccessor(t: ExecutionContext, answers: readonly Answer[]): void {
+/** Gives the refresh token that all got. */
+function sameSuccessor(t: ExecutionContext, answers: readonly Answer[]): unknown {
   t.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
   t.is(new Set(answers.map(({ refresh }) => refresh)).size, 1);
+  return answers[0]?.refresh;
 }
 
 const PLACES: Readonly<
   Record<
     string,
-    (
-      address: string,
-      issuer: string,
-    ) => Promise<{ readonly origins: readonly string[] } & Partial<AsyncDisposable>>
+    (settings: NodeSettings) => Promise<{ readonly origins: readonly string[] } & Partial<AsyncDisposable>>
   >
 > = {
-  'one process': async (_address, issuer) => ({ origins: [issuer] }),
-  'four processes': async (address, issuer) => startNodes(4, { address, issuer }),
+  'one process': async ({ issuer }) => ({ origins: [issuer] }),
+  'four processes': async (settings) => startNodes(4, settings),
 };
 
 for (const [place, start] of Object.entries(PLACES)) {
   onEachDatabase(`${REQUESTS} token requests at once have one winner, in ${place}`, async (t, _, address) => {
     await using platform = await startPlatform({ storage: knexStorage(address) });
     const app = await platform.registerApp({ firstParty: true });
-    const nodes = await start(address, platform.origin);
+    const nodes = await start({ address, issuer: platform.origin });
     try {
-      oneWinner(t, await race(nodes.origins, await codeRequest(platform, app)));
-      sameSuccessor(t, await race(nodes.origins, await refreshRequest(platform, app)));
+      const ofCode = oneWinner(t, await race(nodes.origins, await codeRequest(platform, app)));
+      t.is((await platform.token(refreshOf(app, ofCode))).status, 200);
+      const successor = sameSuccessor(t, await race(nodes.origins, await refreshRequest(platform, app)));
+      t.is((await platform.token(refreshOf(app, successor))).status, 200);
+    } finally {
+      await nodes[Symbol.asyncDispose]?.();
+    }
+  });
+
+  onEachDatabase(`the same of ${REQUESTS} refreshes without grace, in ${place}`, async (t, _, address) => {
+    await using platform = await startPlatform({ storage: knexStorage(address), refreshGrace: 0 });
+    const app = await platform.registerApp({ firstParty: true });
+    const nodes = await start({ address, issuer: platform.origin, refreshGrace: 0 });
+    try {
+      const successor = oneWinner(t, await race(nodes.origins, await refreshRequest(platform, app)));
+      t.is((await platform.token(refreshOf(app, successor))).status, 200);
     } finally {
       await nodes[Symbol.asyncDispose]?.();
     }

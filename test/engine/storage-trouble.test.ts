@@ -20,7 +20,8 @@ const storage = around(memoryStorage(), async (name, call) => {
   if (afterwards) await call();
   throw failure();
 });
-const platform = await startPlatform({ storage, revocationLag: 1 });
+// What a node remembers is still known at the end of a test, however slow the machine.
+const platform = await startPlatform({ storage, revocationLag: 60 });
 const app = await platform.registerApp({ firstParty: true });
 const asking = await platform.registerApp();
 const service = await platform.registerService();
@@ -85,6 +86,19 @@ test.serial('when only the answer of the storage was lost, a retry of the refres
   const { status, body: next } = await refresh(body.refresh_token);
   t.is(status, 200);
   t.is((await refresh(next.refresh_token)).status, 200);
+});
+
+// A code is good for one answer (RFC 6749 section 4.1.2), so the person authorizes the app again.
+test.serial('a retry of a code exchange does not', async (t) => {
+  const code = (await authorize(platform, app)).get('code')!;
+  broken.add('credentials.redeem');
+  afterwards = true;
+  t.true(isUnavailable(await redeem(code)));
+  broken.clear();
+  const { status, body } = await redeem(code);
+  t.is(status, 400);
+  t.is(body.error, 'invalid_grant');
+  t.is((await connect(platform, app)).status, 200);
 });
 
 test.serial('revocation says 200 only when it has happened', async (t) => {

@@ -22,7 +22,7 @@ test('one line of JSON tells scripts everything', (t) => {
   t.regex(announced.base_url, /^http:\/\/localhost:\d+$/);
   t.deepEqual(
     announced.users.map(({ permissions }) => permissions),
-    [['view_schools', 'edit_schools'], ['view_schools'], []],
+    [['view_schools', 'edit_schools', 'close_schools'], ['view_schools'], []],
   );
   for (const user of announced.users) t.regex(user.password, /^(\w{4}-){3}\w{4}$/);
   t.deepEqual(
@@ -51,7 +51,12 @@ test('one line of JSON tells scripts everything', (t) => {
         uris: [`${announced.base_url}/code`],
         permissions: [],
       },
-      { name: 'Nightly import', grantType: 'client_credentials', uris: [], permissions: ['view_schools'] },
+      {
+        name: 'Nightly import',
+        grantType: 'client_credentials',
+        uris: [],
+        permissions: ['view_schools', 'edit_schools'],
+      },
       { name: 'Status monitor', grantType: 'client_credentials', uris: [], permissions: [] },
     ],
   );
@@ -143,6 +148,7 @@ test('the public app exchanges its code with PKCE and without a secret', async (
   });
   t.is(answer.status, 200);
   t.deepEqual((await api('identity', answer.body.access_token)).body.data.permissions, [
+    'close_schools',
     'edit_schools',
     'view_schools',
   ]);

@@ -53,7 +53,11 @@ export class Browser {
     return this.post(action, body);
   }
 
-  async post(url: URL, body: URLSearchParams, headers: Record<string, string> = {}): Promise<Page> {
+  async post(
+    url: URL,
+    body: URLSearchParams | FormData,
+    headers: Record<string, string> = {},
+  ): Promise<Page> {
     return this.#send(url, {
       method: 'POST',
       body,

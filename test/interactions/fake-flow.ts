@@ -1,5 +1,5 @@
 import type { Client, Interaction, InteractionFlow, User } from '../../lib/contracts.ts';
-import { InteractionExpiredError } from '../../lib/errors.ts';
+import { InteractionExpiredError, PermissionMissingError } from '../../lib/errors.ts';
 
 export const ann: User = { id: 'u1', name: 'Ann Lee', email: 'ann@school.example' };
 
@@ -89,9 +89,20 @@ export function fakeFlow(
     switchUser: async (_ctx, { uid }) => goTo(`switch ${uid}`),
     skipLogin: async () => undefined,
     currentUser: async () => ann,
+    loginUrl: (path) => `${basePath}/oauth/login?${new URLSearchParams({ return_to: path }).toString()}`,
+    pathHere: (path) => (/^\/(?![/\\])/.test(path) ? path : undefined),
+    signIn: async (_ctx, user) => {
+      calls.push(`signIn ${user.id}`);
+    },
     logout: async () => {
       calls.push('logout');
     },
+    developerPath: undefined,
+    accountPath: undefined,
+    developer: async () => {
+      throw new PermissionMissingError('manage_apps', 'Missing permission to manage apps.');
+    },
+    connections: () => ({ list: async () => [], disconnect: async () => false }),
     ...change.flow,
   };
 }

@@ -41,17 +41,32 @@ export function mysqlDialect(client: ServerClient<Response>): Dialect<Connection
       integer: 'bigint',
       flag: 'tinyint',
     },
+    // In no time zone, because an hour of each year is there twice.
+    clock: `timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000`,
     begin: 'begin',
     forUpdate: ' for update',
     canChangeInQueries: false,
     inlineIndexes: true,
-    onConflict({ table, replace = [], greatest = [] }) {
+    // MariaDB alone has `add column if not exists`.
+    unlessColumn: (table, column, sql) => [
+      `set @gatehouse_step = (
+        select if(count(*) > 0, 'do 0', '${sql}') from information_schema.columns
+        where table_schema = database() and table_name = '${table}' and column_name = '${column}'
+      )`,
+      'prepare gatehouse_step from @gatehouse_step',
+      'execute gatehouse_step',
+      'deallocate prepare gatehouse_step',
+    ],
+    onConflict({ table, key, replace = [], greatest = [], when }) {
       const assignments = [
-        ...replace.map((column) => `${column} = values(${column})`),
+        ...replace.map((column) => `${column} = ${newValue(table, column, { mark: replace[0]!, when })}`),
         ...greatest.map((column) => `${column} = greatest(values(${column}), ${table}.${column})`),
       ];
+      if (assignments.length === 0) assignments.push(`${key[0]} = ${table}.${key[0]}`);
       return `on duplicate key update ${assignments.join(', ')}`;
     },
+    // A row that stays as it is counts like one that is inserted.
+    countsConflicts: false,
     deleteSome: (table, _key, condition) => `delete from ${table} where ${condition} limit ?`,
     enter: (connection) => serverStatements(wire, connection),
     leave() {},
@@ -69,6 +84,17 @@ export function mysqlDialect(client: ServerClient<Response>): Dialect<Connection
     },
     trouble,
   };
+}
+
+/** There is no condition for the whole row, and each assignment sees what those before it have done: the first one decides. */
+function newValue(
+  table: string,
+  column: string,
+  { mark, when }: { readonly mark: string; readonly when: string | undefined },
+): string {
+  if (when === undefined) return `values(${column})`;
+  const condition = column === mark ? when : `${table}.${mark} = values(${mark})`;
+  return `if(${condition}, values(${column}), ${table}.${column})`;
 }
 
 function trouble(error: unknown): Trouble {

@@ -28,11 +28,13 @@ export function postgresqlDialect(client: ServerClient<Result>): Dialect<Connect
   return {
     name: 'postgresql',
     types: { id: 'varchar(255) collate "C"', text: 'text', integer: 'bigint', flag: 'smallint' },
+    clock: 'floor(extract(epoch from clock_timestamp()) * 1000)',
     begin: 'begin',
     forUpdate: ' for update',
     canChangeInQueries: true,
     inlineIndexes: false,
     onConflict: (conflict) => onConflict(conflict, 'greatest'),
+    countsConflicts: true,
     deleteSome(table, key, condition) {
       const columns = key.join(', ');
       // Without the lock, a row that changed since it was selected would be removed for what it was before.

@@ -47,12 +47,15 @@ export function sqliteDialect(): Dialect<SqliteConnection> {
   return {
     name: 'sqlite',
     types: { id: 'varchar(255)', text: 'text', integer: 'integer', flag: 'integer' },
+    clock: 'null',
     // A transaction that only becomes a writer later fails where it must not: between its read and its write.
     begin: 'begin immediate',
+    lockForWriting: 'delete from gatehouse_migrations where 1 = 0',
     forUpdate: '',
     canChangeInQueries: false,
     inlineIndexes: false,
     onConflict: (conflict) => onConflict(conflict, 'max'),
+    countsConflicts: true,
     deleteSome(table, key, condition) {
       const columns = key.join(', ');
       return `delete from ${table} where (${columns}) in (select ${columns} from ${table} where ${condition} limit ?)`;

@@ -1,5 +1,6 @@
 import { firstTables } from './0001-first-tables.ts';
+import { auditAssignmentsIdempotency } from './0002-audit-assignments-idempotency.ts';
 import type { Migration } from './migration.ts';
 
 /** Every step of the schema, oldest first. */
-export const migrations: readonly Migration[] = [firstTables];
+export const migrations: readonly Migration[] = [firstTables, auditAssignmentsIdempotency];

@@ -12,6 +12,7 @@ import {
   toStoredClient,
 } from './client-rows.ts';
 import type { ClientRow, ClientSecretRow } from './client-rows.ts';
+import { isPossible } from './possible-ids.ts';
 
 // SQLite blocks the thread while it removes a batch, and a server locks its rows.
 const BATCH = 200;
@@ -28,8 +29,13 @@ export function clientStore(database: Database): ClientStore {
         for (const secret of secrets) await statements.run(ADD_SECRET, toSecretValues(client.id, secret));
       });
     },
-    async update(client) {
-      return (await database.run(UPDATE, [...toClientValues(client), client.id])) > 0;
+    async update(client, ifUpdatedAt) {
+      const values = [...toClientValues(client), client.id];
+      const changed =
+        ifUpdatedAt === undefined
+          ? await database.run(UPDATE, values)
+          : await database.run(`${UPDATE} and updated_at = ?`, [...values, ifUpdatedAt]);
+      return changed > 0;
     },
     async remove(id) {
       // Without these two nobody gets a token of the client any more, so they go together and first.
@@ -58,8 +64,14 @@ export function clientStore(database: Database): ClientStore {
     async removeSecret(clientId, secretId) {
       return (await database.run(REMOVE_SECRET, [clientId, secretId])) > 0;
     },
+    async expireSecret(clientId, secretId, expiresAt) {
+      await database.run(EXPIRE_SECRET, [expiresAt, clientId, secretId, expiresAt]);
+    },
     async touchSecret(clientId, secretId, at) {
       await database.run(TOUCH_SECRET, [at, clientId, secretId, at]);
+    },
+    async rehashSecret(clientId, secretId, { from, to }) {
+      return (await database.run(REHASH_SECRET, [to, clientId, secretId, from])) > 0;
     },
   };
 }
@@ -98,10 +110,17 @@ const ADD_SECRET = `
 
 const REMOVE_SECRET = 'delete from gatehouse_client_secrets where client_id = ? and id = ?';
 
+const EXPIRE_SECRET = `
+  update gatehouse_client_secrets set expires_at = ?
+  where client_id = ? and id = ? and (expires_at is null or expires_at > ?)`;
+
 // Notes that overtake each other leave the latest.
 const TOUCH_SECRET = `
   update gatehouse_client_secrets set last_used_at = ?
   where client_id = ? and id = ? and (last_used_at is null or last_used_at < ?)`;
+
+const REHASH_SECRET =
+  'update gatehouse_client_secrets set hash = ? where client_id = ? and id = ? and hash = ?';
 
 function listStatement({ search = '', ownerId, after, limit = 50 }: ClientQuery): {
   readonly sql: string;
@@ -127,9 +146,4 @@ function listStatement({ search = '', ownerId, after, limit = 50 }: ClientQuery)
       where ${conditions.join(' and ')} order by c.sort_name, c.id limit ?`,
     values: [...values, limit],
   };
-}
-
-/** Strangers make up ids. PostgreSQL refuses a NUL in a text, which is their mistake and no trouble of the database. */
-function isPossible(value: string): boolean {
-  return value.length <= 255 && !value.includes('\0');
 }

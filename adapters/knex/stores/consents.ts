@@ -1,6 +1,6 @@
 import type { Consent, ConsentStore } from '../../../lib/contracts.ts';
 import type { Database } from '../database.ts';
-import { toStrings } from './column-values.ts';
+import { toOptionalNumber, toStrings } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 
 /** What people have authorized, remembered. */
@@ -11,8 +11,7 @@ export function consentStore(database: Database): ConsentStore {
     replace: ['scopes', 'updated_at'],
   });
   const save = `
-    insert into gatehouse_consents (user_id, client_id, scopes, created_at, updated_at)
-    values (?, ?, ?, ?, ?) ${conflict}`;
+    insert into gatehouse_consents (${COLUMNS}) values (?, ?, ?, ?, ?, ?) ${conflict}`;
 
   return {
     async find(userId, clientId) {
@@ -22,8 +21,12 @@ export function consentStore(database: Database): ConsentStore {
       );
       return row && toConsent(row);
     },
-    async save({ userId, clientId, scopes, createdAt, updatedAt }) {
-      await database.run(save, [userId, clientId, JSON.stringify(scopes), createdAt, updatedAt]);
+    async save({ userId, clientId, scopes, createdAt, updatedAt, lastUsedAt }) {
+      const values = [userId, clientId, JSON.stringify(scopes), createdAt, updatedAt, lastUsedAt ?? null];
+      await database.run(save, values);
+    },
+    async touch(userId, clientId, at) {
+      await database.run(TOUCH, [at, userId, clientId, at]);
     },
     async remove(userId, clientId) {
       const removed = await database.run(
@@ -42,7 +45,12 @@ export function consentStore(database: Database): ConsentStore {
   };
 }
 
-const COLUMNS = 'user_id, client_id, scopes, created_at, updated_at';
+const COLUMNS = 'user_id, client_id, scopes, created_at, updated_at, last_used_at';
+
+// Notes that overtake each other leave the latest.
+const TOUCH = `
+  update gatehouse_consents set last_used_at = ?
+  where user_id = ? and client_id = ? and (last_used_at is null or last_used_at < ?)`;
 
 interface ConsentRow {
   readonly user_id: string;
@@ -50,6 +58,7 @@ interface ConsentRow {
   readonly scopes: string;
   readonly created_at: Integer;
   readonly updated_at: Integer;
+  readonly last_used_at: Integer | null;
 }
 
 function toConsent(row: ConsentRow): Consent {
@@ -59,5 +68,6 @@ function toConsent(row: ConsentRow): Consent {
     scopes: toStrings(row.scopes),
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
+    lastUsedAt: toOptionalNumber(row.last_used_at),
   };
 }

@@ -4,15 +4,16 @@
  * It shares a process with the platform so that one command starts both, and nothing else: it knows the platform's base
  * URL and its own client id and secret, and talks HTTP. It uses no client library, so that every step can be read here.
  */
-import type { Middleware } from 'koa';
 import Router from 'koa-router';
 
+import type { DocumentsState } from '../documents/index.ts';
 import type { Render } from '../views.ts';
 import { finishConnecting, refresh, startConnecting } from './connection.ts';
 import type { CredentialsFile } from './credentials.ts';
 import { readOverview } from './overview.ts';
 import { revokeTokens } from './platform.ts';
 import type { Registration } from './platform.ts';
+import { sameOrigin } from './same-origin.ts';
 import { Sessions } from './session.ts';
 
 export interface PortalOptions {
@@ -20,24 +21,23 @@ export interface PortalOptions {
   readonly baseUrl: string;
   readonly credentials: CredentialsFile;
   readonly render: Render;
+  /** Its pages for documents. */
+  readonly documents: Router<DocumentsState>;
 }
 
-interface PortalState {
+interface PortalState extends DocumentsState {
   registration: Registration;
-  sessions: Sessions;
 }
 
 /** Makes the portal's routes, below `/portal`. */
-export function createPortal({ baseUrl, credentials, render }: PortalOptions): Router<PortalState> {
+export function createPortal({
+  baseUrl,
+  credentials,
+  render,
+  documents,
+}: PortalOptions): Router<PortalState> {
   const router = new Router<PortalState>({ prefix: '/portal' });
   const home = `${baseUrl}/portal`;
-
-  // Another site's form presses no button here.
-  const sameOrigin: Middleware = async (ctx, next) => {
-    const isOwn = ctx.get('Sec-Fetch-Site') === 'same-origin' || ctx.get('Origin') === baseUrl;
-    if (isOwn) await next();
-    else ctx.redirect(home);
-  };
 
   router.use(async (ctx, next) => {
     ctx.set('Cache-Control', 'no-store');
@@ -62,6 +62,7 @@ export function createPortal({ baseUrl, credentials, render }: PortalOptions): R
     render(ctx, 'portal', {
       title: 'Partner portal',
       baseUrl,
+      connected: overview !== undefined,
       notice,
       overview,
       tokens: session.tokens,
@@ -83,14 +84,14 @@ export function createPortal({ baseUrl, credentials, render }: PortalOptions): R
     ctx.redirect(home);
   });
 
-  router.post('/refresh', sameOrigin, async (ctx) => {
+  router.post('/refresh', sameOrigin(baseUrl), async (ctx) => {
     const { registration, sessions } = ctx.state;
     sessions.write(ctx, await refresh(registration, sessions.read(ctx)));
     ctx.status = 303;
     ctx.redirect(home);
   });
 
-  router.post('/disconnect', sameOrigin, async (ctx) => {
+  router.post('/disconnect', sameOrigin(baseUrl), async (ctx) => {
     const { registration, sessions } = ctx.state;
     const { tokens, pending } = sessions.read(ctx);
     // The portal forgets the tokens also when the platform cannot be told.
@@ -102,6 +103,8 @@ export function createPortal({ baseUrl, credentials, render }: PortalOptions): R
     ctx.status = 303;
     ctx.redirect(home);
   });
+
+  router.use(documents.routes());
 
   return router;
 }

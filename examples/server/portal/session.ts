@@ -9,6 +9,8 @@ export interface Session {
   /** Authorization requests that have not come back yet, oldest first: one per tab. */
   readonly pending: readonly { readonly state: string; readonly codeVerifier: string }[];
   readonly tokens?: Tokens | undefined;
+  /** Ids of the documents that were uploaded, the newest first. */
+  readonly documents?: readonly string[] | undefined;
   /** Shown on the next page, once. */
   readonly notice?: Notice | undefined;
 }

@@ -4,6 +4,7 @@ import type { Adapter, AdapterPayload } from 'oidc-provider';
 
 import type { Client } from '../../contracts.ts';
 import type { ClientDirectory } from '../client-directory.ts';
+import { currentState } from '../request-state.ts';
 
 // The engine demands a secret in the metadata but never compares with it (see provider.ts). A value that nobody knows
 // and that changes with every process cannot become a password if that were ever lost.
@@ -14,7 +15,11 @@ export function clientAdapter(clients: ClientDirectory): Partial<Adapter> {
   return {
     async find(id) {
       const stored = await clients.find(id);
-      return stored && !stored.client.disabled ? toMetadata(stored.client) : undefined;
+      if (!stored) return undefined;
+      if (!stored.client.disabled) return toMetadata(stored.client);
+      const state = currentState();
+      if (state) state.disabledClientId = stored.client.id;
+      return undefined;
     },
   };
 }

@@ -7,7 +7,7 @@ import { hashCredential } from '../hash.ts';
 import type { Presentations } from '../presentations.ts';
 import { redeem } from '../redemption.ts';
 import type { RedemptionSettings } from '../redemption.ts';
-import { currentState, stateOf } from '../request-state.ts';
+import { currentState } from '../request-state.ts';
 
 /**
  * Authorization codes and refresh tokens: spent by exactly one request.
@@ -31,26 +31,21 @@ export function credentialAdapter(
       if (kind === 'code') {
         await storage.credentials.start(approvedGrant(payload), credential);
       } else if (state?.presented) {
-        const { presented } = state;
-        if (await redeem(storage.credentials, state, settings, { value, credential })) {
-          await presentations.redeemed(presented.id);
-        }
+        await redeem(storage.credentials, state, settings, { value, credential });
       } else {
         throw new Error('A refresh token is only issued in exchange for a code or another refresh token');
       }
     },
     async find(value) {
       const id = hashCredential(value);
+      const state = currentState();
+      if (state) state.presentation = presentations.begin(id, grace, state.host.res);
       const found = await storage.credentials.find(kind, id);
       if (!found) return undefined;
       const { credential, grant } = found;
+      if (state) state.grant = grant;
       // Not shown that it is spent, the engine goes on, and the request loses in `redeem` without harm to the winner.
-      const isReplay = presentations.isReplay(credential, grace);
-      const { ctx } = Provider;
-      if (ctx) {
-        stateOf(ctx).grant = grant;
-        presentations.begin(id, ctx.res);
-      }
+      const isReplay = state?.presentation?.isReplay(credential) ?? credential.consumedAt !== undefined;
       return {
         ...(credential.payload as AdapterPayload),
         jti: value,

@@ -29,6 +29,19 @@ export function clientSecretContract(test: StorageTest): void {
     t.deepEqual((await clients.find(id))?.secrets, [aSecret()]);
   });
 
+  test('clients: expireSecret ends a secret, and never later than it would end by itself', async (t, {
+    clients,
+  }) => {
+    await clients.insert(aClient(), [aSecret({ id: 'a' }), aSecret({ id: 'b', expiresAt: NOW + 5 })]);
+    for (const secretId of ['a', 'b', 'unknown']) await clients.expireSecret(id, secretId, NOW + 9);
+    await clients.expireSecret('unknown', 'a', NOW + 1);
+    const expiries = async (): Promise<unknown> =>
+      (await clients.find(id))?.secrets.map(({ expiresAt }) => expiresAt);
+    t.deepEqual(await expiries(), [NOW + 9, NOW + 5]);
+    await clients.expireSecret(id, 'a', NOW + 3);
+    t.deepEqual(await expiries(), [NOW + 3, NOW + 5]);
+  });
+
   test('clients: touchSecret notes the last use', async (t, { clients }) => {
     await clients.insert(aClient(), [aSecret()]);
     await clients.touchSecret(id, aSecret().id, NOW + 5);
@@ -36,5 +49,36 @@ export function clientSecretContract(test: StorageTest): void {
     await clients.touchSecret(id, 'unknown', NOW + 6);
     await clients.touchSecret('unknown', aSecret().id, NOW + 6);
     t.deepEqual((await clients.find(id))?.secrets, [aSecret({ lastUsedAt: NOW + 5 })]);
+  });
+
+  test('clients: rehashSecret replaces a hash only if it is the given one', async (t, { clients }) => {
+    const imported = aSecret({ hash: '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy' });
+    await clients.insert(aClient(), [imported, aSecret({ id: 'other', createdAt: NOW + 1 })]);
+    const to = aSecret().hash;
+    const rehash = async (from: string) => clients.rehashSecret(id, imported.id, { from, to });
+    for (const from of ['', imported.hash.toLowerCase(), `${imported.hash} `, to]) {
+      t.false(await rehash(from), from);
+    }
+    t.false(await clients.rehashSecret('unknown', imported.id, { from: imported.hash, to }));
+    t.false(await clients.rehashSecret(id, 'unknown', { from: imported.hash, to }));
+    t.is((await clients.find(id))?.secrets[0]?.hash, imported.hash);
+    t.true(await rehash(imported.hash));
+    t.false(await rehash(imported.hash));
+    t.deepEqual((await clients.find(id))?.secrets, [
+      { ...imported, hash: to },
+      aSecret({ id: 'other', createdAt: NOW + 1 }),
+    ]);
+  });
+
+  test('clients: of many who rehash a secret at once, one does', async (t, { clients }) => {
+    await clients.insert(aClient(), [aSecret({ hash: 'imported' })]);
+    const hashes = Array.from({ length: 20 }, (_, index) => `hash ${index}`);
+    const rehashed = await Promise.all(
+      hashes.map(async (to) => clients.rehashSecret(id, aSecret().id, { from: 'imported', to })),
+    );
+    t.deepEqual(
+      hashes.filter((_, index) => rehashed[index]),
+      [(await clients.find(id))?.secrets[0]?.hash],
+    );
   });
 }

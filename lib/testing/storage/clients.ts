@@ -70,6 +70,28 @@ export function clientContract(test: StorageTest): void {
     t.is(await clients.find(aClient().id), undefined);
   });
 
+  test('clients: update refuses what somebody else has changed since', async (t, { clients }) => {
+    await clients.insert(aClient(), []);
+    const [one, other] = [aClient({ name: 'One', updatedAt: NOW + 1 }), aClient({ disabled: true })];
+    t.true(await clients.update(one, NOW));
+    t.false(await clients.update({ ...other, updatedAt: NOW + 1 }, NOW));
+    t.deepEqual((await clients.find(one.id))?.client, one);
+    t.true(await clients.update({ ...other, updatedAt: NOW + 2 }, NOW + 1));
+    t.false(await clients.update(aClient({ id: 'gone' }), NOW));
+  });
+
+  test('clients: of many updates at once that expect the same, one comes through', async (t, { clients }) => {
+    await clients.insert(aClient(), []);
+    const updates = await Promise.all(
+      Array.from({ length: 8 }, async (_, index) =>
+        clients.update(aClient({ name: `Name ${index}`, updatedAt: NOW + 1 }), NOW),
+      ),
+    );
+    t.is(updates.filter(Boolean).length, 1);
+    const name = (await clients.find(aClient().id))?.client.name;
+    t.is(name, `Name ${updates.indexOf(true)}`);
+  });
+
   test('clients: remove takes secrets, consents, grants and what came from them along', async (t, storage) => {
     const { clients, consents, credentials, grants } = storage;
     for (const clientId of ['gone', 'kept']) {

@@ -13,6 +13,44 @@ export function consentContract(test: StorageTest): void {
     t.deepEqual(await consents.find('ann', 'timetable'), merged);
   });
 
+  test('consents: touch notes the last use, and never an earlier one', async (t, { consents }) => {
+    await consents.save(aConsent());
+    await consents.save(aConsent({ clientId: 'other' }));
+    for (const at of [NOW + 5, NOW + 9, NOW + 7]) await consents.touch('ann', 'timetable', at);
+    t.deepEqual(await consents.list('ann'), [
+      aConsent({ clientId: 'other' }),
+      aConsent({ lastUsedAt: NOW + 9 }),
+    ]);
+  });
+
+  test('consents: many who touch at once leave the latest time', async (t, { consents }) => {
+    await consents.save(aConsent());
+    const times = Array.from({ length: 20 }, (_, index) => NOW + ((index * 7) % 20));
+    await Promise.all(times.map(async (at) => consents.touch('ann', 'timetable', at)));
+    t.is((await consents.find('ann', 'timetable'))?.lastUsedAt, NOW + 19);
+  });
+
+  test('consents: touch of one that is not there leaves nothing', async (t, { consents }) => {
+    await consents.save(aConsent({ userId: 'Id' }));
+    for (const userId of LOOKALIKES) {
+      await consents.touch(userId, 'timetable', NOW);
+      t.is(await consents.find(userId, 'timetable'), undefined);
+    }
+    t.deepEqual(await consents.find('Id', 'timetable'), aConsent({ userId: 'Id' }));
+  });
+
+  test('consents: save keeps the last use of the one that is there', async (t, { consents }) => {
+    await consents.save(aConsent({ lastUsedAt: NOW + 5 }));
+    t.deepEqual(await consents.find('ann', 'timetable'), aConsent({ lastUsedAt: NOW + 5 }));
+    for (const lastUsedAt of [undefined, NOW + 9]) {
+      await consents.save(aConsent({ scopes: [], lastUsedAt }));
+      t.deepEqual(await consents.find('ann', 'timetable'), aConsent({ scopes: [], lastUsedAt: NOW + 5 }));
+    }
+    await consents.remove('ann', 'timetable');
+    await consents.save(aConsent());
+    t.is((await consents.find('ann', 'timetable'))?.lastUsedAt, undefined, 'of a consent given anew');
+  });
+
   test('consents: many tabs saving at once leave one row', async (t, { consents }) => {
     await Promise.all(Array.from({ length: 20 }, async () => consents.save(aConsent())));
     t.deepEqual(await consents.list('ann'), [aConsent()]);

@@ -1,10 +1,13 @@
 import {
   aClient,
   aCode,
+  aConsent,
   aGrant,
   aKey,
   anInteraction,
+  aRecord,
   aRefreshToken,
+  aRequest,
   aRevocation,
   aSecret,
   aSession,
@@ -15,13 +18,15 @@ import type { StorageTest } from './storage-test.ts';
 
 export function pruneContract(test: StorageTest): void {
   test('prune: removes what expired before now, and counts it', async (t, storage) => {
-    const { interactions, revocations, sessions } = storage;
+    const { audit, idempotency, interactions, revocations, sessions } = storage;
     for (const [id, expiresAt] of [['past', NOW - 1] as const, ['now', NOW] as const]) {
       await interactions.save(anInteraction({ id, expiresAt }));
       await sessions.save(aSession({ id, uid: id, expiresAt }));
       await revocations.add(aRevocation({ value: id, expiresAt }));
+      await audit.append([aRecord({ id })], expiresAt);
+      await idempotency.begin(aRequest({ id, leasedUntil: NOW - HOUR, expiresAt }), NOW - HOUR);
     }
-    t.is(await storage.prune(NOW, 100), 3);
+    t.is(await storage.prune(NOW, 100), 5);
     t.is(await storage.prune(NOW, 100), 0);
     t.is(await interactions.find('past'), undefined);
     t.is(await sessions.find('past'), undefined);
@@ -29,6 +34,10 @@ export function pruneContract(test: StorageTest): void {
     t.is((await interactions.find('now'))?.id, 'now');
     t.is((await sessions.find('now'))?.id, 'now');
     t.is((await revocations.since(0)).length, 1);
+    t.deepEqual(await audit.list({}), [aRecord({ id: 'now' })]);
+    const again = { leasedUntil: NOW - HOUR, expiresAt: NOW, attempt: 'another', fingerprint: 'another' };
+    t.is(await idempotency.begin(aRequest({ ...again, id: 'past' }), NOW), undefined);
+    t.is((await idempotency.begin(aRequest({ ...again, id: 'now' }), NOW))?.attempt, 'attempt-1');
   });
 
   test('prune: removes no more than the limit, and everything in the end', async (t, storage) => {
@@ -87,11 +96,25 @@ export function pruneContract(test: StorageTest): void {
     t.deepEqual(await revocations.among([key]), []);
   });
 
-  test('prune: clients, their secrets and keys are not its business', async (t, storage) => {
+  test('prune: a request that runs longer than it was to be kept stays', async (t, storage) => {
+    const { idempotency } = storage;
+    await idempotency.begin(aRequest({ expiresAt: NOW + 60 }), NOW);
+    await idempotency.extend(aRequest(), NOW + HOUR);
+    t.is(await storage.prune(NOW + HOUR, 100), 0);
+    const late = aRequest({ attempt: 'another', leasedUntil: NOW + 2 * HOUR });
+    t.is((await idempotency.begin(late, NOW + 61))?.attempt, 'attempt-1');
+    t.is(await storage.prune(NOW + HOUR + 1, 100), 1);
+  });
+
+  test('prune: clients, their secrets, keys, consents and assignments are not its business', async (t, storage) => {
     await storage.clients.insert(aClient(), [aSecret({ expiresAt: NOW - 1 })]);
     await storage.keys.add(aKey({ retiresAt: NOW - 1 }));
+    await storage.consents.save(aConsent({ lastUsedAt: 0 }));
+    await storage.assignments.save('ann', { roles: ['registrar'], permissions: [] });
     t.is(await storage.prune(NOW, 100), 0);
     t.is((await storage.clients.find(aClient().id))?.secrets.length, 1);
     t.is((await storage.keys.list('token')).length, 1);
+    t.is((await storage.consents.list('ann')).length, 1);
+    t.deepEqual((await storage.assignments.find('ann')).roles, ['registrar']);
   });
 }

@@ -1,4 +1,7 @@
 import type {
+  AuditEvent,
+  AuditOrigin,
+  AuditRecord,
   Client,
   ClientSecret,
   Consent,
@@ -7,6 +10,7 @@ import type {
   Revocation,
   StoredKey,
   StoredRecord,
+  StoredRequest,
   StoredSession,
 } from '../../contracts.ts';
 
@@ -57,6 +61,7 @@ export function aConsent(fields: Partial<Consent> = {}): Consent {
     scopes: ['schools:read'],
     createdAt: NOW,
     updatedAt: NOW,
+    lastUsedAt: undefined,
     ...fields,
   };
 }
@@ -119,6 +124,26 @@ export function aKey(fields: Partial<StoredKey> = {}): StoredKey {
     createdAt: NOW,
     activeAt: NOW + 60,
     retiresAt: undefined,
+    ...fields,
+  };
+}
+
+/** By default a login of Ann's, at the begin of {@link NOW}. */
+export function aRecord(
+  fields: { id: string; at?: number },
+  event: AuditEvent & AuditOrigin = { type: 'login', userId: 'ann' },
+): AuditRecord {
+  return { at: NOW * 1000, ...fields, ...event };
+}
+
+export function aRequest(fields: Partial<StoredRequest> = {}): StoredRequest {
+  return {
+    id: 'request-1',
+    fingerprint: 'fingerprint-1',
+    attempt: 'attempt-1',
+    leasedUntil: NOW + 30,
+    expiresAt: NOW + 24 * HOUR,
+    answer: undefined,
     ...fields,
   };
 }

@@ -1,0 +1,62 @@
+import { addColumn, createTable } from '../table.ts';
+import type { Table } from '../table.ts';
+import type { Migration } from './migration.ts';
+
+/** What happened, who holds what, requests that may be sent twice, and when consents were last used. */
+export const auditAssignmentsIdempotency: Migration = {
+  name: '0002_audit_assignments_idempotency',
+  up: (dialect) => [
+    ...TABLES.flatMap((table) => createTable(dialect, table)),
+    ...addColumn(dialect, 'gatehouse_consents', { column: 'last_used_at', type: 'integer' }),
+  ],
+};
+
+const TABLES: readonly Table[] = [
+  {
+    name: 'gatehouse_audit',
+    columns: {
+      id: 'id',
+      // In milliseconds.
+      at: 'integer',
+      type: 'id',
+      client_id: 'id',
+      user_id: 'id',
+      // The members of the record that have no column of their own.
+      payload: 'text',
+      expires_at: 'integer',
+    },
+    optional: ['client_id', 'user_id'],
+    key: ['id'],
+    // In the order of a page, so that what is read is a page and not all that matches. The longest of these keys has 3068
+    // bytes, and MySQL allows 3072.
+    indexes: [
+      ['at', 'id'],
+      ['type', 'at', 'id'],
+      ['client_id', 'at', 'id'],
+      ['client_id', 'type', 'at', 'id'],
+      ['user_id', 'at', 'id'],
+      ['expires_at'],
+    ],
+  },
+  {
+    name: 'gatehouse_assignments',
+    columns: { user_id: 'id', roles: 'text', permissions: 'text' },
+    key: ['user_id'],
+  },
+  {
+    name: 'gatehouse_idempotency',
+    columns: {
+      id: 'id',
+      fingerprint: 'id',
+      attempt: 'id',
+      leased_until: 'integer',
+      expires_at: 'integer',
+      // Null while the request runs.
+      status: 'integer',
+      body: 'text',
+    },
+    optional: ['status', 'body'],
+    key: ['id'],
+    indexes: [['expires_at']],
+  },
+];

@@ -1,0 +1,39 @@
+import type { AuditQuery, AuditRecord, AuditStore } from '../../lib/contracts.ts';
+import { copy } from './copy.ts';
+import type { Tables } from './tables.ts';
+
+/** What happened. */
+export function auditStore({ audit }: Tables): AuditStore {
+  return {
+    async append(records, expiresAt) {
+      for (const record of records) {
+        // As it comes back from a database: members that are undefined are not there.
+        const stored: AuditRecord = JSON.parse(JSON.stringify(record));
+        if (!audit.has(record.id)) audit.set(record.id, { record: stored, expiresAt });
+      }
+    },
+    async list(query) {
+      return [...audit.values()]
+        .map(({ record }) => record)
+        .filter((record) => isAsked(record, query))
+        .toSorted(newestFirst)
+        .slice(0, query.limit ?? 50)
+        .map(copy);
+    },
+  };
+}
+
+function isAsked(record: AuditRecord, { clientId, userId, types, before }: AuditQuery): boolean {
+  return (
+    (clientId === undefined || ('clientId' in record && record.clientId === clientId)) &&
+    (userId === undefined || ('userId' in record && record.userId === userId)) &&
+    (types?.includes(record.type) ?? true) &&
+    (before === undefined || newestFirst(before, record) < 0)
+  );
+}
+
+function newestFirst(a: Pick<AuditRecord, 'id' | 'at'>, b: Pick<AuditRecord, 'id' | 'at'>): number {
+  if (a.at !== b.at) return b.at - a.at;
+  if (a.id === b.id) return 0;
+  return a.id > b.id ? -1 : 1;
+}

@@ -1,0 +1,35 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { gracefulStop } from '../server/shutdown.ts';
+import { createApp } from './app.ts';
+import { JobPool } from './job-pool.ts';
+import { DEFAULTS } from './settings.ts';
+import type { Settings } from './settings.ts';
+
+/** The running service. */
+export interface PdfService {
+  readonly url: string;
+  /** Lets running requests end, then ends the threads. */
+  stop(): Promise<void>;
+}
+
+/** Starts the service. The threads, which take a moment, start with the first job. */
+export async function startPdfService(given: Partial<Settings> = {}): Promise<PdfService> {
+  const settings = { ...DEFAULTS, ...given };
+  const jobs = new JobPool(settings);
+  const listener = createApp(settings, jobs).callback();
+  const server = createServer((request, response) => void listener(request, response));
+  const stopServer = gracefulStop(server, settings.grace);
+  server.listen(settings.port, settings.host);
+  await once(server, 'listening');
+  const { address, family, port } = server.address() as AddressInfo;
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+    async stop() {
+      await stopServer();
+      await jobs.stop();
+    },
+  };
+}

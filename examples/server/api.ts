@@ -1,0 +1,55 @@
+import type { Knex } from 'knex';
+import { createApiRouter } from 'koa-gatehouse';
+import type { ApiRouter, AuthServer, OpenApiPath } from 'koa-gatehouse';
+import { z } from 'zod';
+
+import { platformActions } from './actions/index.ts';
+import { SCHOOL } from './actions/school.ts';
+import type { Permission, Role } from './gate.ts';
+import { QUERY_PARAMETERS, readSchoolQuery } from './school-query.ts';
+import { listSchools } from './schools.ts';
+
+export interface ApiOptions {
+  readonly auth: AuthServer<Permission, Role>;
+  readonly knex: Knex;
+}
+
+/** The platform's API: what Gatehouse brings along, the platform's actions, and a route of its own. */
+export function createApi({ auth, knex }: ApiOptions): ApiRouter<Permission> {
+  const api = createApiRouter({
+    auth,
+    actions: platformActions(knex),
+    openapi: {
+      title: 'Larkfield Schools',
+      description: 'The schools of the platform, and what can be done with them.',
+      paths: { '/schools': SCHOOLS },
+    },
+  });
+  api.get('/schools', auth.requires('view_schools'), async (ctx) => {
+    ctx.body = await listSchools(knex, readSchoolQuery(ctx.query));
+  });
+  return api;
+}
+
+const PAGE = z.object({
+  data: z.array(SCHOOL),
+  next: z.string().nullable().describe('What to send as `after` for the next page; null on the last one.'),
+});
+
+const SCHOOLS: OpenApiPath = {
+  get: {
+    operationId: 'listSchools',
+    summary: 'Schools, a page at a time',
+    tags: ['school'],
+    'x-permission': { name: 'view_schools', description: 'View schools' },
+    parameters: QUERY_PARAMETERS,
+    responses: {
+      200: {
+        description: 'A page.',
+        content: { 'application/json': { schema: z.toJSONSchema(PAGE) } },
+      },
+      403: { $ref: '#/components/responses/PermissionMissing' },
+      422: { $ref: '#/components/responses/InputInvalid' },
+    },
+  },
+};

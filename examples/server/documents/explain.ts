@@ -1,0 +1,49 @@
+import { PdfError } from 'koa-gatehouse/pdf';
+
+import { UploadError } from './upload.ts';
+
+/** What went wrong, for the person who uploaded a document. */
+export interface Explanation {
+  readonly status: number;
+  readonly text: string;
+  /** A command that mends it. */
+  readonly command?: string;
+}
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  pdf_invalid: 'This file is not a PDF, or it is damaged. Try to open it yourself, or save it anew.',
+  password_required: 'This PDF is protected by a password. Save a copy without one, and upload that.',
+  too_complex: 'This PDF is too complex for the PDF service.',
+  too_large: 'This file is larger than the PDF service takes.',
+};
+
+/** Puts an error into words. Throws it again when it is no fault of the document or of the PDF service. */
+export function explain(error: unknown): Explanation {
+  if (error instanceof UploadError) return { status: error.status, text: error.message };
+  if (!(error instanceof PdfError)) throw error;
+  const text = REFUSALS[refusalOf(error) ?? ''];
+  if (text !== undefined) return { status: 422, text };
+  if (error.answer?.status === 401) {
+    return {
+      status: 502,
+      text: 'The PDF service wants an API key. Give the portal the same one, as PDF_API_KEY.',
+    };
+  }
+  if (error.code === 'ERR_PDF_CONNECTION' || error.code === 'ERR_PDF_TIMEOUT') {
+    return {
+      status: 503,
+      text: 'The PDF service does not answer. Start it in another terminal:',
+      command: 'npm run pdf-service',
+    };
+  }
+  return { status: 502, text: 'The PDF service could not read the document. Try again in a moment.' };
+}
+
+/** The service's own code for what is wrong: `{ "error": { "code" } }`. */
+function refusalOf({ answer }: PdfError): string | undefined {
+  try {
+    return JSON.parse(answer?.body ?? '').error.code;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,40 @@
+import type { Context } from 'koa';
+import { koaBody } from 'koa-body';
+
+/** How large an uploaded PDF may be, in bytes. */
+const LIMIT = 10 * 1024 * 1024;
+
+/** An uploaded file. */
+export interface Upload {
+  readonly filepath: string;
+  readonly originalFilename: string | null;
+}
+
+/** An upload that cannot be taken. The message is for the person who sent it. */
+export class UploadError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Receives the file of the upload form into a folder. */
+export async function receiveUpload(ctx: Context, folder: string): Promise<Upload> {
+  const formidable = { uploadDir: folder, maxFileSize: LIMIT, maxFields: 5, maxFieldsSize: 4096 };
+  const read = koaBody({ multipart: true, urlencoded: false, text: false, json: false, formidable });
+  try {
+    await read(ctx, async () => {});
+  } catch (error) {
+    // Read to its end, so that the browser comes to see the answer.
+    ctx.req.resume();
+    const tooLarge = error instanceof Error && 'httpCode' in error && error.httpCode === 413;
+    throw tooLarge
+      ? new UploadError(413, 'This file is too large: 10 MB are the most that this portal takes.')
+      : new UploadError(400, 'Choose a PDF first, one that is not empty.');
+  }
+  const file = ctx.request.files?.['file'];
+  if (file && !Array.isArray(file)) return file;
+  throw new UploadError(400, 'Choose a PDF first.');
+}

@@ -1,0 +1,51 @@
+import type { Client } from '../../lib/contracts.ts';
+import { queryText, withQuery } from '../query.ts';
+import { seeOther } from '../see-other.ts';
+import { printable, sentence } from '../sentence.ts';
+import { kindOf } from './kind.ts';
+import type { AppRow } from './views.ts';
+import { appPath, showPage, whatWasDone } from './visit.ts';
+import type { Visit } from './visit.ts';
+
+const ON_A_PAGE = 25;
+
+/** Lists the person's apps, or everybody's to an administrator: by name, searched, a page at a time. */
+export async function listApps(visit: Visit): Promise<void> {
+  const { ctx, developer, home, site } = visit;
+  const { text } = site;
+  const search = queryText(ctx, 'search').trim().slice(0, 100);
+  const after = queryText(ctx, 'after');
+  const found = await developer.list({
+    limit: ON_A_PAGE + 1,
+    ...(search === '' ? {} : { search }),
+    ...(after === '' ? {} : { after }),
+  });
+  // The app that the page before ended with may be gone.
+  if (found.length === 0 && after !== '') return seeOther(ctx, withQuery(home, { search }));
+
+  const apps = found.slice(0, ON_A_PAGE);
+  const last = found.length > ON_A_PAGE ? apps.at(-1) : undefined;
+  return showPage(visit, {
+    view: 'apps/list',
+    heading: sentence(developer.administrator ? text['apps.allHeading'] : text['apps.heading']),
+    done: whatWasDone(visit),
+    apps: apps.map((client) => describe(client, visit)),
+    newApp: `${home}/new`,
+    home,
+    search,
+    isFirst: after === '',
+    first: withQuery(home, { search }),
+    next: last && withQuery(home, { search, after: last.id }),
+  });
+}
+
+function describe(client: Client, { developer, home, site: { clock, text } }: Visit): AppRow {
+  return {
+    href: appPath(home, client.id),
+    name: printable(client.name),
+    kind: text[`apps.kind.${kindOf(client)}.name`],
+    created: clock.day(client.createdAt),
+    isDisabled: client.disabled,
+    isOwn: developer.administrator && client.ownerId === developer.user.id,
+  };
+}

@@ -1,0 +1,64 @@
+import type { Middleware } from 'koa';
+import Router from 'koa-router';
+import { signedIn } from '../signed-in.ts';
+import type { Site } from '../site.ts';
+import { describeViewer } from '../viewer.ts';
+import { showActivity } from './activity.ts';
+import { askForNewApp, createApp } from './create.ts';
+import { askToDelete, deleteApp } from './delete.ts';
+import { askToDisable, disableApp, enableApp } from './disable.ts';
+import { listApps } from './list.ts';
+import { savePermissions, showPermissions } from './permissions.ts';
+import { addSecret, askToRemoveSecret, removeSecret, showSecrets } from './secrets.ts';
+import { saveSettings, showSettings } from './settings.ts';
+import { appPath, parameter } from './visit.ts';
+import type { Step } from './visit.ts';
+import { seeOther } from '../see-other.ts';
+
+/**
+ * Routes the developer area.
+ *
+ * @param view - in front of every page
+ * @param form - in front of every form that is posted
+ */
+export function appRoutes(
+  site: Site,
+  path: string,
+  { view, form }: { view: Middleware[]; form: Middleware[] },
+): Middleware {
+  const { flow } = site;
+  const home = flow.basePath + path;
+
+  const run = (step: Step): Middleware =>
+    signedIn(site, async (ctx, user) => {
+      const developer = await flow.developer(ctx, user);
+      const viewer = await describeViewer(ctx, user, site, true);
+      await step({ ctx, site, developer, viewer, home });
+    });
+
+  const app = `${path}/:id`;
+  const router = new Router()
+    .get(path, ...view, run(listApps))
+    .get(`${path}/new`, ...view, run(askForNewApp))
+    .post(`${path}/new`, ...form, run(createApp))
+    .get(app, ...view, run(showSettings))
+    .post(app, ...form, run(saveSettings))
+    .get(`${app}/permissions`, ...view, run(showPermissions))
+    .post(`${app}/permissions`, ...form, run(savePermissions))
+    .get(`${app}/secrets`, ...view, run(showSecrets))
+    .post(`${app}/secrets`, ...form, run(addSecret))
+    .get(`${app}/secrets/:secret/remove`, ...view, run(askToRemoveSecret))
+    .post(`${app}/secrets/:secret/remove`, ...form, run(removeSecret))
+    .get(`${app}/activity`, ...view, run(showActivity))
+    .get(`${app}/disable`, ...view, run(askToDisable))
+    .post(`${app}/disable`, ...form, run(disableApp))
+    // What a posted form leaves in the address bar, opened again.
+    .get(`${app}/enable`, ...view, run(backToApp))
+    .post(`${app}/enable`, ...form, run(enableApp))
+    .get(`${app}/delete`, ...view, run(askToDelete))
+    .post(`${app}/delete`, ...form, run(deleteApp));
+  // The router adds to the context itself what its type asks of it.
+  return router.routes() as Middleware;
+}
+
+const backToApp: Step = async ({ ctx, home }) => seeOther(ctx, appPath(home, parameter(ctx, 'id')));

@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import type { Client, ClientSecret } from '../../lib/contracts.ts';
+import { ClientInvalidError, GatehouseError } from '../../lib/errors.ts';
+import { readForm } from '../../lib/http/body.ts';
+import type { Problem } from '../page.ts';
+import { seeOther } from '../see-other.ts';
+import { printable, sentence } from '../sentence.ts';
+import { frameOf } from './app-page.ts';
+import { problemsOf } from './form.ts';
+import type { SecretRow } from './views.ts';
+import { afterwards, appPath, findApp, onceOf, parameter, showPage, whatWasDone } from './visit.ts';
+import type { Visit } from './visit.ts';
+
+const DAY = 24 * 60 * 60;
+
+/** How long a secret can be made to live, in days; `''`: until it is removed. */
+const LIVES = ['', '30', '90', '180', '365'] as const;
+
+/** Lists the secrets of an app, without their values, and asks for a new one. */
+export async function showSecrets(visit: Visit): Promise<void> {
+  await show(visit, await findApp(visit), { form: { label: '', expires: '' }, once: randomUUID() });
+}
+
+/**
+ * Adds a secret. Its value is on the page that answers, and nowhere else: the same form sent again, by a second click or a
+ * reload, makes no second one.
+ */
+export async function addSecret(visit: Visit): Promise<void> {
+  const { ctx, developer, home, site } = visit;
+  const { text } = site;
+  const client = await findApp(visit);
+  const posted = await readForm(ctx);
+  const form = { label: (posted['label'] ?? '').trim(), expires: posted['expires'] ?? '' };
+  const once = onceOf(posted);
+  const back = appPath(home, client.id, 'secrets');
+  // Its page says why, and has no form.
+  if (!client.confidential) return seeOther(ctx, back);
+  if (!LIVES.some((days) => days === form.expires)) {
+    const problems = [{ field: 'expires', message: text['secrets.expiresProblem'] }];
+    return show(visit, client, { form: { ...form, expires: '' }, once, status: 422, problems });
+  }
+  const expiresAt =
+    form.expires === '' ? undefined : Math.floor(Date.now() / 1000) + Number(form.expires) * DAY;
+  try {
+    const added = await developer.addSecret(client.id, { label: form.label, expiresAt }, once);
+    if (!added) return seeOther(ctx, afterwards(back, 'secretAddedBefore'));
+    return showPage(visit, {
+      view: 'apps/new-secret',
+      heading: sentence(text['secrets.newHeading'], { client: client.name }),
+      lead: sentence(text['apps.secretOnce']),
+      above: { href: back, label: text['apps.tab.secrets'] },
+      secret: added.value,
+      back: { href: back, label: text['secrets.back'] },
+      scripts: ['copy.js'],
+    });
+  } catch (error) {
+    if (!(error instanceof ClientInvalidError)) throw error;
+    return show(visit, client, { form, once, status: 422, problems: problemsOf(error, text) });
+  }
+}
+
+/** Asks whether a secret is no longer needed. */
+export async function askToRemoveSecret(visit: Visit): Promise<void> {
+  const { home, site } = visit;
+  const { text } = site;
+  const client = await findApp(visit);
+  const { hint, id, label } = await findSecret(visit, client);
+  const path = appPath(home, client.id, 'secrets');
+  showPage(visit, {
+    view: 'confirm',
+    wide: false,
+    heading: sentence(text['secrets.removeHeading'], { label: label || text['secrets.unnamed'] }),
+    lead: sentence(text['secrets.removeLead'], { client: client.name, hint }),
+    action: `${path}/${encodeURIComponent(id)}/remove`,
+    button: text['secrets.remove'],
+    cancel: { href: path, label: text['page.cancel'] },
+  });
+}
+
+/** Removes a secret; it stops at once. */
+export async function removeSecret(visit: Visit): Promise<void> {
+  const { ctx, developer, home } = visit;
+  const client = await findApp(visit);
+  // Gone already is as good.
+  await developer.removeSecret(client.id, parameter(ctx, 'secret'));
+  seeOther(ctx, afterwards(appPath(home, client.id, 'secrets'), 'secretRemoved'));
+}
+
+async function findSecret({ ctx, developer }: Visit, client: Client): Promise<ClientSecret> {
+  const id = parameter(ctx, 'secret');
+  const found = (await developer.secrets(client.id)).find((secret) => secret.id === id);
+  if (found) return found;
+  throw new GatehouseError('ERR_CLIENT_NOT_FOUND', `There is no secret ${id}`, { status: 404 });
+}
+
+async function show(
+  visit: Visit,
+  client: Client,
+  page: {
+    form: { label: string; expires: string };
+    once: string;
+    status?: number;
+    problems?: readonly Problem[];
+  },
+): Promise<void> {
+  const { developer, home, site } = visit;
+  const { text } = site;
+  const path = appPath(home, client.id, 'secrets');
+  const secrets = await developer.secrets(client.id);
+  showPage(visit, {
+    view: 'apps/secrets',
+    ...frameOf(visit, client, 'secrets'),
+    done: whatWasDone(visit),
+    action: path,
+    isConfidential: client.confidential,
+    secrets: secrets.map((secret) => describe(secret, path, visit)),
+    lives: LIVES.map((days) => ({
+      value: days,
+      label: days === '' ? text['secrets.forever'] : text[`secrets.days.${days}`],
+    })),
+    scripts: ['send-once.js'],
+    ...page,
+  });
+}
+
+function describe(
+  { createdAt, expiresAt, hint, id, label, lastUsedAt }: ClientSecret,
+  path: string,
+  { site: { clock } }: Visit,
+): SecretRow {
+  return {
+    label: printable(label),
+    hint,
+    created: clock.day(createdAt),
+    expires: expiresAt === undefined ? undefined : clock.day(expiresAt),
+    isExpired: expiresAt !== undefined && expiresAt * 1000 <= Date.now(),
+    lastUsed: lastUsedAt === undefined ? undefined : clock.minute(lastUsedAt * 1000),
+    remove: `${path}/${encodeURIComponent(id)}/remove`,
+  };
+}

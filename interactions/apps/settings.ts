@@ -1,0 +1,93 @@
+import type { Client, ClientFields } from '../../lib/contracts.ts';
+import { ClientInvalidError } from '../../lib/errors.ts';
+import { readForm } from '../../lib/http/body.ts';
+import { displayName } from '../display-name.ts';
+import type { Problem } from '../page.ts';
+import { seeOther } from '../see-other.ts';
+import { frameOf } from './app-page.ts';
+import { connectOf } from './connect.ts';
+import { fieldsForPeople, formOf, problemsOf, readAppForm, versionOf } from './form.ts';
+import { kindOf } from './kind.ts';
+import type { AppForm } from './views.ts';
+import { afterwards, appPath, findApp, showPage, whatWasDone } from './visit.ts';
+import type { Visit } from './visit.ts';
+
+/** Shows an app: its client id, what can be changed, and how to connect it. */
+export async function showSettings(visit: Visit): Promise<void> {
+  const client = await findApp(visit);
+  await show(visit, client, { form: formOf(client) });
+}
+
+/** Saves what was changed. */
+export async function saveSettings(visit: Visit): Promise<void> {
+  const { ctx, developer, home, site } = visit;
+  const client = await findApp(visit);
+  const posted = await readForm(ctx);
+  const form = readAppForm(posted);
+  if (posted['version'] !== versionOf(client)) {
+    return show(visit, client, {
+      form,
+      status: 409,
+      problems: [{ message: site.text['apps.problem.changed'] }],
+    });
+  }
+  try {
+    await developer.update(client.id, changesOf(form, client, visit));
+  } catch (error) {
+    if (!(error instanceof ClientInvalidError)) throw error;
+    return show(visit, client, { form, status: 422, problems: problemsOf(error, site.text) });
+  }
+  return seeOther(ctx, afterwards(appPath(home, client.id), 'saved'));
+}
+
+function changesOf(
+  form: AppForm,
+  client: Client,
+  { developer }: Visit,
+): Partial<Omit<ClientFields, 'grantType' | 'ownerId'>> {
+  const { firstParty, name } = form;
+  if (client.grantType === 'client_credentials') return firstParty ? { name, firstParty } : { name };
+  const { confidential, native = client.native, redirectUris } = fieldsForPeople(form);
+  return {
+    name,
+    redirectUris: redirectUris ?? [],
+    // An app that keeps a secret stays one; those without move between browser and device.
+    native: !client.confidential && confidential !== true && native,
+    // The form of a person who may not decide it has no box for it.
+    ...(developer.administrator || firstParty ? { firstParty } : {}),
+  };
+}
+
+async function show(
+  visit: Visit,
+  client: Client,
+  page: { form: AppForm; status?: number; problems?: readonly Problem[] },
+): Promise<void> {
+  const { developer, home, site } = visit;
+  const { clock, flow, text } = site;
+  const owner = developer.administrator ? await developer.owner(client) : undefined;
+  const mayEnable = client.disabled && (await developer.canEnable(client.id));
+  const kind = text[`apps.kind.${kindOf(client)}.name`];
+  showPage(visit, {
+    view: 'apps/settings',
+    ...frameOf(visit, client, 'settings'),
+    done: whatWasDone(visit),
+    action: appPath(home, client.id),
+    version: versionOf(client),
+    mayBeFirstParty: developer.administrator,
+    hasPeople: client.grantType === 'authorization_code',
+    hasPlace: client.grantType === 'authorization_code' && !client.confidential,
+    facts: [
+      { label: text['apps.kind'], value: kind },
+      { label: text['apps.created'], value: clock.day(client.createdAt).words },
+      ...(owner ? [{ label: text['apps.owner'], value: displayName(owner) }] : []),
+    ],
+    clientId: client.id,
+    connect: connectOf(client, flow),
+    enable: mayEnable ? appPath(home, client.id, 'enable') : undefined,
+    disable: appPath(home, client.id, 'disable'),
+    delete: appPath(home, client.id, 'delete'),
+    scripts: ['copy.js'],
+    ...page,
+  });
+}

@@ -1,0 +1,67 @@
+import type { Context } from 'koa';
+import type { Client, Developer } from '../../lib/contracts.ts';
+import { BodyError } from '../../lib/errors.ts';
+import { queryText } from '../query.ts';
+import { sentence } from '../sentence.ts';
+import type { Page } from '../page.ts';
+import type { Sentence } from '../sentence.ts';
+import type { Site } from '../site.ts';
+import type { TextKey } from '../text.ts';
+import type { Viewer } from '../viewer.ts';
+
+/** A request of a developer who is signed in. */
+export interface Visit {
+  readonly ctx: Context;
+  readonly site: Site;
+  readonly developer: Developer;
+  readonly viewer: Viewer;
+  /** URL path of the developer area. */
+  readonly home: string;
+}
+
+/** One step of the developer area: shows a page or goes on to one. */
+export type Step = (visit: Visit) => Promise<void>;
+
+/** The app that the URL names. @throws ERR_CLIENT_NOT_FOUND */
+export async function findApp({ ctx, developer }: Visit): Promise<Client> {
+  return developer.find(parameter(ctx, 'id'));
+}
+
+/** A parameter of the path. */
+export function parameter(ctx: Context, name: string): string {
+  return (ctx['params'] as Record<string, string>)[name] ?? '';
+}
+
+/** URL path of an app's page. */
+export function appPath(home: string, id: string, tab = ''): string {
+  return `${home}/${encodeURIComponent(id)}${tab && `/${tab}`}`;
+}
+
+/** Shows a page of the developer area. */
+export function showPage({ ctx, site, viewer }: Visit, page: Page): void {
+  site.show(ctx, { viewer, wide: true, ...page });
+}
+
+type Done = { [K in TextKey]: K extends `apps.done.${infer Name}` ? Name : never }[TextKey];
+
+/** A URL of a page that says what has just been done. */
+export function afterwards(path: string, done: Done): string {
+  return `${path}?done=${done}`;
+}
+
+/** What has just been done, if it is one of the words of {@link afterwards}. */
+export function whatWasDone({ ctx, site }: Visit): Sentence | undefined {
+  const key = `apps.done.${queryText(ctx, 'done')}`;
+  return isDone(key, site) ? sentence(site.text[key]) : undefined;
+}
+
+function isDone(key: string, { text }: Site): key is `apps.done.${Done}` {
+  return Object.hasOwn(text, key);
+}
+
+/** The random string of a form that must not be done twice. */
+export function onceOf(form: Readonly<Record<string, string>>): string {
+  const once = form['once'] ?? '';
+  if (/^[\w-]{16,64}$/.test(once)) return once;
+  throw new BodyError('The form is incomplete.');
+}

@@ -1,0 +1,63 @@
+import type { Logger } from '../../contracts.ts';
+import { readJson } from '../../http/json-body.ts';
+import { sendProblem } from '../../http/problem.ts';
+import type { AnswerOnce } from '../idempotency/answer-once.ts';
+import { dataAnswer, problemAnswer, sendAnswer } from './answer.ts';
+import { checkInput, inputInvalid } from './check-input.ts';
+import { isObjectId, OBJECT_ID_RULE } from './object-id.ts';
+import { runAction } from './run-action.ts';
+import type { ActionHandler } from './with-action.ts';
+
+export interface ExecuteOptions {
+  readonly logger: Logger;
+  readonly answerOnce: AnswerOnce;
+  /** In bytes. */
+  readonly bodyLimit: number;
+}
+
+/** Answers `POST /actions/{type}/{action}`, for actions of the level `collection`. */
+export function executeOnCollection(options: ExecuteOptions): ActionHandler {
+  return function execute(ctx, action) {
+    if (action.level === 'collection') return run(options, ctx, action, undefined);
+    sendProblem(ctx, {
+      status: 405,
+      code: 'method_not_allowed',
+      detail: `${action.name} is about one object: put its id in front of the action's name.`,
+      headers: { Allow: 'HEAD, GET, OPTIONS' },
+    });
+    return undefined;
+  };
+}
+
+/** Answers `POST /actions/{type}/{id}/{action}`, for actions of the level `instance`. */
+export function executeOnInstance(options: ExecuteOptions): ActionHandler {
+  return function execute(ctx, action) {
+    const { id } = ctx['params'] as { id: string };
+    if (action.level === 'instance' && isObjectId(id)) return run(options, ctx, action, id);
+    const refusal =
+      action.level === 'instance'
+        ? { code: 'id_invalid', detail: OBJECT_ID_RULE }
+        : { code: 'action_not_found', detail: `${action.name} takes no id: leave it out of the path.` };
+    sendProblem(ctx, { status: 404, ...refusal });
+    return undefined;
+  };
+}
+
+async function run(
+  { logger, answerOnce, bodyLimit }: ExecuteOptions,
+  ...[ctx, action, id]: [...Parameters<ActionHandler>, string | undefined]
+): Promise<void> {
+  const body = (await readJson(ctx, bodyLimit)) ?? {};
+  const { principal } = ctx.state;
+  const { database } = action;
+  const answer = await answerOnce(ctx, body, async (signal) => {
+    const checked = await checkInput(action.input, body);
+    if ('errors' in checked) return { answer: problemAnswer(inputInvalid(checked.errors)), keep: false };
+    const call = { input: checked.value, id, principal, database, dryRun: false, signal };
+    const outcome = await runAction(action, call, logger);
+    if ('output' in outcome) return { answer: dataAnswer(outcome.output), keep: true };
+    const { status } = outcome.problem;
+    return { answer: problemAnswer(outcome.problem), keep: status < 500 && status !== 429 };
+  });
+  sendAnswer(ctx, answer);
+}

@@ -1,0 +1,37 @@
+import type { Logger } from '../../contracts.ts';
+import { explainError } from '../../http/problem.ts';
+import type { Problem } from '../../http/problem.ts';
+import { checkInput } from './check-input.ts';
+import type { Action, ActionCall } from './define-action.ts';
+
+/** What became of a call: the output as JSON text, or why there is none. */
+export type Outcome = { readonly output: string } | { readonly problem: Problem };
+
+/** Runs an action on input that was checked, and checks what it returns. Never throws. */
+export async function runAction(action: Action, call: ActionCall, logger: Logger): Promise<Outcome> {
+  try {
+    return { output: await outputOf(action, await action.run(call)) };
+  } catch (error) {
+    // Whatever it did about it, nobody is there to read why.
+    if (call.signal.aborted) return { problem: ABORTED };
+    return { problem: explainError(error, logger, { action: `${action.type}/${action.name}` }) };
+  }
+}
+
+export const ABORTED: Problem = {
+  status: 503,
+  code: 'aborted',
+  detail: 'The action was stopped before it had ended.',
+};
+
+async function outputOf(action: Action, returned: unknown): Promise<string> {
+  const checked = await checkInput(action.output, returned);
+  if ('errors' in checked) {
+    const faults = checked.errors.map(({ pointer, message }) => `${pointer}: ${message}`);
+    throw new TypeError(
+      `${action.type}/${action.name} returned what its output schema refuses: ${faults.join('; ')}`,
+    );
+  }
+  // JSON has no `undefined`.
+  return JSON.stringify(checked.value) ?? 'null';
+}

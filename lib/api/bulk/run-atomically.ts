@@ -1,0 +1,97 @@
+import type { Storage } from '../../contracts.ts';
+import type { Problem } from '../../http/problem.ts';
+import { problemDocument } from '../../http/problem.ts';
+import { inputInvalid } from '../actions/check-input.ts';
+import type { InputError } from '../actions/check-input.ts';
+import type { Action } from '../actions/define-action.ts';
+import { ABORTED } from '../actions/run-action.ts';
+import type { Outcome } from '../actions/run-action.ts';
+import { resultOf } from './bulk-result.ts';
+import type { BulkResult } from './bulk-result.ts';
+import { checkItem } from './check-item.ts';
+import type { CheckedItem } from './check-item.ts';
+import { takeTurns } from './take-turns.ts';
+
+export interface AtomicOptions {
+  readonly storage: Pick<Storage, 'transaction'>;
+  /** Run everything, then roll back. */
+  readonly dryRun: boolean;
+  /** When it is aborted, everything is rolled back. */
+  readonly signal: AbortSignal;
+  /** Runs one item in the transaction, and never throws. */
+  readonly run: (item: CheckedItem, transaction: unknown) => Promise<Outcome>;
+}
+
+/**
+ * Runs the items of a bulk in their order, in one transaction: all of them, or, when one cannot be run, none. Nothing is
+ * begun before every input was checked.
+ */
+export async function runAtomically(
+  action: Action,
+  items: readonly unknown[],
+  { storage, dryRun, signal, run }: AtomicOptions,
+): Promise<readonly BulkResult[] | Problem> {
+  if (action.database === undefined) return UNSUPPORTED;
+  const checked = await checkAll(action, items);
+  if ('errors' in checked) return inputInvalid(checked.errors);
+
+  const results: BulkResult[] = [];
+  const otherRequests = takeTurns();
+  try {
+    await storage.transaction(async (transaction) => {
+      if (transaction === undefined) throw new RolledBack(UNSUPPORTED);
+      for (const [index, item] of checked.entries()) {
+        const outcome = await run(item, transaction);
+        if ('problem' in outcome) throw new RolledBack(failedAt(index, outcome.problem));
+        // What ran to its end may not have looked at the signal.
+        if (signal.aborted) throw new RolledBack(ABORTED);
+        results.push(resultOf(index, outcome));
+        await otherRequests();
+      }
+      if (dryRun) throw new RolledBack(undefined);
+    });
+  } catch (error) {
+    if (!(error instanceof RolledBack)) throw error;
+    if (error.problem) return error.problem;
+  }
+  return results;
+}
+
+async function checkAll(
+  action: Action,
+  items: readonly unknown[],
+): Promise<readonly CheckedItem[] | { readonly errors: readonly InputError[] }> {
+  const checked: CheckedItem[] = [];
+  const errors: InputError[] = [];
+  for (const [index, item] of items.entries()) {
+    const result = await checkItem(action, item, ['items', index]);
+    if ('errors' in result) errors.push(...result.errors);
+    else checked.push(result);
+  }
+  return errors.length > 0 ? { errors } : checked;
+}
+
+/** Ends the transaction without its effects. */
+class RolledBack extends Error {
+  readonly problem: Problem | undefined;
+
+  constructor(problem: Problem | undefined) {
+    super('rolled back');
+    this.problem = problem;
+  }
+}
+
+function failedAt(index: number, problem: Problem): Problem {
+  return {
+    ...problem,
+    code: 'bulk_rolled_back',
+    detail: `Item ${index} failed, so nothing was changed.`,
+    members: { index, problem: problemDocument(problem) },
+  };
+}
+
+const UNSUPPORTED: Problem = {
+  status: 422,
+  code: 'atomic_unsupported',
+  detail: 'This action cannot be rolled back. Send the items with the mode "independent".',
+};

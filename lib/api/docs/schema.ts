@@ -1,0 +1,101 @@
+import type { OpenApiDocument, OpenApiPart } from '../openapi/document.ts';
+import { html, prose } from './html.ts';
+import type { Html } from './html.ts';
+
+/** Follows a reference within the document. */
+export function resolve(document: OpenApiDocument, part: unknown): OpenApiPart {
+  let found = isPart(part) ? part : {};
+  // A host's own schemas may refer to each other in a circle.
+  for (let step = 0; step < 10 && typeof found['$ref'] === 'string'; step += 1) {
+    let target: unknown = document;
+    for (const name of found['$ref'].split('/').slice(1)) {
+      const key = decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~');
+      target = isPart(target) ? target[key] : undefined;
+    }
+    found = isPart(target) ? target : {};
+  }
+  return found;
+}
+
+export function isPart(value: unknown): value is OpenApiPart {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What there is of something, each with its meaning. */
+export function definitions(entries: readonly { name: string; words: string; meaning: string }[]): Html {
+  if (entries.length === 0) return html``;
+  return html`<dl>
+    ${entries.map(
+      ({ name, words, meaning }) =>
+        html`<dt><code>${name}</code> <span class="muted">${words}</span></dt>
+          <dd>${prose(meaning)}</dd>`,
+    )}
+  </dl>`;
+}
+
+/** The members of an object, and the schema as it is. */
+export function schemaSection(document: OpenApiDocument, schema: OpenApiPart): Html {
+  const resolved = resolve(document, schema);
+  const { properties, required: names } = resolve(
+    document,
+    resolved['type'] === 'array' ? resolved['items'] : resolved,
+  );
+  const required = Array.isArray(names) ? names : [];
+  const members = Object.entries(isPart(properties) ? properties : {}).map(([name, property]) => {
+    const member = resolve(document, property);
+    const presence = required.includes(name) ? 'required' : 'optional';
+    return { name, words: `${typeOf(document, member)}, ${presence}`, meaning: text(member['description']) };
+  });
+  return html`${definitions(members)}
+    <details>
+      <summary>JSON Schema</summary>
+      <pre tabindex="0"><code>${JSON.stringify(resolved, undefined, 2)}</code></pre>
+    </details>`;
+}
+
+function typeOf(document: OpenApiDocument, schema: OpenApiPart): string {
+  const { type, enum: values, format, items } = schema;
+  if ('const' in schema) return JSON.stringify(schema['const']);
+  if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join(' or ');
+  if (type === 'array') return `list of ${typeOf(document, resolve(document, items))}`;
+  const name = Array.isArray(type) ? type.join(' or ') : text(type);
+  return `${name || 'any'}${typeof format === 'string' ? ` (${format})` : ''}`;
+}
+
+/** Something to put into an example: what the schema asks for, and no more. */
+export function sampleOf(document: OpenApiDocument, schema: unknown, depth = 0): unknown {
+  const resolved = resolve(document, schema);
+  const { type, enum: values, examples, properties, items, anyOf, oneOf } = resolved;
+  if (Array.isArray(examples)) return examples[0];
+  if ('const' in resolved) return resolved['const'];
+  if (Array.isArray(values)) return values[0];
+  const [choice] = [anyOf, oneOf].filter(Array.isArray).flat();
+  if (choice !== undefined && depth < 5) return sampleOf(document, choice, depth + 1);
+  switch (Array.isArray(type) ? type[0] : type) {
+    case 'string':
+      return '…';
+    case 'integer':
+    case 'number':
+      return 1;
+    case 'boolean':
+      return true;
+    case 'array':
+      return depth < 5 && items !== undefined ? [sampleOf(document, items, depth + 1)] : [];
+    case 'object': {
+      const required = Array.isArray(resolved['required']) ? resolved['required'] : [];
+      const members = Object.entries(isPart(properties) ? properties : {}).filter(([name]) =>
+        required.includes(name),
+      );
+      return Object.fromEntries(
+        members.map(([name, member]) => [name, depth < 5 ? sampleOf(document, member, depth + 1) : null]),
+      );
+    }
+    default:
+      return null;
+  }
+}
+
+/** A text that may be missing. */
+export function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

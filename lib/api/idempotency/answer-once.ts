@@ -1,0 +1,135 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import type { IdempotencyStore, Logger, StoredRequest } from '../../contracts.ts';
+import type { Answer } from '../actions/answer.ts';
+import { problemAnswer } from '../actions/answer.ts';
+import { whileCallerWaits } from '../actions/caller.ts';
+import type { ActionContext } from '../actions/with-action.ts';
+import { readIdempotencyKey } from './idempotency-key.ts';
+import { holdLease, LEASE } from './lease.ts';
+
+/** What somebody asked for, done. */
+export interface Done {
+  readonly answer: Answer;
+  /** Whether a repeat gets this answer. If not, a repeat does the work again: it had no effect, or nobody knows which. */
+  readonly keep: boolean;
+}
+
+/**
+ * Answers a request that may be sent twice. Without an `Idempotency-Key` it does the work, and `signal` is aborted when
+ * the caller goes away. With one, the work is done once for the caller and the key, and then to its end whether or not
+ * the caller waits, because the repeat gets its answer. Only when the process dies before it has kept the answer, a
+ * repeat does the work again, once the lease has ended: then it was done at least once.
+ *
+ * @param body - the JSON body: the same key with another body is a mistake
+ */
+export type AnswerOnce = (
+  ctx: ActionContext,
+  body: unknown,
+  work: (signal: AbortSignal) => Promise<Done>,
+) => Promise<Answer>;
+
+export interface AnswerOnceOptions {
+  readonly store: IdempotencyStore;
+  readonly logger: Logger;
+}
+
+/** How long an answer is kept, in seconds. */
+const KEPT = 24 * 3600;
+
+/** How long a repeat waits for the request that it repeats, in milliseconds. */
+const PATIENCE = 10_000;
+
+/** In bytes. A longer answer is given, but not kept. */
+const LONGEST_ANSWER = 1024 * 1024;
+
+export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOnce {
+  return async function answerOnce(ctx, body, work) {
+    const key = readIdempotencyKey(ctx);
+    const caller = whileCallerWaits(ctx);
+    if (key === undefined) return (await work(caller)).answer;
+
+    const request = {
+      id: idOf(ctx, key),
+      fingerprint: hash([ctx.method, ctx.path, body]),
+      attempt: randomUUID(),
+    };
+    const giveUpAt = Date.now() + PATIENCE;
+    for (let pause = 25; !caller.aborted; pause = Math.min(2 * pause, 500)) {
+      const found = await begin(store, request);
+      if (found === undefined) return runAndKeep(request, work);
+      if (found.fingerprint !== request.fingerprint) return problemAnswer(REUSED);
+      if (found.answer) {
+        return { ...found.answer, headers: { 'Idempotent-Replayed': 'true' } };
+      }
+      if (Date.now() > giveUpAt) return problemAnswer(UNDER_WAY);
+      await delay(pause);
+    }
+    return problemAnswer(UNDER_WAY);
+  };
+
+  async function runAndKeep(request: Attempt, work: Parameters<AnswerOnce>[2]): Promise<Answer> {
+    const lease = holdLease(store, request, logger);
+    let done: Done | undefined;
+    try {
+      done = await work(lease.signal);
+      return done.answer;
+    } finally {
+      await lease.release();
+      await end(request, done);
+    }
+  }
+
+  // The answer is true whether or not it could be kept. If not, the lease ends, and a repeat does the work again.
+  async function end(request: Attempt, done: Done | undefined): Promise<void> {
+    try {
+      if (!done?.keep) await store.abandon(request);
+      else await store.finish(request, storable(done.answer));
+    } catch (error) {
+      logger.error({ err: error }, 'The answer to a request with an Idempotency-Key could not be kept');
+    }
+  }
+}
+
+type Attempt = Pick<StoredRequest, 'id' | 'fingerprint' | 'attempt'>;
+
+async function begin(store: IdempotencyStore, request: Attempt): Promise<StoredRequest | undefined> {
+  const now = Math.floor(Date.now() / 1000);
+  return store.begin({ ...request, leasedUntil: now + LEASE, expiresAt: now + KEPT, answer: undefined }, now);
+}
+
+// Of the user and the client: two apps of one person do not know each other's keys.
+function idOf(ctx: ActionContext, key: string): string {
+  const { client, type, user } = ctx.state.principal;
+  return hash([type, client.id, user?.id, key]);
+}
+
+function hash(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('base64url');
+}
+
+function storable({ status, body }: Answer): { status: number; body: string } {
+  if (Buffer.byteLength(body) <= LONGEST_ANSWER) return { status, body };
+  const { status: conflict, body: explanation } = problemAnswer(TOO_LONG);
+  return { status: conflict, body: explanation };
+}
+
+const REUSED = {
+  status: 409,
+  code: 'idempotency_key_reused',
+  detail: 'This Idempotency-Key was sent with another request before. Make a new key for each request.',
+};
+
+const UNDER_WAY = {
+  status: 409,
+  code: 'request_in_progress',
+  detail: 'The request with this Idempotency-Key is still being worked on. Send it again later.',
+  headers: { 'Retry-After': '5' },
+};
+
+const TOO_LONG = {
+  status: 409,
+  code: 'answer_not_kept',
+  detail: 'The request with this Idempotency-Key was carried out. Its answer was too long to be kept.',
+};

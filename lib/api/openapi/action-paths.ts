@@ -1,0 +1,144 @@
+import type { Gate } from '../../contracts.ts';
+import type { Action } from '../actions/define-action.ts';
+import { pathsOf } from '../actions/discover.ts';
+import { schemaReference } from './action-schemas.ts';
+import { json, parameter, problemResponses, WRITE_PROBLEMS } from './components.ts';
+import type { OpenApiPart, OpenApiPath } from './document.ts';
+
+export interface ActionPathsOptions {
+  readonly gate: Pick<Gate, 'permissions'>;
+  /** The most items of a bulk. */
+  readonly maximum: number;
+}
+
+/** A path for each action, and one for its bulk. */
+export function actionPaths(
+  actions: readonly Action[],
+  options: ActionPathsOptions,
+): Record<string, OpenApiPath> {
+  return Object.fromEntries(
+    actions.flatMap((action) => {
+      const { execute, bulk } = pathsOf(action);
+      return [
+        [execute, { post: executeOperation(action, options) }],
+        [bulk, { post: bulkOperation(action, options) }],
+      ];
+    }),
+  );
+}
+
+function executeOperation(action: Action, { gate }: ActionPathsOptions): OpenApiPart {
+  return {
+    ...aboutAction(action, gate),
+    operationId: `${action.type}.${action.name}`,
+    summary: action.title,
+    ...(action.description !== undefined && { description: action.description }),
+    parameters: [...(action.level === 'instance' ? [parameter('id')] : []), parameter('idempotencyKey')],
+    requestBody: { required: needsInput(action), content: json(schemaReference(action, 'input')) },
+    responses: {
+      200: {
+        description: 'Done.',
+        content: json({
+          type: 'object',
+          required: ['data'],
+          properties: { data: schemaReference(action, 'output') },
+        }),
+      },
+      ...problemResponses(WRITE_PROBLEMS),
+    },
+  };
+}
+
+function bulkOperation(action: Action, { gate, maximum }: ActionPathsOptions): OpenApiPart {
+  return {
+    ...aboutAction(action, gate),
+    operationId: `${action.type}.${action.name}.bulk`,
+    summary: `${action.title}, many times`,
+    description:
+      'Each item by itself, or all or none. A problem of one item is in its result; then the status is 200 all the same, unless all or none was asked for.',
+    parameters: [parameter('idempotencyKey')],
+    requestBody: { required: true, content: json(bulkRequest(action, maximum)) },
+    responses: {
+      200: {
+        // Lines are told of in words: as a second content, a generated client would have to tell the two apart each time.
+        description:
+          'What became of each item, in the order of the items. With `Accept: application/x-ndjson`, a line for each, when it has ended, and a last line with the counts; the lines come at the end when atomic or with an Idempotency-Key.',
+        content: json(bulkResponse(action)),
+      },
+      ...problemResponses(WRITE_PROBLEMS),
+    },
+  };
+}
+
+// A body may be left out when `{}` would do.
+function needsInput({ inputSchema }: Action): boolean {
+  const { type, required } = inputSchema;
+  return type !== 'object' || (Array.isArray(required) && required.length > 0);
+}
+
+function aboutAction({ type, permission }: Action, gate: ActionPathsOptions['gate']): OpenApiPart {
+  return {
+    tags: [type],
+    'x-permission': { name: permission, description: gate.permissions[permission]!.description },
+  };
+}
+
+function bulkRequest(action: Action, maximum: number): OpenApiPart {
+  const isInstance = action.level === 'instance';
+  const required = [...(isInstance ? ['id'] : []), ...(needsInput(action) ? ['input'] : [])];
+  return object(['items'], {
+    items: {
+      type: 'array',
+      description: `Up to ${maximum}, each with the \`input\`${isInstance ? ' and the `id` of the object' : ''}.`,
+      minItems: 1,
+      maxItems: maximum,
+      items: object(required, {
+        ...(isInstance && { id: { type: 'string', minLength: 1, maxLength: 255 } }),
+        input: schemaReference(action, 'input'),
+      }),
+    },
+    mode: {
+      enum: ['independent', 'atomic'],
+      description:
+        '`independent`, the default: each item by itself; items with the same id run one after the other. `atomic`: in order and in one transaction, all or none; when one fails, the answer is its problem.',
+    },
+    dryRun: {
+      type: 'boolean',
+      description:
+        'Change nothing. `independent` then only checks the items; `atomic` runs them and rolls back.',
+    },
+  });
+}
+
+function bulkResponse(action: Action): OpenApiPart {
+  const index = { type: 'integer' };
+  return object(['data'], {
+    data: object(['mode', 'dryRun', 'succeeded', 'failed', 'results'], {
+      mode: { enum: ['independent', 'atomic'] },
+      dryRun: { type: 'boolean' },
+      succeeded: { type: 'integer' },
+      failed: { type: 'integer' },
+      results: {
+        type: 'array',
+        items: {
+          anyOf: [
+            object(['index', 'status'], {
+              index,
+              status: { const: 200 },
+              output: schemaReference(action, 'output'),
+            }),
+            object(['index', 'status', 'problem'], {
+              index,
+              status: { type: 'integer', minimum: 400 },
+              problem: { $ref: '#/components/schemas/Problem' },
+            }),
+          ],
+        },
+      },
+    }),
+  });
+}
+
+function object(required: readonly string[], properties: OpenApiPart): OpenApiPart {
+  return { type: 'object', required, properties, additionalProperties: false };
+}

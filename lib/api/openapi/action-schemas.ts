@@ -1,0 +1,56 @@
+import type { Action, JsonSchema } from '../actions/define-action.ts';
+
+/** The name of an action's schema among the components. */
+export function schemaName({ type, name }: Action, side: 'input' | 'output'): string {
+  return `${type}.${name}.${side}`;
+}
+
+export function schemaReference(action: Action, side: 'input' | 'output'): { $ref: string } {
+  return { $ref: `#/components/schemas/${schemaName(action, side)}` };
+}
+
+/** The input and output schemas of all actions, as components that refer to each other. */
+export function actionSchemas(actions: readonly Action[]): Record<string, JsonSchema> {
+  return Object.fromEntries(
+    actions.flatMap((action) => [
+      ...componentsOf(schemaName(action, 'input'), action.inputSchema),
+      ...componentsOf(schemaName(action, 'output'), action.outputSchema),
+    ]),
+  );
+}
+
+// A schema is a document of its own, and refers to its parts from its root. Here the root is another.
+function componentsOf(name: string, schema: JsonSchema): [string, JsonSchema][] {
+  const { $schema: _dialect, $defs = {}, ...rest } = schema;
+  const moved = new Map(
+    Object.keys($defs as JsonSchema).map((key) => [
+      `#/$defs/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+      `${name}.${key.replaceAll(/[^\w.-]/g, '_')}`,
+    ]),
+  );
+
+  function relocate(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(relocate);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, member]) => [
+        key,
+        key === '$ref' && typeof member === 'string' ? target(member) : relocate(member),
+      ]),
+    );
+  }
+
+  function target(reference: string): string {
+    if (!reference.startsWith('#')) return reference;
+    const component = moved.get(decodeURIComponent(reference));
+    return `#/components/schemas/${component ?? name + reference.slice(1)}`;
+  }
+
+  return [
+    [name, relocate(rest) as JsonSchema],
+    ...Object.values($defs as JsonSchema).map((part, index): [string, JsonSchema] => [
+      [...moved.values()][index]!,
+      relocate(part) as JsonSchema,
+    ]),
+  ];
+}

@@ -1,0 +1,176 @@
+import type { OpenApiPart } from './document.ts';
+
+/** The content of a JSON body. */
+export function json(schema: OpenApiPart): OpenApiPart {
+  return { 'application/json': { schema } };
+}
+
+export function parameter(name: ParameterName): OpenApiPart {
+  return { $ref: `#/components/parameters/${name}` };
+}
+
+/** References to the answers that are problems, by status. */
+export function problemResponses(names: readonly ProblemName[]): OpenApiPart {
+  return Object.fromEntries(
+    names.map((name) => [STATUSES[name], { $ref: `#/components/responses/${name}` }]),
+  );
+}
+
+const text = { type: 'string' };
+const texts = { type: 'array', items: text };
+const textOrNull = { type: ['string', 'null'] };
+
+const PROBLEM = {
+  type: 'object',
+  description: 'A problem (RFC 9457).',
+  required: ['type', 'title', 'status', 'detail', 'code', 'message'],
+  properties: {
+    type: { type: 'string', format: 'uri-reference' },
+    title: text,
+    status: { type: 'integer' },
+    detail: { ...text, description: 'What is wrong, and what to do.' },
+    code: { ...text, description: 'Stable, for programs.' },
+    message: { ...text, description: 'The same as `detail`.' },
+    reference: { ...text, description: 'Finds the log line of a fault of the server.' },
+    permission: { ...text, description: 'The permission that is missing.' },
+    errors: {
+      type: 'array',
+      description: 'Each mistake in the body.',
+      items: {
+        type: 'object',
+        properties: {
+          pointer: { ...text, description: 'Where, as a JSON Pointer: `#/name`.' },
+          message: text,
+        },
+      },
+    },
+  },
+};
+
+const SOURCE = {
+  anyOf: [
+    { type: 'object', required: ['type'], properties: { type: { const: 'direct' } } },
+    { type: 'object', required: ['type', 'role'], properties: { type: { const: 'role' }, role: text } },
+  ],
+};
+
+const IDENTITY = {
+  type: 'object',
+  required: [
+    'type',
+    'id',
+    'name',
+    'email',
+    'roles',
+    'permissions',
+    'permission_sources',
+    'withheld_permissions',
+    'scopes',
+    'client_id',
+  ],
+  properties: {
+    type: { enum: ['user', 'client'] },
+    id: text,
+    name: textOrNull,
+    email: textOrNull,
+    roles: texts,
+    permissions: { ...texts, description: 'What the caller may do with this token.' },
+    permission_sources: {
+      type: 'object',
+      description: 'Every place that each permission comes from.',
+      additionalProperties: { type: 'array', items: SOURCE },
+    },
+    withheld_permissions: { ...texts, description: 'What the scopes of this token keep back.' },
+    scopes: texts,
+    client_id: { ...text, description: 'The client that presented the token.' },
+  },
+  additionalProperties: false,
+};
+
+const ACTION = {
+  type: 'object',
+  required: ['type', 'name', 'level', 'title', 'description', 'permission', 'atomic', 'urls'],
+  properties: {
+    type: text,
+    name: text,
+    level: { enum: ['collection', 'instance'] },
+    title: text,
+    description: textOrNull,
+    permission: text,
+    atomic: { type: 'boolean', description: 'Whether a bulk of it can be all or nothing.' },
+    urls: {
+      type: 'object',
+      required: ['execute', 'bulk'],
+      properties: { execute: text, bulk: text },
+    },
+    input: { type: 'object', description: 'A JSON Schema, draft 2020-12.' },
+    output: { type: 'object', description: 'A JSON Schema, draft 2020-12.' },
+  },
+  additionalProperties: false,
+};
+
+export const SCHEMAS: Readonly<Record<string, OpenApiPart>> = {
+  Problem: PROBLEM,
+  Identity: IDENTITY,
+  Action: ACTION,
+};
+
+type ParameterName = 'id' | 'idempotencyKey';
+
+export const PARAMETERS: Readonly<Record<ParameterName, OpenApiPart>> = {
+  id: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'Of the object.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  },
+  idempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description:
+      'Makes the request safe to send again: for 24 hours a repeat with the same key gets the first answer, with the header field Idempotent-Replayed. A key belongs to one request; with another body it is refused with 409.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  },
+};
+
+const STATUSES = {
+  BodyInvalid: 400,
+  Unauthorized: 401,
+  PermissionMissing: 403,
+  NotFound: 404,
+  Conflict: 409,
+  BodyTooLarge: 413,
+  WrongMediaType: 415,
+  InputInvalid: 422,
+  ServerFault: 500,
+  Unavailable: 503,
+} as const;
+
+export type ProblemName = keyof typeof STATUSES;
+
+export const RESPONSES: Readonly<Record<ProblemName, OpenApiPart>> = {
+  BodyInvalid: problem('The body or the Idempotency-Key cannot be read.'),
+  Unauthorized: problem('There is no access token, or not a good one: see WWW-Authenticate.'),
+  PermissionMissing: problem('The caller lacks the permission, or the scopes of the token keep it back.'),
+  NotFound: problem('There is no such action, or no such object.'),
+  Conflict: problem('It cannot be done as things are, or the Idempotency-Key belongs to another request.'),
+  BodyTooLarge: problem('The body is too large.'),
+  WrongMediaType: problem('The body is not application/json.'),
+  InputInvalid: problem('The body is not what the schema asks for: `errors` has each mistake.'),
+  ServerFault: problem('The fault is the server’s. Give the `reference` when you report it.'),
+  Unavailable: problem('The server cannot answer right now: try again after the time in Retry-After.'),
+};
+
+/** What can go wrong when something is read. */
+export const READ_PROBLEMS: readonly ProblemName[] = ['Unauthorized', 'ServerFault', 'Unavailable'];
+
+/** What can go wrong when something is changed. */
+export const WRITE_PROBLEMS: readonly ProblemName[] = Object.keys(STATUSES) as ProblemName[];
+
+function problem(description: string): OpenApiPart {
+  return {
+    description,
+    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+  };
+}

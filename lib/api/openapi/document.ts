@@ -1,0 +1,106 @@
+import type { Gate } from '../../contracts.ts';
+import { ConfigError } from '../../errors.ts';
+import type { Action } from '../actions/define-action.ts';
+import { actionPaths } from './action-paths.ts';
+import { actionSchemas } from './action-schemas.ts';
+import { PARAMETERS, problemResponses, READ_PROBLEMS, RESPONSES, SCHEMAS } from './components.ts';
+import { OWN_PATHS } from './own-paths.ts';
+import { securitySchemes } from './security-schemes.ts';
+
+/** A part of an OpenAPI document. */
+export type OpenApiPart = Readonly<Record<string, unknown>>;
+
+/** A path and what can be done there, by method in lower case (OpenAPI 3.1 section 4.8.9). */
+export type OpenApiPath = Readonly<Record<string, OpenApiPart>>;
+
+/** What a description of the API says besides what the server knows. */
+export interface OpenApiOptions {
+  /** @default 'API' */
+  readonly title?: string;
+  /** Of the API, not of the server. @default '1' */
+  readonly version?: string;
+  readonly description?: string;
+  /**
+   * Who may read the description and the page: everybody, or callers with a good access token, which leaves browsers
+   * out. It has no data in it, but the names, the schemas and the permissions of all actions. @default 'public'
+   */
+  readonly access?: 'public' | 'guarded';
+  /**
+   * The routes that you add, by their path below the prefix, such as `/schools/{id}`. What the guard answers is added to
+   * their responses. They may refer to `#/components/schemas/Problem`.
+   */
+  readonly paths?: Readonly<Record<string, OpenApiPath>>;
+}
+
+export interface OpenApiDocument {
+  readonly openapi: '3.1.1';
+  readonly info: { readonly title: string; readonly version: string; readonly description?: string };
+  readonly paths: Readonly<Record<string, OpenApiPath>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, OpenApiPart>>;
+    readonly parameters: Readonly<Record<string, OpenApiPart>>;
+    readonly responses: Readonly<Record<string, OpenApiPart>>;
+  } & OpenApiPart;
+  readonly [member: string]: unknown;
+}
+
+export interface Described {
+  readonly actions: readonly Action[];
+  readonly gate: Pick<Gate, 'permissions'>;
+  readonly issuer: string;
+  /** Of the API. */
+  readonly baseUrl: string;
+  readonly scopes: ReadonlyMap<string, { readonly description: string }>;
+  /** The most items of a bulk. */
+  readonly maximum: number;
+}
+
+/**
+ * Describes an API (OpenAPI 3.1).
+ *
+ * @throws ConfigError when `paths` has one that the API has itself
+ */
+export function describeApi(
+  { actions, gate, issuer, baseUrl, scopes, maximum }: Described,
+  options: OpenApiOptions,
+): OpenApiDocument {
+  const { title = 'API', version = '1', description, paths = {} } = options;
+  const ownPaths = { ...OWN_PATHS, ...actionPaths(actions, { gate, maximum }) };
+  const taken = Object.keys(paths).find((path) => path in ownPaths);
+  if (taken !== undefined)
+    throw new ConfigError(`openapi.paths.${taken}`, 'the API describes this path itself');
+  return {
+    openapi: '3.1.1',
+    info: { title, version, ...(description !== undefined && { description }) },
+    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
+    servers: [{ url: baseUrl }],
+    security: [{ oauth2: [] }, { bearer: [] }],
+    paths: { ...ownPaths, ...withGuardsAnswers(paths) },
+    components: {
+      schemas: { ...SCHEMAS, ...actionSchemas(actions) },
+      parameters: PARAMETERS,
+      responses: RESPONSES,
+      securitySchemes: securitySchemes(issuer, scopes),
+    },
+  };
+}
+
+function withGuardsAnswers(paths: Readonly<Record<string, OpenApiPath>>): Record<string, OpenApiPath> {
+  return mapValues(paths, (methods) =>
+    mapValues(methods, (operation) =>
+      'responses' in operation
+        ? {
+            ...operation,
+            responses: { ...problemResponses(READ_PROBLEMS), ...(operation['responses'] as object) },
+          }
+        : operation,
+    ),
+  );
+}
+
+function mapValues<From, To>(
+  record: Readonly<Record<string, From>>,
+  change: (value: From) => To,
+): Record<string, To> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
+}

@@ -1,0 +1,56 @@
+import type { AuditLog, AuditOrigin, Connection, Connections, Consent, Storage, User } from '../contracts.ts';
+
+/** What the connected apps ask of the rest of the server. */
+export interface ConnectedAppsPorts {
+  readonly storage: Pick<Storage, 'clients' | 'consents' | 'grants'>;
+  readonly scopes: ReadonlyMap<string, { readonly description: string }>;
+  readonly audit: Pick<AuditLog, 'record'>;
+}
+
+/** Makes the lists of the apps that people have authorized. */
+export function createConnectedApps({
+  audit,
+  scopes,
+  storage,
+}: ConnectedAppsPorts): (user: User, origin?: Pick<AuditOrigin, 'address'>) => Connections {
+  const { clients, consents, grants } = storage;
+
+  async function describe(consent: Consent): Promise<Connection | undefined> {
+    const stored = await clients.find(consent.clientId);
+    if (!stored) return undefined;
+    return {
+      client: stored.client,
+      // A scope that is no longer defined is told by its name: leaving it out could make "nothing" look like "everything".
+      scopes: consent.scopes.map((name) => ({ name, description: scopes.get(name)?.description ?? name })),
+      createdAt: consent.createdAt,
+      lastUsedAt: consent.lastUsedAt,
+    };
+  }
+
+  return function connectionsOf(user, { address } = {}) {
+    return {
+      async list() {
+        const described = await Promise.all((await consents.list(user.id)).map(describe));
+        return described.filter((connection) => connection !== undefined);
+      },
+      async disconnect(clientId) {
+        // Strangers make up ids, and some databases refuse a NUL.
+        if (clientId.length > 255 || clientId.includes('\0')) return false;
+        const consent = await consents.find(user.id, clientId);
+        const now = Math.floor(Date.now() / 1000);
+        // The tokens first: after a crash behind this line the app is still listed, and can be disconnected again.
+        const revoked = await grants.revoke({ userId: user.id, clientId }, now);
+        const removed = await consents.remove(user.id, clientId);
+        // Then those of an authorization that had found the consent and came between the two.
+        await grants.revoke({ userId: user.id, clientId }, now);
+        if (consent && removed) {
+          audit.record(
+            { type: 'consent_withdrawn', userId: user.id, clientId, scopes: consent.scopes },
+            { actorId: user.id, address },
+          );
+        }
+        return removed || revoked.length > 0;
+      },
+    };
+  };
+}

@@ -1,0 +1,152 @@
+import type {
+  Assignment,
+  AuditLog,
+  AuditOrigin,
+  Client,
+  ClientFields,
+  ClientRegistry,
+  Developer,
+  Gate,
+  IdempotencyStore,
+  User,
+  UserStore,
+} from '../contracts.ts';
+import { ClientInvalidError, GatehouseError, PermissionMissingError } from '../errors.ts';
+import { listActivity } from './activity.ts';
+import { createOnce } from './once.ts';
+import { giveTo, offerTo } from './what-apps-get.ts';
+
+/** What the developer area asks of the rest of the server. */
+export interface DeveloperAreaPorts {
+  /** The registered clients; what is changed through it is recorded as done by `origin`. */
+  readonly registryFor: (origin: AuditOrigin) => ClientRegistry;
+  readonly audit: Pick<AuditLog, 'list'>;
+  readonly gate: Pick<Gate, 'effective' | 'permissions' | 'roles'>;
+  readonly scopes: ReadonlyMap<string, { readonly description: string }>;
+  readonly users: Pick<UserStore, 'find'>;
+  /** The roles and the single permissions of a user. */
+  readonly heldBy: (user: User) => Promise<Assignment>;
+  readonly idempotency: IdempotencyStore;
+}
+
+// So that nobody can fill the database by a form; far more than a person needs.
+const MOST_APPS = 100;
+
+/**
+ * Makes the developer area: what each person may do with which apps. A person with `manage_apps` comes in and has their
+ * own apps; one with `manage_all_apps` too has everybody's.
+ */
+export function createDeveloperArea(
+  ports: DeveloperAreaPorts,
+): (user: User, origin?: Pick<AuditOrigin, 'address'>) => Promise<Developer> {
+  const { audit, gate, heldBy, registryFor, scopes, users } = ports;
+  const once = createOnce(ports.idempotency);
+
+  return async function enter(user, { address } = {}): Promise<Developer> {
+    const held = await heldBy(user);
+    const effective = gate.effective(held);
+    if (!effective.has('manage_apps')) throw permissionMissing(gate, 'manage_apps');
+    const administrator = effective.has('manage_all_apps');
+    const registry = registryFor({ actorId: user.id, address });
+    const offer = offerTo({ administrator, held }, gate, scopes);
+
+    async function findOwned(id: string): Promise<Client | undefined> {
+      const client = await registry.find(id);
+      return client && (administrator || client.ownerId === user.id) ? client : undefined;
+    }
+
+    async function owned(id: string): Promise<Client> {
+      const client = await findOwned(id);
+      if (client) return client;
+      throw new GatehouseError('ERR_CLIENT_NOT_FOUND', `There is no client ${id}`, { status: 404 });
+    }
+
+    async function canEnable(client: Client): Promise<boolean> {
+      if (administrator || !client.disabled) return true;
+      const [last] = await audit.list({ clientId: client.id, types: ['client_disabled'], limit: 1 });
+      return last?.actorId === user.id;
+    }
+
+    return {
+      user,
+      administrator,
+      ...offer,
+      async list(query = {}) {
+        if (query.after !== undefined && !(await findOwned(query.after))) return [];
+        return registry.list({ ...query, ownerId: administrator ? undefined : user.id });
+      },
+      find: owned,
+      owner: async ({ ownerId }) => (ownerId === undefined ? undefined : users.find(ownerId)),
+      async create(fields, onceKey) {
+        refuseFirstParty(fields, { administrator, firstParty: false });
+        return once([user.id, 'create', onceKey], async () => {
+          if (!administrator) await refuseTooManyApps(registry, user.id);
+          return registry.create({ ...fields, ...giveTo(undefined, fields, offer), ownerId: user.id });
+        });
+      },
+      async update(id, changes) {
+        const client = await owned(id);
+        refuseFirstParty(changes, { administrator, firstParty: client.firstParty });
+        // The types leave the owner out; a host's own pages in JavaScript may hand on whatever was posted.
+        const { ownerId: _ownerId, ...rest }: Partial<ClientFields> = changes;
+        return registry.update(id, { ...rest, ...giveTo(client, changes, offer) });
+      },
+      async disable(id) {
+        await owned(id);
+        return registry.disable(id);
+      },
+      canEnable: async (id) => canEnable(await owned(id)),
+      async enable(id) {
+        if (!(await canEnable(await owned(id)))) throw permissionMissing(gate, 'manage_all_apps');
+        return registry.enable(id);
+      },
+      async delete(id) {
+        await owned(id);
+        return registry.delete(id);
+      },
+      async secrets(id) {
+        await owned(id);
+        return registry.secrets(id);
+      },
+      async addSecret(id, secret, onceKey) {
+        await owned(id);
+        return once([user.id, 'addSecret', id, onceKey], async () => registry.addSecret(id, secret));
+      },
+      async removeSecret(id, secretId) {
+        await owned(id);
+        return registry.removeSecret(id, secretId);
+      },
+      async activity(id, query = {}) {
+        return listActivity(audit, await owned(id), { ...query, administrator });
+      },
+    };
+  };
+}
+
+/** @param app - what it is now: whether it is the platform's own is for administrators to say */
+function refuseFirstParty(
+  { firstParty }: Partial<ClientFields>,
+  app: { readonly administrator: boolean; readonly firstParty: boolean },
+): void {
+  if (app.administrator || firstParty === undefined || firstParty === app.firstParty) return;
+  throw new ClientInvalidError([{ field: 'firstParty', message: 'for an administrator to decide' }]);
+}
+
+async function refuseTooManyApps(registry: ClientRegistry, ownerId: string): Promise<void> {
+  const apps = await registry.list({ ownerId, limit: MOST_APPS });
+  if (apps.length < MOST_APPS) return;
+  throw new ClientInvalidError([
+    { field: 'apps', message: `${MOST_APPS} are the most that one person can have; delete one first` },
+  ]);
+}
+
+function permissionMissing(
+  { permissions }: Pick<Gate, 'permissions'>,
+  permission: string,
+): PermissionMissingError {
+  const words = Object.hasOwn(permissions, permission) ? permissions[permission] : undefined;
+  return new PermissionMissingError(
+    permission,
+    words?.message ?? `Missing permission to ${permission.replaceAll('_', ' ')}.`,
+  );
+}

@@ -1,0 +1,89 @@
+import { isIP } from 'node:net';
+
+import type { AuditEvent, AuditLog, AuditOrigin, AuditRecord, AuditStore, Logger } from '../contracts.ts';
+import { ConfigError } from '../errors.ts';
+import { createAllowance } from './allowance.ts';
+import { createListeners } from './listeners.ts';
+import { createRecordId } from './record-id.ts';
+import { createRecordWriter } from './record-writer.ts';
+
+// What is kept of requests that anybody can send: enough for people who try, and no way to fill the database.
+const REFUSALS = { burst: 1000, perSecond: 10 };
+
+// What every storage can keep in an indexed column.
+const LONGEST_TEXT = 255;
+
+const MOST_LISTED = 200;
+
+/**
+ * Makes the record of what happened: events are told to listeners at once, and kept in batches.
+ *
+ * @param retention - in seconds: how long events are kept. 0: not at all, and listeners still get them
+ */
+export function createAuditLog(
+  store: AuditStore,
+  { logger, retention }: { logger: Logger; retention: number },
+): AuditLog {
+  const listeners = createListeners(logger);
+  const writer = createRecordWriter(store, { logger, retention });
+  const refusals = createAllowance(REFUSALS);
+  const createId = createRecordId();
+
+  function isKept({ type, at }: AuditRecord): boolean {
+    if (retention === 0) return false;
+    if (!OPEN_TO_STRANGERS.has(type) || refusals.take(at)) return true;
+    writer.leaveOut();
+    return false;
+  }
+
+  return {
+    record(event, origin) {
+      const at = Date.now();
+      const record = toRecord(event, origin, { id: createId(at), at });
+      if (isKept(record)) writer.write(record);
+      listeners.tell(record);
+    },
+    on: listeners.on,
+    async list(query = {}) {
+      const { limit } = query;
+      if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= MOST_LISTED)) {
+        throw new ConfigError('audit.list()', `limit is a number from 1 to ${MOST_LISTED}`);
+      }
+      // Who looks for what they have just done finds it. The storage's own answer tells whether it can be reached.
+      await writer.flush().catch(() => {});
+      return store.list(query);
+    },
+    flush: () => writer.flush(),
+  };
+}
+
+const OPEN_TO_STRANGERS: ReadonlySet<string> = new Set<AuditEvent['type']>([
+  'token_refused',
+  'authorization_refused',
+  'login_failed',
+]);
+
+function toRecord(
+  event: AuditEvent,
+  { actorId, address }: AuditOrigin = {},
+  made: Pick<AuditRecord, 'id' | 'at'>,
+): AuditRecord {
+  const record: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries({ ...event, actorId, address: toAddress(address), ...made })) {
+    if (value !== undefined) record[name] = typeof value === 'string' ? toStorable(value) : value;
+  }
+  return Object.freeze(record) as unknown as AuditRecord;
+}
+
+/** Ids come from the host as they are. One that the storage refuses would keep every record behind it from being written. */
+function toStorable(text: string): string {
+  return text.length > LONGEST_TEXT || text.includes('\0')
+    ? text.replaceAll('\0', '').slice(0, LONGEST_TEXT)
+    : text;
+}
+
+/** Behind a proxy `ctx.ip` is a header's text: whatever a stranger wrote there, when the proxy lets it through. */
+function toAddress(address: string | undefined): string | undefined {
+  const [withoutZone = ''] = address?.split('%') ?? [];
+  return isIP(withoutZone) === 0 ? undefined : withoutZone;
+}

@@ -1,0 +1,62 @@
+import type { Client, ClientSecret } from 'koa-gatehouse';
+
+import { timeText } from './json-forms.ts';
+import { facts, table } from './table.ts';
+
+/** A client for people: what matters of its kind. */
+export function clientText(client: Client): string {
+  const isCode = client.grantType === 'authorization_code';
+  return facts([
+    ['Client ID', client.id],
+    ['Name', client.name],
+    ['Grant type', client.grantType],
+    ['Kind', client.confidential ? 'confidential' : client.native ? 'public, native' : 'public'],
+    ['Status', client.disabled ? 'disabled' : 'enabled'],
+    ...(isCode
+      ? ([
+          ['Redirect URIs', client.redirectUris],
+          ['Consent', client.firstParty ? 'not asked: first-party' : 'asked'],
+        ] as const)
+      : ([
+          ['Roles', client.roles],
+          ['Permissions', client.permissions],
+        ] as const)),
+    ['Scopes', client.scopes ?? 'all'],
+    ['Owner', client.ownerId ?? []],
+    ['Created (UTC)', timeText(client.createdAt)],
+    ['Updated (UTC)', timeText(client.updatedAt)],
+  ]);
+}
+
+export function secretsText(secrets: readonly ClientSecret[]): string {
+  if (secrets.length === 0) return 'No secrets.';
+  return table(
+    [
+      { title: 'Secret ID' },
+      { title: 'Label', shrinks: true },
+      { title: 'Ends in' },
+      { title: 'Created (UTC)' },
+      { title: 'Expires (UTC)' },
+      { title: 'Last used (UTC)' },
+    ],
+    secrets.map(({ createdAt, expiresAt, hint, id, label, lastUsedAt }) => [
+      id,
+      label,
+      hint || '–',
+      timeText(createdAt),
+      timeText(expiresAt, 'never'),
+      timeText(lastUsedAt, 'never'),
+    ]),
+  );
+}
+
+/** A secret, this once. */
+export function newSecretText(clientId: string, secret: string): string {
+  return [
+    facts([
+      ['Client ID', clientId],
+      ['Client secret', secret],
+    ]),
+    'The secret is shown this once. Put it where the app reads it.',
+  ].join('\n\n');
+}

@@ -1,0 +1,61 @@
+import type { Command } from 'commander';
+import type { Client } from 'koa-gatehouse';
+
+import { confirm } from '../confirm.ts';
+import { findClient } from '../find-client.ts';
+import { clientJson } from '../json-forms.ts';
+import type { Report } from '../report.ts';
+import { opened } from '../session.ts';
+import type { Session } from '../session.ts';
+
+/** `gatehouse client disable | enable | delete` */
+export function addClientChanges(client: Command): void {
+  client
+    .command('disable')
+    .argument('<client-id>')
+    .summary('stop it and its tokens')
+    .description('Stop a client and its tokens until it is enabled again.')
+    .addHelpText('after', '\nJSON: {"client": {...}}, as in `client show`')
+    .action(
+      opened(async ({ administration }, _options: object, id: string) =>
+        changed(await administration.clients.disable(id)),
+      ),
+    );
+  client
+    .command('enable')
+    .argument('<client-id>')
+    .summary('let it work again')
+    .description('Let a disabled client work again.')
+    .addHelpText('after', '\nJSON: {"client": {...}}, as in `client show`')
+    .action(
+      opened(async ({ administration }, _options: object, id: string) =>
+        changed(await administration.clients.enable(id)),
+      ),
+    );
+  client
+    .command('delete')
+    .argument('<client-id>')
+    .summary('remove it for ever')
+    .description('Remove a client with its secrets, consents and tokens, for ever.')
+    .option('--yes', 'do not ask')
+    .addHelpText('after', '\nJSON: {"deleted": "<client-id>"}')
+    .action(opened(remove));
+}
+
+function changed(client: Client): Report {
+  const { disabled, id, name } = client;
+  return {
+    json: { client: clientJson(client) },
+    text: `"${name}" (${id}) is ${disabled ? 'disabled' : 'enabled'}. Running servers know within seconds.`,
+  };
+}
+
+async function remove(session: Session, options: { yes?: boolean }, id: string): Promise<Report> {
+  const { clients } = session.administration;
+  // One that was interrupted has left a client's grants behind without the client.
+  if (!(await clients.find(id))) await clients.delete(id);
+  const { name } = await findClient(session, id);
+  await confirm(`Delete "${name}" (${id}) with its secrets, consents and tokens?`, options);
+  await clients.delete(id);
+  return { json: { deleted: id }, text: `Deleted "${name}" (${id}).` };
+}

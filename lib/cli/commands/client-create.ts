@@ -1,0 +1,77 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import type { ClientGrantType } from 'koa-gatehouse';
+
+import { clientText, newSecretText } from '../client-text.ts';
+import { clientJson } from '../json-forms.ts';
+import { repeated } from '../repeated.ts';
+import type { Report } from '../report.ts';
+import { opened } from '../session.ts';
+import type { Session } from '../session.ts';
+import { uncheckedNames } from '../unchecked.ts';
+
+interface Options {
+  readonly name: string;
+  readonly grantType: ClientGrantType;
+  readonly redirectUri?: readonly string[];
+  readonly public?: true;
+  readonly native?: true;
+  readonly firstParty?: true;
+  readonly owner?: string;
+  readonly scope?: readonly string[];
+  readonly role?: readonly string[];
+  readonly permission?: readonly string[];
+}
+
+/** `gatehouse client create` */
+export function addClientCreate(client: Command): void {
+  client
+    .command('create')
+    .summary('register a client')
+    .description('Register a client. A confidential one gets a secret, which is shown this once.')
+    .requiredOption('--name <name>', 'what people see on the consent page')
+    .addOption(
+      new Option('--grant-type <type>', 'how it gets its tokens: for people, or for itself')
+        .choices(['authorization_code', 'client_credentials'])
+        .makeOptionMandatory(),
+    )
+    .option('--redirect-uri <uri>', 'where codes are sent, for authorization_code; can be repeated', repeated)
+    .option('--public', 'it cannot keep a secret: a browser app, PKCE required')
+    .option('--native', 'an installed app: public, loopback redirect URIs match on any port')
+    .option('--first-party', 'of the platform itself: people are not asked for consent')
+    .option('--owner <user-id>', 'the user who owns it in the developer area')
+    .option('--scope <name>', 'a scope that it may ask for; can be repeated (default: all)', repeated)
+    .option('--role <name>', 'for client_credentials; can be repeated', repeated)
+    .option('--permission <name>', 'for client_credentials; can be repeated', repeated)
+    .addHelpText(
+      'after',
+      '\nExamples:\n' +
+        '  gatehouse client create --name Reports --grant-type client_credentials --permission view_schools\n' +
+        '  gatehouse client create --name Portal --grant-type authorization_code --redirect-uri https://portal.example/callback\n\n' +
+        'JSON: {"client": {...}, "client_secret": "..." | null, "notes": []}, a client as in `client show`',
+    )
+    .action(opened(create));
+}
+
+async function create({ administration, names }: Session, options: Options): Promise<Report> {
+  const { client, secret } = await administration.clients.create({
+    name: options.name,
+    grantType: options.grantType,
+    redirectUris: options.redirectUri ?? [],
+    confidential: !options.public && !options.native,
+    native: options.native ?? false,
+    firstParty: options.firstParty ?? false,
+    ownerId: options.owner,
+    scopes: options.scope,
+    roles: options.role ?? [],
+    permissions: options.permission ?? [],
+  });
+  const notes = uncheckedNames(names, client);
+  return {
+    json: { client: clientJson(client), client_secret: secret ?? null },
+    text: [clientText(client), ...(secret === undefined ? [] : [newSecretText(client.id, secret)])].join(
+      '\n\n',
+    ),
+    notes,
+  };
+}

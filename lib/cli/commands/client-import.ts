@@ -1,0 +1,96 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
+
+import { UsageError } from '../failure.ts';
+import { INTERRUPTED, interruptible } from '../interrupt.ts';
+import { importClients } from '../passport/import-clients.ts';
+import type { ImportResult } from '../passport/import-clients.ts';
+import { countResults, importText } from '../passport/report.ts';
+import { startProgress } from '../progress.ts';
+import type { Report } from '../report.ts';
+import { opened } from '../session.ts';
+import type { Session } from '../session.ts';
+
+interface Options {
+  readonly source?: string;
+  readonly yes?: boolean;
+}
+
+/** `gatehouse client import` */
+export function addClientImport(client: Command): void {
+  client
+    .command('import')
+    .summary('take clients over from Laravel Passport')
+    .description(
+      'Take clients over from Laravel Passport, versions 8 to 13, with their ids and secrets. Without --yes it only says what would happen. Can be run again: what is there stays.',
+    )
+    .addOption(
+      new Option('--from <server>', 'where the clients come from')
+        .choices(['passport'])
+        .makeOptionMandatory(),
+    )
+    .addOption(
+      new Option('--source <url>', 'the database of the Laravel app; nothing is written to it').env(
+        'PASSPORT_DATABASE_URL',
+      ),
+    )
+    .addOption(new Option('--dry-run', 'say what would happen (the default)').conflicts('yes'))
+    .option('--yes', 'import')
+    .addHelpText(
+      'after',
+      '\nExits with 1 when clients were refused.\n\n' +
+        'JSON: {"dry_run": true, "interrupted": false, "imported": 3, "present": 0, "skipped": 2, "refused": 1,\n' +
+        '  "clients": [{"client_id", "name", "result": "imported" | "present" | "skipped" | "refused", "grant_type",\n' +
+        '  "disabled", "notes": [], "errors": [{"field", "message"}]}]}; on a dry run "imported" are those that would be',
+    )
+    .action(opened(run));
+}
+
+async function run(
+  { administration }: Session,
+  { source: url, yes = false }: Options & { yes?: boolean },
+): Promise<Report> {
+  if (!url) {
+    throw new UsageError(
+      'Say where the clients come from: --source URL, or the environment variable PASSPORT_DATABASE_URL.',
+    );
+  }
+  const { passportSource } = await import('koa-gatehouse/adapters/knex');
+  const source = passportSource(url);
+  const dryRun = !yes;
+  try {
+    const progress = startProgress(dryRun ? 'Checking' : 'Importing', await source.count());
+    const { interrupted, results } = await interruptible(async (signal) => ({
+      results: await importClients(source, administration, { dryRun, onProgress: progress.show, signal }),
+      interrupted: signal.aborted,
+    })).finally(progress.end);
+    return report(results, { dryRun, interrupted });
+  } finally {
+    await source.close();
+  }
+}
+
+function report(
+  results: readonly ImportResult[],
+  { dryRun, interrupted }: { dryRun: boolean; interrupted: boolean },
+): Report {
+  const counts = countResults(results);
+  return {
+    json: {
+      dry_run: dryRun,
+      interrupted,
+      ...counts,
+      clients: results.map(({ disabled, errors, grantType, id, name, notes, result }) => ({
+        client_id: id,
+        name,
+        result,
+        grant_type: grantType ?? null,
+        disabled,
+        notes,
+        errors,
+      })),
+    },
+    text: importText(results, { dryRun, interrupted }),
+    exitCode: interrupted ? INTERRUPTED : counts.refused > 0 ? 1 : 0,
+  };
+}

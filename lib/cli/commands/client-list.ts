@@ -1,0 +1,68 @@
+import { InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+
+import { clientJson } from '../json-forms.ts';
+import type { Report } from '../report.ts';
+import { opened } from '../session.ts';
+import type { Session } from '../session.ts';
+import { table } from '../table.ts';
+
+interface Options {
+  readonly search?: string;
+  readonly owner?: string;
+  readonly after?: string;
+  readonly limit: number;
+}
+
+/** `gatehouse client list` */
+export function addClientList(client: Command): void {
+  client
+    .command('list')
+    .summary('list clients by name')
+    .description('List clients by name, a page at a time.')
+    .option('--search <text>', 'part of a name, any case')
+    .option('--owner <user-id>', 'those of one owner')
+    .option('--limit <number>', 'how many at most, 1 to 200', limit, 50)
+    .option('--after <client-id>', 'the page behind this client')
+    .addHelpText('after', '\nJSON: {"clients": [{...}], "next": "<client-id for --after>" | null}')
+    .action(opened(list));
+}
+
+async function list(
+  { administration }: Session,
+  { after, limit: most, owner, search }: Options,
+): Promise<Report> {
+  const clients = await administration.clients.list({ after, limit: most, ownerId: owner, search });
+  const next = clients.length === most ? clients.at(-1)!.id : null;
+  const rows = clients.map(({ disabled, grantType, id, name }) => [
+    id,
+    name,
+    grantType,
+    disabled ? 'disabled' : 'enabled',
+  ]);
+  return {
+    json: { clients: clients.map(clientJson), next },
+    text: [
+      clients.length === 0
+        ? 'No clients.'
+        : table(
+            [
+              { title: 'Client ID' },
+              { title: 'Name', shrinks: true },
+              { title: 'Grant type' },
+              { title: 'Status' },
+            ],
+            rows,
+          ),
+      ...(next === null ? [] : [`There may be more: --after ${next}`]),
+    ].join('\n\n'),
+  };
+}
+
+function limit(text: string): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number < 1 || number > 200) {
+    throw new InvalidArgumentError('Give a number from 1 to 200.');
+  }
+  return number;
+}

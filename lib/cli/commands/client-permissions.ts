@@ -1,0 +1,90 @@
+import type { Command } from 'commander';
+import type { Client, PermissionSource } from 'koa-gatehouse';
+
+import { findClient } from '../find-client.ts';
+import { repeated } from '../repeated.ts';
+import type { Report } from '../report.ts';
+import { opened } from '../session.ts';
+import type { Session } from '../session.ts';
+import { facts, table } from '../table.ts';
+import { uncheckedNames } from '../unchecked.ts';
+
+interface Options {
+  readonly add?: readonly string[];
+  readonly remove?: readonly string[];
+  readonly addRole?: readonly string[];
+  readonly removeRole?: readonly string[];
+}
+
+/** `gatehouse client permissions` */
+export function addClientPermissions(client: Command): void {
+  client
+    .command('permissions')
+    .argument('<client-id>')
+    .summary('show or change what it may do')
+    .description(
+      'Show what a client_credentials client may do, or change it. With --gate, what its roles give it is shown too.',
+    )
+    .option('--add <permission>', 'can be repeated', repeated)
+    .option('--remove <permission>', 'can be repeated', repeated)
+    .option('--add-role <role>', 'can be repeated', repeated)
+    .option('--remove-role <role>', 'can be repeated', repeated)
+    .addHelpText(
+      'after',
+      '\nJSON: {"client_id", "roles": [], "permissions": [], "effective": [{"permission", "sources":\n' +
+        '  [{"type": "direct"} | {"type": "role", "role"}]}] (null without --gate), "notes": []}',
+    )
+    .action(opened(permissions));
+}
+
+async function permissions(session: Session, options: Options, id: string): Promise<Report> {
+  const { add = [], addRole = [], remove = [], removeRole = [] } = options;
+  const before = await findClient(session, id);
+  const isChange = [...add, ...addRole, ...remove, ...removeRole].length > 0;
+  const client = isChange
+    ? await session.administration.clients.update(id, {
+        roles: changed(before.roles, addRole, removeRole),
+        permissions: changed(before.permissions, add, remove),
+      })
+    : before;
+  const effective = session.names && [...session.names.gate.effective(client)];
+  return {
+    json: {
+      client_id: id,
+      roles: client.roles,
+      permissions: client.permissions,
+      effective: effective?.map(([permission, sources]) => ({ permission, sources })) ?? null,
+    },
+    text: toText(client, effective),
+    notes: uncheckedNames(session.names, { roles: addRole, permissions: add }),
+  };
+}
+
+function changed(
+  names: readonly string[],
+  add: readonly string[],
+  remove: readonly string[],
+): readonly string[] {
+  return [...new Set([...names, ...add])].filter((name) => !remove.includes(name));
+}
+
+type Effective = readonly [permission: string, sources: readonly PermissionSource[]];
+
+function toText(
+  { id, name, permissions: direct, roles }: Client,
+  effective: readonly Effective[] | undefined,
+): string {
+  const held = facts([
+    ['Client ID', id],
+    ['Name', name],
+    ['Roles', roles],
+    ['Permissions', direct],
+  ]);
+  if (!effective || effective.length === 0) return held;
+  const because = effective.map(([permission, sources]) => [permission, sources.map(sourceText).join(', ')]);
+  return [held, table([{ title: 'May' }, { title: 'Because of' }], because)].join('\n\n');
+}
+
+function sourceText(source: PermissionSource): string {
+  return source.type === 'direct' ? 'itself' : `role ${source.role}`;
+}

@@ -1,0 +1,124 @@
+import { InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+
+import { newSecretText, secretsText } from '../client-text.ts';
+import { confirm } from '../confirm.ts';
+import { UsageError } from '../failure.ts';
+import { secretJson } from '../json-forms.ts';
+import type { Report } from '../report.ts';
+import { opened } from '../session.ts';
+import type { Session } from '../session.ts';
+
+/** `gatehouse client secrets list | add | remove`, `gatehouse client rotate-secret` */
+export function addClientSecrets(client: Command): void {
+  const secrets = client
+    .command('secrets')
+    .helpCommand(false)
+    .summary('list, add or remove secrets')
+    .description('List, add or remove secrets. Rotation without downtime: add, deploy, remove the old one.');
+  secrets
+    .command('list', { isDefault: true })
+    .argument('<client-id>')
+    .summary('list them, without their values')
+    .description('List the secrets of a client, without their values.')
+    .addHelpText('after', '\nJSON: {"client_id", "secrets": [{...}]}, a secret as in `client show`')
+    .action(opened(list));
+  secrets
+    .command('add')
+    .argument('<client-id>')
+    .summary('add one beside the others')
+    .description('Add a secret beside those that are live. It is shown this once.')
+    .option('--label <text>', 'what people call it, such as "production, May"', '')
+    .option('--expires <date>', 'such as 2027-05-31 or 2027-05-31T12:00Z (default: never)', futureTime)
+    .addHelpText('after', '\nJSON: {"client_id", "client_secret": "...", "secret": {...}}')
+    .action(opened(add));
+  secrets
+    .command('remove')
+    .argument('<client-id>')
+    .argument('<secret-id>')
+    .summary('remove one')
+    .description('Remove a secret; it stops at once.')
+    .option('--yes', 'do not ask')
+    .addHelpText('after', '\nJSON: {"client_id", "removed": "<secret-id>"}')
+    .action(opened(remove));
+  client
+    .command('rotate-secret')
+    .argument('<client-id>')
+    .summary('replace all secrets by a new one')
+    .description('Replace all secrets of a client by a new one, which is shown this once.')
+    .option('--overlap <seconds>', 'for how long the old ones still work', wholeSeconds, 0)
+    .option('--label <text>', 'what people call it', '')
+    .option('--yes', 'do not ask')
+    .addHelpText('after', '\nJSON: {"client_id", "client_secret": "...", "secret": {...}}')
+    .action(opened(rotate));
+}
+
+async function list({ administration }: Session, _options: object, id: string): Promise<Report> {
+  const secrets = await administration.clients.secrets(id);
+  return {
+    json: { client_id: id, secrets: secrets.map(secretJson) },
+    text: secretsText(secrets),
+  };
+}
+
+async function add(
+  { administration }: Session,
+  { expires, label }: { expires?: number; label: string },
+  id: string,
+): Promise<Report> {
+  const { secret, value } = await administration.clients.addSecret(id, {
+    label,
+    ...(expires === undefined ? {} : { expiresAt: expires }),
+  });
+  return {
+    json: { client_id: id, client_secret: value, secret: secretJson(secret) },
+    text: newSecretText(id, value),
+  };
+}
+
+async function remove(
+  { administration }: Session,
+  options: { yes?: boolean },
+  id: string,
+  secretId: string,
+): Promise<Report> {
+  const secret = (await administration.clients.secrets(id)).find((one) => one.id === secretId);
+  if (!secret) {
+    throw new UsageError(
+      `The client ${id} has no secret ${secretId}; see \`gatehouse client secrets ${id}\`.`,
+    );
+  }
+  await confirm(`Remove the secret "${secret.label}"? Apps that use it get no more tokens.`, options);
+  await administration.clients.removeSecret(id, secretId);
+  return { json: { client_id: id, removed: secretId }, text: `Removed the secret "${secret.label}".` };
+}
+
+async function rotate(
+  { administration }: Session,
+  { label, overlap, yes }: { label: string; overlap: number; yes?: boolean },
+  id: string,
+): Promise<Report> {
+  const count = (await administration.clients.secrets(id)).length;
+  if (overlap === 0 && count > 0) {
+    await confirm('Replace all secrets? The old ones stop at once.', { yes: yes ?? false });
+  }
+  const { secret, value } = await administration.clients.rotateSecret(id, { label, overlap });
+  return {
+    json: { client_id: id, client_secret: value, secret: secretJson(secret) },
+    text: newSecretText(id, value),
+  };
+}
+
+function futureTime(text: string): number {
+  const milliseconds = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d))?$/.test(text) ? Date.parse(text) : NaN;
+  if (Number.isNaN(milliseconds)) {
+    throw new InvalidArgumentError('Give a date such as 2027-05-31, or a time such as 2027-05-31T12:00Z.');
+  }
+  if (milliseconds <= Date.now()) throw new InvalidArgumentError('Give a time that is still to come.');
+  return Math.floor(milliseconds / 1000);
+}
+
+function wholeSeconds(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Give whole seconds.');
+  return Number(text);
+}

@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+import type { Finding } from 'koa-gatehouse';
+
+import type { Report } from '../report.ts';
+import { opened } from '../session.ts';
+import type { Session } from '../session.ts';
+import { wrap } from '../wrap.ts';
+
+interface Options {
+  readonly issuer?: string;
+}
+
+/** `gatehouse doctor` */
+export function addDoctor(program: Command): void {
+  program
+    .command('doctor')
+    .summary('find what is wrong, or soon will be')
+    .description(
+      'Look for what is wrong or soon will be: migrations, keys, clocks, pruning, clients and, with --issuer, the way to the server.',
+    )
+    .option('--issuer <url>', 'also visit the server at its issuer, through whatever proxy is in front of it')
+    .addHelpText(
+      'after',
+      '\nExits with 1 when there is an error, with 0 for warnings.\n\n' +
+        'JSON: {"findings": [{"code", "severity", "message", "remedy"}], "errors": 0, "warnings": 1}',
+    )
+    .action(opened(examine, { tables: false }));
+}
+
+async function examine({ administration }: Session, { issuer }: Options): Promise<Report> {
+  const findings = await administration.check(issuer === undefined ? {} : { issuer });
+  const errors = findings.filter(({ severity }) => severity === 'error').length;
+  const warnings = findings.length - errors;
+  return {
+    json: { findings, errors, warnings },
+    text: [...findings.map(toText), summary(errors, warnings)].join('\n\n'),
+    exitCode: errors > 0 ? 1 : 0,
+  };
+}
+
+function toText({ code, message, remedy, severity }: Finding): string {
+  const indent = ' '.repeat(9);
+  return [`${severity.padEnd(9)}${code}`, wrap(indent, message), wrap(`${indent}→ `, remedy)].join('\n');
+}
+
+function summary(errors: number, warnings: number): string {
+  if (errors + warnings === 0) return 'All is well.';
+  return `${counted(errors, 'error')}, ${counted(warnings, 'warning')}.`;
+}
+
+function counted(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`;
+}

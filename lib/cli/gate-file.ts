@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import type { Gate, Scope } from 'koa-gatehouse';
+
+import { UsageError } from './failure.ts';
+
+/** What a module of the host says about permissions, roles and scopes. */
+export interface GateFile {
+  readonly gate: Gate;
+  readonly scopes?: Readonly<Record<string, Scope>>;
+}
+
+/** Loads a module that exports `gate`, and perhaps `scopes`: the ones that the servers are given. */
+export async function readGateFile(file: string): Promise<GateFile> {
+  const path = resolve(file);
+  if (!existsSync(path)) throw new UsageError(`--gate: there is no file ${path}.`);
+  const url = pathToFileURL(path).href;
+  let module: Partial<GateFile>;
+  try {
+    module = (await import(url)) as Partial<GateFile>;
+  } catch (cause) {
+    throw new UsageError(`--gate: ${file} cannot be loaded: ${(cause as Error).message}`, { cause });
+  }
+  const { gate, scopes } = module;
+  if (gate === undefined) {
+    throw new UsageError(`--gate: ${file} has to export \`gate\`, made by defineGate().`);
+  }
+  return scopes === undefined ? { gate } : { gate, scopes };
+}

@@ -1,0 +1,77 @@
+import { createRequire } from 'node:module';
+
+import { Command, CommanderError, Option } from 'commander';
+
+import { addClientCommands } from './commands/client.ts';
+import { addDoctor } from './commands/doctor.ts';
+import { addKeysCommands } from './commands/keys.ts';
+import { addMigrate } from './commands/migrate.ts';
+import { addPrune } from './commands/prune.ts';
+import { reportFailure } from './failure.ts';
+import { redact } from './redact.ts';
+
+const { version } = createRequire(import.meta.url)('koa-gatehouse/package.json') as { version: string };
+
+/** Runs the command line. Resolves to the exit code: 0 done, 1 failed, 2 called wrongly, 130 interrupted. */
+export async function run(words: readonly string[]): Promise<number> {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe);
+  const program = createProgram();
+  try {
+    await program.parseAsync(words, { from: 'user' });
+    return Number(process.exitCode ?? 0);
+  } catch (error) {
+    // Commander has said what is wrong by then.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    return reportFailure(error, { json: words.includes('--json') });
+  }
+}
+
+function createProgram(): Command {
+  const program = new Command('gatehouse')
+    .description('Looks after the database of a koa-gatehouse server: its tables, clients and keys.')
+    .addOption(
+      new Option(
+        '--database <url>',
+        'sqlite:./data.db, postgres://user@host/name or mysql://user@host/name',
+      ).env('DATABASE_URL'),
+    )
+    .option(
+      '--gate <file>',
+      'a module that exports `gate` (and `scopes`), to check permissions, roles and scopes',
+    )
+    .option('--json', 'print one JSON document; times are ISO 8601, what is not set is null')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show this')
+    .helpCommand('help [command]', 'show the help of a command')
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true, subcommandTerm: wordsOf })
+    .configureOutput({
+      // A mistyped word may be the address of a database.
+      outputError: (text, write) => write(redact(text)),
+    })
+    .addHelpText('after', EPILOGUE);
+  addMigrate(program);
+  addClientCommands(program);
+  addKeysCommands(program);
+  addPrune(program);
+  addDoctor(program);
+  return program;
+}
+
+const EPILOGUE = `
+Environment:
+  DATABASE_URL        the database, so that its password is in no list of processes
+  KEY_ENCRYPTION_KEY  the servers' keyEncryptionKey, for keys and doctor; several newest first, with commas
+
+Exit codes: 0 done, 1 failed (doctor: found an error), 2 called wrongly, 130 interrupted.
+With --json, what failed is on stderr as {"error": {"code", "message", "fields"}}.`;
+
+/** A command with its arguments, as lists of commands show it. */
+function wordsOf(command: Command): string {
+  return [command.name(), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)].join(' ');
+}
+
+/** Such as `gatehouse client list | head`: what was begun goes on, and nobody is told. */
+function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+}

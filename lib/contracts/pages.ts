@@ -1,0 +1,180 @@
+import type { Context, Middleware } from 'koa';
+
+import type { AuditQuery, AuditRecord } from './audit.ts';
+import type { Client, ClientFields, ClientQuery, ClientSecret, NewSecret } from './clients.ts';
+import type { User } from './people.ts';
+
+/** An open login or consent, as a page sees it. */
+export interface Interaction {
+  readonly uid: string;
+  readonly prompt: 'login' | 'consent';
+  readonly client: Client;
+  /** Who is logged in; absent on the login page. */
+  readonly user: User | undefined;
+  /** The requested scopes in words; empty when none was asked for. */
+  readonly scopes: readonly { readonly name: string; readonly description: string }[];
+  /** Where the browser goes afterwards. */
+  readonly redirectUri: string;
+  readonly loginHint: string | undefined;
+  /** Where the page's form posts to. */
+  readonly action: string;
+  /** Whether "Not you?" can be offered: `false` when the host's own session decides who is logged in. */
+  readonly canSwitchUser: boolean;
+}
+
+/** What the pages may ask of the engine. Each step resolves to the URL to redirect to with 303. */
+export interface InteractionFlow {
+  /** The server's origin, such as `https://platform.example`: from the issuer, never from the `Host` header. */
+  readonly origin: string;
+  /** The path in front of the server's own paths: the issuer's, or `''`. */
+  readonly basePath: string;
+  /** The interaction of this browser and this URL. Throws `InteractionExpiredError` when there is none. */
+  find(ctx: Context, uid: string): Promise<Interaction>;
+  /** Asks the user store. `undefined`: unknown or wrong. */
+  authenticate(ctx: Context, login: string, password: string): Promise<User | undefined>;
+  /** Ends the login with this user. */
+  login(ctx: Context, interaction: Interaction, user: User): Promise<string>;
+  /** Remembers the consent and goes on. */
+  consent(ctx: Context, interaction: Interaction): Promise<string>;
+  /** Goes back to the client with `access_denied`. */
+  deny(ctx: Context, interaction: Interaction): Promise<string>;
+  /** "Not you?": starts the same request again with the login page. */
+  switchUser(ctx: Context, interaction: Interaction): Promise<string>;
+  /** When the host knows who is logged in, the login page is not needed: resolves to where to go instead of showing it. */
+  skipLogin(ctx: Context, interaction: Interaction): Promise<string | undefined>;
+  /** Who is logged in on this browser. */
+  currentUser(ctx: Context): Promise<User | undefined>;
+  /**
+   * Where people log in who are not in the middle of an authorization, and come back to `returnTo` from: the host's own
+   * page or `/oauth/login`. `returnTo` is a path of this server.
+   */
+  loginUrl(returnTo: string): string;
+  /**
+   * A path that somebody asked to be sent to, such as that of `?return_to=`, as it can be redirected to; `undefined` for
+   * one that leads to another server.
+   */
+  pathHere(path: string): string | undefined;
+  /** Logs a user in on this browser, outside an authorization. The session gets a new id. */
+  signIn(ctx: Context, user: User): Promise<void>;
+  /** Ends the login session, in the storage and in the browser. */
+  logout(ctx: Context): Promise<void>;
+  /** Path of the developer area below {@link InteractionFlow.basePath}; `undefined` when there is none. */
+  readonly developerPath: string | undefined;
+  /** Path of people's connected apps; `undefined` when there is none. */
+  readonly accountPath: string | undefined;
+  /** The developer area, as the given user may use it. @throws PermissionMissingError for one who may not */
+  developer(ctx: Context, user: User): Promise<Developer>;
+  /** The apps that the given user has authorized. */
+  connections(ctx: Context, user: User): Connections;
+}
+
+/**
+ * What a person may do in the developer area. Every method looks at who owns the app: an app of somebody else is not
+ * there (`ERR_CLIENT_NOT_FOUND`), unless the person administers all apps.
+ */
+export interface Developer {
+  readonly user: User;
+  /** Whether the person sees every app: holds `manage_all_apps`. */
+  readonly administrator: boolean;
+  /** Every role of the gate, with its permissions in words. A person may give an app what they hold themselves. */
+  readonly roles: readonly {
+    readonly name: string;
+    readonly permissions: readonly string[];
+    readonly assignable: boolean;
+  }[];
+  /** Every permission of the gate. */
+  readonly permissions: readonly {
+    readonly name: string;
+    readonly description: string;
+    readonly assignable: boolean;
+  }[];
+  /** Every scope that an app may ask people for. */
+  readonly scopes: readonly { readonly name: string; readonly description: string }[];
+  /** Empty behind an app (`after`) that is not there. */
+  list(query?: Omit<ClientQuery, 'ownerId'>): Promise<readonly Client[]>;
+  find(id: string): Promise<Client>;
+  /** Who owns an app; `undefined` when nobody does, or they are gone. */
+  owner(client: Client): Promise<User | undefined>;
+  /**
+   * Registers an app that belongs to the person.
+   *
+   * @param once - a random string of the form that asked for it: whatever the number of posts, one app is made
+   * @returns `undefined` when an earlier post made it, or is about to
+   * @throws ClientInvalidError with one entry per mistake, also for what the person may not give
+   */
+  create(
+    fields: Omit<ClientFields, 'ownerId'>,
+    once: string,
+  ): Promise<{ client: Client; secret: string | undefined } | undefined>;
+  /**
+   * Changes the given fields. Roles and permissions that the app has and the person may not give stay as they are.
+   *
+   * @throws ClientInvalidError as `create`
+   */
+  update(id: string, changes: Partial<Omit<ClientFields, 'grantType' | 'ownerId'>>): Promise<Client>;
+  disable(id: string): Promise<Client>;
+  /** Whether the person may enable an app again: an owner, only what they disabled themselves. */
+  canEnable(id: string): Promise<boolean>;
+  /** @throws PermissionMissingError when somebody else disabled it */
+  enable(id: string): Promise<Client>;
+  delete(id: string): Promise<boolean>;
+  secrets(id: string): Promise<readonly ClientSecret[]>;
+  /**
+   * Adds a secret beside those that are there.
+   *
+   * @param once - as for `create`
+   * @returns `undefined` when an earlier post made it, or is about to
+   * @throws ClientInvalidError for a public app, too long a label, or too many secrets
+   */
+  addSecret(
+    id: string,
+    options: { label: string; expiresAt: number | undefined },
+    once: string,
+  ): Promise<NewSecret | undefined>;
+  removeSecret(id: string, secretId: string): Promise<boolean>;
+  /** What happened at an app, newest first. Of people it tells their ids only, unless the person administers all apps. */
+  activity(id: string, query?: Pick<AuditQuery, 'before' | 'limit'>): Promise<readonly AuditRecord[]>;
+}
+
+/** An app that a person has authorized. */
+export interface Connection {
+  readonly client: Client;
+  /** What it may do, in words; empty: everything that the person may do. */
+  readonly scopes: readonly { readonly name: string; readonly description: string }[];
+  /** Since when. */
+  readonly createdAt: number;
+  /** To the hour; `undefined` when it was never used. */
+  readonly lastUsedAt: number | undefined;
+}
+
+/** The apps that a person has authorized. */
+export interface Connections {
+  list(): Promise<readonly Connection[]>;
+  /** Takes back the consent and revokes every token of the app for this person, at once. `false`: there was none. */
+  disconnect(clientId: string): Promise<boolean>;
+}
+
+/** What the error page has to say. */
+export interface PageError {
+  readonly status: number;
+  /** The OAuth error code, such as `invalid_redirect_uri`; or `interaction_expired`, which is a code of ours. */
+  readonly error: string;
+  /** For a developer; plain text. */
+  readonly description: string;
+  /** Finds the log line. */
+  readonly reference: string;
+}
+
+/** Every page a person sees, mounted by `auth.middleware()`. */
+export interface Pages {
+  /**
+   * Answers below `/oauth/interaction`, `/oauth/login`, `/oauth/logout`, `/oauth/assets`, the developer area and the
+   * connected apps; anything else falls through.
+   */
+  readonly middleware: Middleware;
+  /** Shows an error to a person, with the given status. */
+  error(ctx: Context, error: PageError): Promise<void>;
+}
+
+/** Makes the pages. `pages()` of `koa-gatehouse/interactions` is the one that is bundled. */
+export type Interactions = (flow: InteractionFlow) => Pages;

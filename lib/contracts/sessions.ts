@@ -1,0 +1,58 @@
+/** A row that expires. */
+export interface StoredRecord {
+  /** SHA-256 of the id that the browser holds, base64url. */
+  readonly id: string;
+  /** JSON; holds no credential. */
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly expiresAt: number;
+}
+
+/** An open login or consent. */
+export interface InteractionStore {
+  /** Inserts or replaces. */
+  save(record: StoredRecord): Promise<void>;
+  find(id: string): Promise<StoredRecord | undefined>;
+  remove(id: string): Promise<void>;
+}
+
+/** A browser's login session. */
+export interface StoredSession extends StoredRecord {
+  /** SHA-256 of the session's `uid`, a second name that is not a credential. */
+  readonly uid: string;
+  readonly userId: string | undefined;
+}
+
+export interface SessionStore {
+  save(session: StoredSession): Promise<void>;
+  find(id: string): Promise<StoredSession | undefined>;
+  findByUid(uid: string): Promise<StoredSession | undefined>;
+  remove(id: string): Promise<void>;
+  /** Ends all sessions of a user. Resolves to their number. */
+  removeOfUser(userId: string): Promise<number>;
+}
+
+/** A secret of the server itself, shared by all nodes: a key that signs tokens, or one that signs cookies. */
+export interface StoredKey {
+  /** The `kid` of a signing key. */
+  readonly id: string;
+  readonly use: 'token' | 'cookie';
+  /** 1, 2, 3 ... per use: two nodes that make a key at the same time make the same generation, and one of them loses. */
+  readonly generation: number;
+  /** The JWK as JSON text, or that text encrypted under the key-encryption key. */
+  readonly material: string;
+  readonly createdAt: number;
+  /** From when it signs. */
+  readonly activeAt: number;
+  /** Until when tokens signed with it are accepted; `undefined` while it is the newest. */
+  readonly retiresAt: number | undefined;
+}
+
+export interface KeyStore {
+  /** All keys of one use, oldest generation first. */
+  list(use: StoredKey['use']): Promise<readonly StoredKey[]>;
+  /** Adds a key; resolves to `false`, adding nothing, when its use has that generation already. */
+  add(key: StoredKey): Promise<boolean>;
+  /** Sets when a key retires. */
+  retire(id: string, retiresAt: number): Promise<void>;
+  remove(id: string): Promise<void>;
+}

@@ -1,0 +1,99 @@
+import { Provider } from 'oidc-provider';
+import type { AccessToken, ClientCredentials, KoaContextWithOIDC } from 'oidc-provider';
+
+import type { AuditLog, AuditOrigin } from '../contracts.ts';
+import { StorageError } from '../errors.ts';
+import type { NoteUse } from './connection-use.ts';
+import { clientIdOf, grantOf, grantTypeOf, reasonOf } from './request-facts.ts';
+import { currentState, stateOf } from './request-state.ts';
+import { isGrantTypeRefused } from './token-response.ts';
+
+/** Records what clients ask of the engine and what becomes of it, and when a connected app was last used. */
+export function auditEvents(provider: Provider, audit: AuditLog, noteUse: NoteUse): void {
+  provider.on('grant.success', (ctx) => {
+    const { AccessToken: token, Client: client } = ctx.oidc.entities;
+    const clientId = client!.clientId;
+    const [userId, grantId] = [token?.accountId, token?.grantId];
+    audit.record(
+      { type: 'token_issued', clientId, userId, grantId, grantType: grantTypeOf(ctx)! },
+      originOf(ctx),
+    );
+    if (userId !== undefined) noteUse(userId, clientId);
+  });
+  provider.on('grant.error', (ctx, error) => {
+    recordRefusedToken(ctx, {
+      error: isGrantTypeRefused(ctx) ? 'unauthorized_client' : error.error,
+      reason: inWords(ctx, error),
+    });
+  });
+  provider.on('server_error', (ctx, error) => {
+    if (ctx.oidc.route !== 'token') return;
+    recordRefusedToken(ctx, {
+      error: error instanceof StorageError ? 'temporarily_unavailable' : 'server_error',
+      reason: `the server failed; see ${stateOf(ctx).reference} in its log`,
+    });
+  });
+  provider.on('authorization.error', (ctx, error) => {
+    const { account, entities, session } = ctx.oidc;
+    // Recorded when the person said it.
+    if (entities.Interaction?.result?.['error'] === 'access_denied') return;
+    audit.record(
+      {
+        type: 'authorization_refused',
+        clientId: clientIdOf(ctx),
+        userId: account?.accountId ?? session?.accountId,
+        error: error.error,
+        reason: inWords(ctx, error),
+      },
+      originOf(ctx),
+    );
+  });
+  provider.on('grant.revoked', (ctx, grantId) => {
+    audit.record(
+      {
+        type: 'tokens_revoked',
+        target: 'grant',
+        clientId: clientIdOf(ctx),
+        userId: grantOf(ctx)?.userId,
+        grantId,
+      },
+      originOf(ctx),
+    );
+  });
+  provider.on('access_token.destroyed', recordRevokedToken);
+  provider.on('client_credentials.destroyed', recordRevokedToken);
+
+  function recordRefusedToken(ctx: KoaContextWithOIDC, why: { error: string; reason: string }): void {
+    audit.record(
+      {
+        type: 'token_refused',
+        clientId: clientIdOf(ctx),
+        userId: grantOf(ctx)?.userId,
+        grantType: grantTypeOf(ctx),
+        ...why,
+      },
+      originOf(ctx),
+    );
+  }
+
+  // The engine says this of a token that its client has revoked, and does not say in which request.
+  function recordRevokedToken(token: AccessToken | ClientCredentials): void {
+    const { accountId: userId, grantId } = token as Partial<AccessToken>;
+    const host = currentState()?.host;
+    audit.record(
+      { type: 'tokens_revoked', target: 'token', clientId: token.clientId, userId, grantId },
+      { address: host?.ip },
+    );
+  }
+}
+
+function originOf(ctx: KoaContextWithOIDC): AuditOrigin {
+  // Not the engine's context: whether the app trusts its proxy is known to the host's.
+  return { address: stateOf(ctx).host.ip };
+}
+
+function inWords(ctx: KoaContextWithOIDC, error: Parameters<typeof reasonOf>[1]): string {
+  if (stateOf(ctx).disabledClientId !== undefined) return 'the app is disabled';
+  const { description, detail } = reasonOf(ctx, error);
+  return detail ?? description ?? error.error;
+}

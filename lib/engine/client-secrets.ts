@@ -1,0 +1,89 @@
+import type { AuditEvent, ClientRegistry, ClientSecret, ClientStore, NewSecret } from '../contracts.ts';
+import { ClientInvalidError } from '../errors.ts';
+import { now } from './clock.ts';
+import { newSecret } from './new-secret.ts';
+import { clientNotFound, storedClient } from './stored-client.ts';
+
+// Each is compared with what a client presents.
+const MOST_SECRETS = 20;
+
+/** What a registry does with the secrets of its clients. */
+export type SecretRegistry = Pick<ClientRegistry, 'secrets' | 'addSecret' | 'removeSecret' | 'rotateSecret'>;
+
+/** What a registry tells the rest of the server. */
+export interface RegistryChanges {
+  readonly record: (event: AuditEvent) => void;
+  /** Told the id of each client that changed, after the change. */
+  readonly onChange: (id: string) => void;
+}
+
+export function createSecretRegistry(
+  store: ClientStore,
+  { record, onChange }: RegistryChanges,
+): SecretRegistry {
+  async function add(id: string, added: NewSecret): Promise<NewSecret> {
+    const { client } = await storedClient(store, id);
+    if (!client.confidential) throw invalid('confidential', 'a public client has no secrets');
+    if (!(await store.addSecret(id, added.secret))) throw clientNotFound(id);
+    onChange(id);
+    record(secretEvent('secret_added', id, added.secret));
+    return added;
+  }
+
+  async function remove(id: string, secret: ClientSecret): Promise<boolean> {
+    const removed = await store.removeSecret(id, secret.id);
+    onChange(id);
+    if (removed) record(secretEvent('secret_removed', id, secret));
+    return removed;
+  }
+
+  /** Expired secrets stay for as long as there is room, so that people see why something has stopped. */
+  async function makeRoom(id: string): Promise<void> {
+    const { secrets } = await storedClient(store, id);
+    if (secrets.length < MOST_SECRETS) return;
+    const expired = secrets.filter(({ expiresAt = Infinity }) => expiresAt <= now());
+    if (expired.length === 0) {
+      throw invalid('label', `a client has at most ${MOST_SECRETS} secrets; remove one that is not used`);
+    }
+    for (const secret of expired) await remove(id, secret);
+  }
+
+  return {
+    secrets: async (id) => (await storedClient(store, id)).secrets,
+    async addSecret(id, options) {
+      const added = newSecret(options);
+      await makeRoom(id);
+      return add(id, added);
+    },
+    async removeSecret(id, secretId) {
+      const secret = (await store.find(id))?.secrets.find((one) => one.id === secretId);
+      return secret ? remove(id, secret) : false;
+    },
+    async rotateSecret(id, { label, overlap = 0 } = {}) {
+      if (!Number.isInteger(overlap) || overlap < 0) throw invalid('overlap', 'give whole seconds, or 0');
+      const added = newSecret({ label });
+      if (overlap > 0) await makeRoom(id);
+      const { secrets } = await storedClient(store, id);
+      await add(id, added);
+      for (const secret of secrets) {
+        if (overlap === 0) await remove(id, secret);
+        else await store.expireSecret(id, secret.id, now() + overlap);
+      }
+      onChange(id);
+      return added;
+    },
+  };
+}
+
+/** What is recorded of a secret: never its value or hash. */
+export function secretEvent(
+  type: 'secret_added' | 'secret_removed',
+  clientId: string,
+  { hint, id: secretId, label }: ClientSecret,
+): AuditEvent {
+  return { type, clientId, secretId, label, hint };
+}
+
+function invalid(field: string, message: string): ClientInvalidError {
+  return new ClientInvalidError([{ field, message }]);
+}

@@ -1,0 +1,53 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+
+import type { ClientSecret, NewSecret } from '../contracts.ts';
+import { ClientInvalidError } from '../errors.ts';
+import type { FieldError } from '../errors.ts';
+import { now } from './clock.ts';
+import { hashCredential } from './hash.ts';
+
+// The prefix lets secret scanners recognise it. Base64url has no character that HTTP Basic would have to encode.
+const SECRET_PREFIX = 'gatehouse_secret_';
+
+const LONGEST_LABEL = 100;
+
+// Expiries in milliseconds, a common slip, are tens of thousands of years away.
+const CENTURY = 100 * 31_536_000;
+
+/**
+ * Makes a secret.
+ *
+ * @throws ClientInvalidError with one entry per mistake
+ */
+export function newSecret({
+  label = '',
+  expiresAt,
+}: { readonly label?: string | undefined; readonly expiresAt?: number | undefined } = {}): NewSecret {
+  const at = now();
+  const mistakes = [...labelMistakes(label), ...expiryMistakes(expiresAt, at)];
+  if (mistakes.length > 0) throw new ClientInvalidError(mistakes);
+  const value = SECRET_PREFIX + randomBytes(32).toString('base64url');
+  const secret: ClientSecret = {
+    id: randomUUID(),
+    hash: hashCredential(value),
+    label: label.trim(),
+    hint: value.slice(-4),
+    createdAt: at,
+    expiresAt,
+    lastUsedAt: undefined,
+  };
+  return { secret, value };
+}
+
+function labelMistakes(label: unknown): FieldError[] {
+  if (typeof label === 'string' && label.length <= LONGEST_LABEL && !/[\p{Cc}\p{Cf}]/u.test(label)) return [];
+  return [{ field: 'label', message: `at most ${LONGEST_LABEL} characters, without control characters` }];
+}
+
+function expiryMistakes(expiresAt: unknown, at: number): FieldError[] {
+  if (expiresAt === undefined) return [];
+  if (!Number.isInteger(expiresAt) || (expiresAt as number) > at + CENTURY) {
+    return [{ field: 'expiresAt', message: 'give whole seconds since 1970' }];
+  }
+  return (expiresAt as number) > at ? [] : [{ field: 'expiresAt', message: 'give a time to come' }];
+}

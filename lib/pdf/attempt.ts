@@ -1,0 +1,148 @@
+import got, { TimeoutError, UploadError } from 'got';
+import type { Request } from 'got';
+
+import { PdfError } from './error.ts';
+import type { PdfCallOptions } from './options.ts';
+import type { Payload } from './payload.ts';
+import type { Settings } from './settings.ts';
+
+/** One call of the client, with all its tries. */
+export interface Call extends Pick<PdfCallOptions, 'signal' | 'onUploadProgress' | 'onDownloadProgress'> {
+  readonly settings: Settings;
+  readonly url: URL;
+  readonly payload: Payload;
+  /** Whether the answer is handed on while it arrives: then who reads it may take longer than the service. */
+  readonly streamed: boolean;
+}
+
+/** The beginning of an answer. */
+export interface Answer {
+  readonly call: Call;
+  readonly attempt: number;
+  readonly status: number;
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** What follows, uncompressed; leaving the loop early ends the connection. Throws a `PdfError` when it is cut. */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Ends the connection. */
+  close(): void;
+}
+
+/** Sends the request once. Resolves when the service begins to answer, whatever its status. */
+export async function send(call: Call, attempt: number): Promise<Answer> {
+  const { settings, url } = call;
+  settings.hooks.onRequest?.({ method: 'POST', url: url.href, attempt });
+  const begun = performance.now();
+  const request = got.stream.post(url, requestOptions(call, attempt));
+  // The error that counts is the one below, or the one of who reads the body; a later one has no listener.
+  request.on('error', () => {});
+
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  request.once('error', (error) => {
+    request.destroy();
+    reject(explain(error, call));
+  });
+  request.once('response', ({ statusCode: status, headers }) => {
+    try {
+      settings.hooks.onResponse?.({ status, ms: Math.round(performance.now() - begun), attempt });
+    } catch (error) {
+      request.destroy();
+      reject(error);
+      return;
+    }
+    resolve({
+      call,
+      attempt,
+      status,
+      headers: single(headers),
+      body: { [Symbol.asyncIterator]: () => read(request, call) },
+      close: () => void request.destroy(),
+    });
+  });
+  return promise;
+}
+
+function requestOptions(call: Call, attempt: number) {
+  const { settings, payload, signal } = call;
+  const { apiKey, headers, timeout } = settings;
+  return {
+    headers: {
+      accept: 'application/json, image/png, image/jpeg',
+      ...headers,
+      ...(apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` }),
+      'content-type': payload.contentType,
+      ...(payload.size === undefined ? {} : { 'content-length': String(payload.size) }),
+    },
+    body: { [Symbol.asyncIterator]: () => upload(call, attempt) },
+    // `request`, the total, is not set: a large file may take its time as long as it moves. `socket` ends what stands still.
+    timeout: {
+      lookup: timeout,
+      connect: timeout,
+      secureConnect: timeout,
+      socket: timeout,
+      response: timeout,
+      ...(call.streamed ? {} : { read: timeout }),
+    },
+    retry: { limit: 0 },
+    throwHttpErrors: false,
+    // A redirect would take the document to another host.
+    followRedirect: false,
+    ...(settings.agent && { agent: settings.agent }),
+    ...(signal && { signal }),
+  };
+}
+
+async function* upload({ payload, onUploadProgress }: Call, attempt: number): AsyncGenerator<Uint8Array> {
+  let transferred = 0;
+  for await (const chunk of payload.read()) {
+    yield chunk;
+    transferred += chunk.byteLength;
+    onUploadProgress?.({ transferred, total: payload.size, attempt });
+  }
+}
+
+async function* read(request: Request, call: Call): AsyncGenerator<Uint8Array> {
+  try {
+    yield* request as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw explain(error, call);
+  } finally {
+    request.destroy();
+  }
+}
+
+const SLOW: Readonly<Record<string, string>> = {
+  lookup: 'the name of the PDF service was not found',
+  connect: 'the PDF service did not accept the connection',
+  secureConnect: 'the PDF service did not finish the TLS handshake',
+  socket: 'the PDF service neither took nor sent anything',
+  response: 'the PDF service did not begin to answer',
+  read: 'the PDF service did not finish its answer',
+};
+
+/** Turns got's error into one of ours. Got's own are never passed on, not even as a cause: they hold the API key. */
+function explain(error: unknown, { settings, signal, url }: Call): unknown {
+  if (signal?.aborted) return signal.reason;
+  // What the upload threw: an error of the source, which is one of ours, or of the caller's progress callback.
+  if (error instanceof UploadError) return error.cause;
+  if (error instanceof TimeoutError) {
+    const what = SLOW[error.event] ?? SLOW['response'];
+    return new PdfError(
+      'ERR_PDF_TIMEOUT',
+      `For ${settings.timeout} ms ${what} (${url.origin}). Raise timeout, or find out what holds the service up.`,
+    );
+  }
+  // Not always one of got's: a write to a connection that is gone comes as Node's own.
+  const { code, message } = error as NodeJS.ErrnoException;
+  return new PdfError(
+    'ERR_PDF_CONNECTION',
+    `The connection to the PDF service at ${url.origin} failed: ${message}. Does the service run there?`,
+    { cause: Object.assign(new Error(message), { code }) },
+  );
+}
+
+function single(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value = []]) => [[name, [value].flat().join(', ')]]),
+  );
+}

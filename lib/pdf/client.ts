@@ -1,0 +1,95 @@
+import { takeDocument } from './document.ts';
+import { takeImage, takeImageStream } from './image.ts';
+import type { PdfImage, PdfImageStream } from './image.ts';
+import type { PdfInput } from './input.ts';
+import type { PdfCallOptions, PdfClientOptions, PdfRenderOptions } from './options.ts';
+import { openPayload } from './payload.ts';
+import { perform } from './perform.ts';
+import type { Take } from './perform.ts';
+import { renderQuery } from './render-query.ts';
+import { checkRetries, checkTimeout, readSettings, settingsOfCall } from './settings.ts';
+import type { Settings } from './settings.ts';
+import type { PdfDocument } from './tree.ts';
+
+/**
+ * A client of the PDF service (spec section 4.7), which takes PDFs apart and turns their pages into pictures.
+ *
+ * Every call rejects with a {@link PdfError}, or with the reason of the signal that ended it.
+ */
+export class PdfClient {
+  #settings: Settings;
+
+  /** @throws ConfigError - for an option that cannot be used */
+  constructor(options: PdfClientOptions = {}) {
+    this.#settings = readSettings(options);
+  }
+
+  /** Whether the service's address was given, by the option `baseUrl` or by `PDF_BASE_URL`. */
+  get configured(): boolean {
+    return this.#settings.configured;
+  }
+
+  /** Where requests go, without a slash at the end. */
+  get baseUrl(): string {
+    return this.#settings.baseUrl;
+  }
+
+  /** See {@link PdfClientOptions.timeout}. Calls that are under way keep theirs. */
+  get timeout(): number {
+    return this.#settings.timeout;
+  }
+
+  set timeout(milliseconds: number) {
+    this.#settings = { ...this.#settings, timeout: checkTimeout(milliseconds) };
+  }
+
+  /** See {@link PdfClientOptions.retries}. Calls that are under way keep theirs. */
+  get retries(): number {
+    return this.#settings.retries;
+  }
+
+  set retries(retries: number) {
+    this.#settings = { ...this.#settings, retries: checkRetries(retries) };
+  }
+
+  /** Takes a PDF apart. Resolves to the tree of its headings, paragraphs, tables and pictures. */
+  async extract(input: PdfInput, options: PdfCallOptions = {}): Promise<PdfDocument> {
+    return this.#call('/extract', input, options, { take: takeDocument });
+  }
+
+  /** Turns one page of a PDF into a picture. */
+  async render(input: PdfInput, options: PdfRenderOptions = {}): Promise<PdfImage> {
+    const path = `/render${renderQuery(options)}`;
+    return this.#call(path, input, options, { take: takeImage(options.format) });
+  }
+
+  /**
+   * Turns one page of a PDF into a picture and hands it on while it arrives.
+   *
+   * Tries again only until the service begins to answer. A picture that arrives incomplete ends the stream with an error.
+   * So does a reader that takes nothing for as long as `timeout` says.
+   */
+  async renderStream(input: PdfInput, options: PdfRenderOptions = {}): Promise<PdfImageStream> {
+    const path = `/render${renderQuery(options)}`;
+    return this.#call(path, input, options, { take: takeImageStream(options.format), streamed: true });
+  }
+
+  async #call<T>(
+    path: string,
+    input: PdfInput,
+    options: PdfCallOptions,
+    { take, streamed = false }: { take: Take<T>; streamed?: boolean },
+  ): Promise<T> {
+    const { signal, onUploadProgress, onDownloadProgress } = options;
+    const settings = settingsOfCall(this.#settings, options);
+    signal?.throwIfAborted();
+    const payload = await openPayload(input, settings);
+    try {
+      const url = new URL(settings.baseUrl + path);
+      const call = { settings, url, payload, streamed, signal, onUploadProgress, onDownloadProgress };
+      return await perform(call, take);
+    } finally {
+      await payload.close();
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import { basename } from 'node:path';
+
+import { documentUrl } from './document-url.ts';
+import { PdfError } from './error.ts';
+import { blobSource, bytesSource } from './sources/memory.ts';
+import { openFile } from './sources/file.ts';
+import type { Source } from './sources/source.ts';
+import { streamSource } from './sources/stream.ts';
+
+/**
+ * A PDF, wherever it is:
+ *
+ * - a string: an https URL, or else the path of a file
+ * - a `URL` (https): the service fetches it
+ * - an uploaded file, as formidable, koa-body or multer leave it
+ * - a `Blob` or `File`, or bytes such as a `Buffer`
+ * - a stream, or anything else that gives bytes when it is iterated. It can be sent once, so there is one try only.
+ * - `{ path }`, `{ url }`, `{ data }` or `{ stream }`, which say which of these it is, and how the file is called
+ *
+ * Pass what you made yourself or what an upload parser made, never a part of a request's body: who sends
+ * `{ "path": "/etc/passwd" }` would choose the file.
+ */
+export type PdfInput =
+  | string
+  | URL
+  | Blob
+  | Uint8Array
+  | AsyncIterable<Uint8Array>
+  | FormidableFile
+  | MulterFile
+  | { readonly path: string; readonly filename?: string }
+  | { readonly url: string | URL }
+  | { readonly data: Uint8Array | Blob; readonly filename?: string }
+  | {
+      readonly stream: AsyncIterable<Uint8Array>;
+      readonly filename?: string;
+      /** In bytes, when it is known: the request then says how long it is. */
+      readonly size?: number;
+    };
+
+/** A file of `ctx.request.files` (koa-body) or of formidable. */
+export interface FormidableFile {
+  readonly filepath: string;
+  readonly originalFilename?: string | null;
+}
+
+/** A file of multer: on disk, or in memory. */
+export interface MulterFile {
+  readonly originalname: string;
+  readonly path?: string;
+  readonly buffer?: Uint8Array;
+}
+
+/** What there is to send: bytes, or a URL that the service fetches. */
+export type OpenedInput = { readonly source: Source } | { readonly url: string };
+
+/** Makes out what was passed, and opens it. */
+export async function openInput(
+  input: unknown,
+  options: { readonly localFiles: boolean },
+): Promise<OpenedInput> {
+  if (typeof input === 'string') return openString(input, options);
+  if (input instanceof URL) return { url: documentUrl(input) };
+  if (typeof input === 'object' && input !== null) {
+    const source = await openSource(input);
+    if (source) return { source };
+    if ('url' in input) return { url: documentUrl(input.url) };
+  }
+  throw new PdfError(
+    'ERR_PDF_INPUT',
+    Array.isArray(input)
+      ? 'There are several PDFs where one is expected. Pass them one by one.'
+      : 'There is no PDF. Pass a path, an https URL, an uploaded file, a Blob, bytes or a stream.',
+  );
+}
+
+async function openString(text: string, { localFiles }: { localFiles: boolean }): Promise<OpenedInput> {
+  // Two letters or more: `C:\report.pdf` is a path.
+  if (/^\s*[a-z][a-z\d+.-]+:/i.test(text)) return { url: documentUrl(text) };
+  if (text !== '' && localFiles) return { source: await openFile(text, basename(text)) };
+  throw new PdfError('ERR_PDF_INPUT', 'A string must be the https URL of a PDF here.');
+}
+
+async function openSource(input: object): Promise<Source | undefined> {
+  const named = 'filename' in input && typeof input.filename === 'string' ? input.filename : undefined;
+  if (input instanceof Blob || input instanceof Uint8Array) return openData(input, undefined);
+  if (isIterable(input)) return streamSource(input, undefined, undefined);
+  if ('data' in input) return openData(input.data, named);
+  if ('stream' in input && isIterable(input.stream)) {
+    return streamSource(input.stream, named, 'size' in input ? input.size : undefined);
+  }
+  // An uploaded file is named as its sender named it; on disk it has a random name.
+  if ('filepath' in input && typeof input.filepath === 'string') {
+    const original = 'originalFilename' in input ? input.originalFilename : undefined;
+    return openFile(input.filepath, typeof original === 'string' ? original : undefined);
+  }
+  const uploaded = 'originalname' in input ? String(input.originalname) : undefined;
+  if ('path' in input && typeof input.path === 'string') {
+    return openFile(input.path, uploaded ?? named ?? basename(input.path));
+  }
+  return 'buffer' in input ? openData(input.buffer, uploaded) : undefined;
+}
+
+function openData(data: unknown, filename: string | undefined): Source | undefined {
+  if (data instanceof Blob) {
+    return blobSource(data, filename ?? ('name' in data ? String(data.name) : undefined));
+  }
+  return data instanceof Uint8Array ? bytesSource(data, filename) : undefined;
+}
+
+function isIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+}

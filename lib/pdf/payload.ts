@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+
+import { openInput } from './input.ts';
+import type { Source } from './sources/source.ts';
+
+/** The body of a request, which may be sent more than once. */
+export interface Payload {
+  readonly contentType: string;
+  /** In bytes; `undefined` when it is not known in advance. */
+  readonly size: number | undefined;
+  readonly repeatable: boolean;
+  read(): AsyncIterable<Uint8Array>;
+  close(): Promise<void>;
+}
+
+/** Opens what was passed and puts it into the form that the service takes (spec section 4.7). */
+export async function openPayload(
+  input: unknown,
+  options: { readonly localFiles: boolean },
+): Promise<Payload> {
+  const opened = await openInput(input, options);
+  return 'url' in opened ? json({ url: opened.url }) : multipart(opened.source);
+}
+
+function json(value: object): Payload {
+  const body = Buffer.from(JSON.stringify(value));
+  return {
+    contentType: 'application/json',
+    size: body.byteLength,
+    repeatable: true,
+    async *read() {
+      yield body;
+    },
+    close: async () => {},
+  };
+}
+
+/**
+ * A form with one file, the part `file` (RFC 7578).
+ *
+ * Not a `FormData`: got sends that without a length, and Node ends the process when the file behind it changes.
+ */
+function multipart(source: Source): Payload {
+  const boundary = `----koa-gatehouse-${randomUUID()}`;
+  const head = Buffer.from(
+    `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${quotable(source.filename)}"\r\n` +
+      `Content-Type: application/pdf\r\n\r\n`,
+  );
+  const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
+  return {
+    contentType: `multipart/form-data; boundary=${boundary}`,
+    size: source.size === undefined ? undefined : head.byteLength + source.size + tail.byteLength,
+    repeatable: source.repeatable,
+    async *read() {
+      yield head;
+      yield* source.read();
+      yield tail;
+    },
+    close: () => source.close(),
+  };
+}
+
+/** A name that cannot end its quotes or its line, escaped as browsers do. */
+function quotable(filename: string | undefined): string {
+  // eslint-disable-next-line no-control-regex -- these are the ones to escape
+  return (filename || 'document.pdf').toWellFormed().replaceAll(/[\0-\x1f"\x7f]/g, percentEncode);
+}
+
+function percentEncode(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
+}

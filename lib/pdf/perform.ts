@@ -1,0 +1,94 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { send } from './attempt.ts';
+import type { Answer, Call } from './attempt.ts';
+import { readExcerpt } from './body.ts';
+import { PdfError } from './error.ts';
+import { describe } from './unusable.ts';
+
+/** Makes something of an answer with a status below 300. */
+export type Take<T> = (answer: Answer) => Promise<T>;
+
+/**
+ * Makes a call: tries until an answer is there and taken, or the tries are used up.
+ *
+ * The tries are counted here, not by got, whose own retries stop at a stream, forget a refused connection behind an error
+ * of another name, and wait for as long as `Retry-After` says.
+ */
+export async function perform<T>(call: Call, take: Take<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const answer = await send(call, attempt);
+      if (answer.status >= 300) throw await refusal(answer);
+      return await take(answer);
+    } catch (error) {
+      call.signal?.throwIfAborted();
+      if (!(error instanceof PdfError)) throw error;
+      error.attempts = attempt;
+      const wait = waitBeforeNext(error, attempt, call);
+      if (wait === undefined) throw error;
+      call.settings.hooks.onRetry?.({ error, delay: wait, attempt });
+      await pause(wait, call.signal);
+    }
+  }
+}
+
+async function refusal(response: Answer): Promise<PdfError> {
+  const answer = describe(response, await readExcerpt(response));
+  const { origin, pathname } = response.call.url;
+  const begin = `The PDF service answered ${origin}${pathname} with ${answer.status}`;
+  const said = answer.body.replaceAll(/\s+/g, ' ').trim().slice(0, 200);
+  const end =
+    answer.status < 400
+      ? ', a redirect, which would take the document to another place. Set baseUrl to the service itself.'
+      : said && `: ${said}`;
+  return new PdfError('ERR_PDF_HTTP', begin + end, { answer });
+}
+
+/** In milliseconds; `undefined` when there is no next try. */
+function waitBeforeNext(error: PdfError, attempt: number, { settings, payload }: Call): number | undefined {
+  const { retries, retryDelay, maxRetryDelay } = settings;
+  if (attempt > retries || !payload.repeatable || !mayPass(error)) return undefined;
+  const backoff = Math.min(retryDelay * 2 ** (attempt - 1), maxRetryDelay) * (1 - Math.random() / 2);
+  const asked = retryAfter(error.answer?.headers['retry-after']);
+  return asked > maxRetryDelay ? undefined : Math.round(Math.max(asked, backoff));
+}
+
+const PASSING_CODES = new Set([
+  'EADDRINUSE',
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ERR_HTTP_CONTENT_LENGTH_MISMATCH',
+  'ETIMEDOUT',
+]);
+
+/** Whether the same request may succeed later. Both calls only read, so sending one twice does no harm. */
+function mayPass({ code, cause, answer }: PdfError): boolean {
+  if (code === 'ERR_PDF_TIMEOUT') return true;
+  if (code === 'ERR_PDF_CONNECTION') {
+    return cause instanceof Error && 'code' in cause && PASSING_CODES.has(String(cause.code));
+  }
+  if (code !== 'ERR_PDF_HTTP' || !answer) return false;
+  return [408, 425, 429].includes(answer.status) || (answer.status >= 500 && answer.status !== 501);
+}
+
+/** What `Retry-After` asks for, in milliseconds (RFC 9110 section 10.2.3); 0 when it asks for nothing. */
+function retryAfter(field: string | undefined): number {
+  if (field === undefined) return 0;
+  const milliseconds = /^\d+$/.test(field) ? Number(field) * 1000 : Date.parse(field) - Date.now();
+  return milliseconds > 0 ? milliseconds : 0;
+}
+
+async function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  try {
+    await delay(milliseconds, undefined, signal && { signal });
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  }
+}

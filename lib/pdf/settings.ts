@@ -1,0 +1,119 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+
+import { ConfigError } from '../errors.ts';
+import type { PdfCallOptions, PdfClientOptions, PdfHooks } from './options.ts';
+
+/** The options of a client, checked and complete. */
+export interface Settings {
+  /** Without a slash at its end. */
+  readonly baseUrl: string;
+  /** Whether an address was given, by the option or the environment. */
+  readonly configured: boolean;
+  /** Empty: none. */
+  readonly apiKey: string;
+  readonly timeout: number;
+  readonly retries: number;
+  readonly retryDelay: number;
+  readonly maxRetryDelay: number;
+  readonly maxResponseBytes: number;
+  readonly localFiles: boolean;
+  /** The authorization is not among them. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly agent: PdfClientOptions['agent'];
+  readonly hooks: PdfHooks;
+}
+
+const LOCAL_SERVICE = 'http://127.0.0.1:7330';
+
+// A longer timer fires at once (Node's `setTimeout`).
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** Checks the options of a client. Throws a `ConfigError` that names the option and the remedy. */
+export function readSettings(options: PdfClientOptions): Settings {
+  const fromEnvironment = process.env['PDF_BASE_URL'] || undefined;
+  const given = options.baseUrl ?? fromEnvironment;
+  return {
+    baseUrl: checkBaseUrl(options.baseUrl === undefined ? 'PDF_BASE_URL' : 'baseUrl', given ?? LOCAL_SERVICE),
+    configured: given !== undefined,
+    apiKey: checkApiKey(options.apiKey ?? ''),
+    timeout: checkTimeout(options.timeout ?? 60_000),
+    retries: checkRetries(options.retries ?? 2),
+    retryDelay: checkInteger('retryDelay', options.retryDelay ?? 1000, 0, LONGEST_TIMER),
+    maxRetryDelay: checkInteger('maxRetryDelay', options.maxRetryDelay ?? 30_000, 0, LONGEST_TIMER),
+    maxResponseBytes: checkMaxResponseBytes(options.maxResponseBytes ?? 128 * 1024 * 1024),
+    localFiles: options.localFiles ?? true,
+    headers: checkHeaders(options.headers ?? {}),
+    agent: options.agent,
+    hooks: options.hooks ?? {},
+  };
+}
+
+/** The settings of one call. */
+export function settingsOfCall(settings: Settings, options: PdfCallOptions): Settings {
+  return {
+    ...settings,
+    timeout: checkTimeout(options.timeout ?? settings.timeout),
+    retries: checkRetries(options.retries ?? settings.retries),
+    maxResponseBytes: checkMaxResponseBytes(options.maxResponseBytes ?? settings.maxResponseBytes),
+    headers: { ...settings.headers, ...checkHeaders(options.headers ?? {}) },
+  };
+}
+
+export function checkTimeout(milliseconds: unknown): number {
+  return checkInteger('timeout', milliseconds, 1, LONGEST_TIMER);
+}
+
+export function checkRetries(retries: unknown): number {
+  return checkInteger('retries', retries, 0, 100);
+}
+
+function checkMaxResponseBytes(bytes: unknown): number {
+  return checkInteger('maxResponseBytes', bytes, 1, Number.MAX_SAFE_INTEGER);
+}
+
+function checkInteger(option: string, value: unknown, least: number, most: number): number {
+  if (Number.isInteger(value) && Number(value) >= least && Number(value) <= most) return Number(value);
+  throw new ConfigError(option, `give a whole number from ${least} to ${most}`);
+}
+
+function checkBaseUrl(option: string, given: unknown): string {
+  const url = typeof given === 'string' || given instanceof URL ? URL.parse(String(given)) : null;
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new ConfigError(option, 'give an http or https URL, such as https://pdf.example');
+  }
+  if (url.username || url.password) {
+    throw new ConfigError(option, 'leave the credentials out; the service takes an API key, see apiKey');
+  }
+  if (/[?#]/.test(url.href)) throw new ConfigError(option, 'leave out query and fragment');
+  return url.href.replace(/\/+$/, '');
+}
+
+function checkApiKey(key: unknown): string {
+  // The value is not repeated: it is a credential, if a misspelt one.
+  if (typeof key === 'string' && /^[\x21-\x7e]*$/.test(key)) return key;
+  throw new ConfigError(
+    'apiKey',
+    'give a string of visible ASCII characters; one that was read from a file may end with a line break',
+  );
+}
+
+const RESERVED = /^(authorization|connection|content-length|content-type|host|transfer-encoding)$/i;
+
+function checkHeaders(headers: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  const checked: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const option = `headers.${name}`;
+    if (RESERVED.test(name)) {
+      throw new ConfigError(option, 'leave it out: the client sets it itself; for authorization, see apiKey');
+    }
+    try {
+      validateHeaderName(name);
+      validateHeaderValue(name, value as string);
+    } catch {
+      // Without Node's error: it repeats the value, which may be a credential.
+      throw new ConfigError(option, 'give a header field that HTTP allows (RFC 9110 section 5)');
+    }
+    checked[name.toLowerCase()] = String(value);
+  }
+  return checked;
+}

@@ -1,0 +1,60 @@
+/**
+ * A node of the tree that a PDF was taken apart into (spec section 2.7). Which fields it has depends on the service and
+ * on the PDF; these are the ones that OpenDataLoader PDF, whose tree this is, writes.
+ */
+export interface PdfNode {
+  /** `paragraph`, `heading`, `table`, `list`, `image`, ... */
+  readonly type?: string;
+  readonly id?: number;
+  readonly level?: string;
+  /** The text of the node itself. */
+  readonly content?: string;
+  /** The first page is 1. */
+  readonly 'page number'?: number;
+  /** In points (1/72 inch) from the page's lower left corner. */
+  readonly 'bounding box'?: readonly [left: number, bottom: number, right: number, top: number];
+  readonly 'heading level'?: number;
+  readonly kids?: readonly PdfNode[];
+  /** Of a table. */
+  readonly rows?: readonly PdfNode[];
+  /** Of a table's row. */
+  readonly cells?: readonly PdfNode[];
+  /** Of a list. */
+  readonly 'list items'?: readonly PdfNode[];
+  /** Of a table of contents. */
+  readonly 'toc items'?: readonly PdfNode[];
+  readonly [field: string]: unknown;
+}
+
+/** The root of the tree. */
+export interface PdfDocument extends PdfNode {
+  readonly 'file name'?: string;
+  readonly 'number of pages'?: number;
+  readonly author?: string | null;
+  readonly title?: string | null;
+}
+
+const CHILDREN = ['kids', 'rows', 'cells', 'list items', 'toc items'] as const;
+
+/** Goes through a tree in reading order, the root first: children are in `kids`, and in the rows of tables and the items of lists. */
+export function* walkPdf(root: PdfNode): Generator<PdfNode, void, undefined> {
+  // A list of what is still to come, not a function that calls itself: a PDF decides how deep its tree is, and a few
+  // thousand levels would overflow the stack.
+  const ahead: PdfNode[] = [root];
+  for (let node = ahead.pop(); node !== undefined; node = ahead.pop()) {
+    yield node;
+    for (const child of childrenOf(node).toReversed()) ahead.push(child);
+  }
+}
+
+function childrenOf(node: PdfNode): readonly PdfNode[] {
+  const children = CHILDREN.flatMap((field) => (Array.isArray(node[field]) ? node[field] : []));
+  return children.filter((child): child is PdfNode => typeof child === 'object' && child !== null);
+}
+
+/** The words of a tree in reading order, one line per node that has some. */
+export function pdfText(root: PdfNode): string {
+  return Array.from(walkPdf(root), ({ content }) => content)
+    .filter((content) => typeof content === 'string' && content !== '')
+    .join('\n');
+}

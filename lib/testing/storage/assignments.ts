@@ -1,0 +1,56 @@
+import { LOOKALIKES } from './rows.ts';
+import type { StorageTest } from './storage-test.ts';
+
+export function assignmentContract(test: StorageTest): void {
+  const nothing = { roles: [], permissions: [] };
+
+  test('assignments: find gives back what was saved, and nothing for anybody else', async (t, {
+    assignments,
+  }) => {
+    const assignment = { roles: ['registrar', 'Schulträger “ü” 🎒'], permissions: ['view_schools'] };
+    await assignments.save('Id', assignment);
+    t.deepEqual(await assignments.find('Id'), assignment);
+    for (const userId of [...LOOKALIKES, '', '%']) t.deepEqual(await assignments.find(userId), nothing);
+  });
+
+  test('assignments: save replaces everything, also by many at once', async (t, { assignments }) => {
+    await assignments.save('ann', { roles: ['registrar'], permissions: ['view_schools'] });
+    await assignments.save('ann', { roles: [], permissions: ['edit_schools'] });
+    t.deepEqual(await assignments.find('ann'), { roles: [], permissions: ['edit_schools'] });
+    const saved = Array.from({ length: 20 }, (_, index) => ({
+      roles: [`r${index}`],
+      permissions: [`p${index}`],
+    }));
+    await Promise.all(saved.map(async (assignment) => assignments.save('ann', assignment)));
+    const { roles, permissions } = await assignments.find('ann');
+    t.is(`p${roles[0]?.slice(1)}`, permissions[0], 'of one of them, whole');
+  });
+
+  test('assignments: remove tells whether there was one', async (t, { assignments }) => {
+    await assignments.save('ann', { roles: ['registrar'], permissions: [] });
+    await assignments.save('bob', nothing);
+    t.true(await assignments.remove('ann'));
+    t.false(await assignments.remove('ann'));
+    t.deepEqual(await assignments.find('ann'), nothing);
+    t.true(await assignments.remove('bob'));
+  });
+
+  test('assignments: user ids and lists may be long', async (t, { assignments }) => {
+    const users = ['x'.repeat(255), `${'x'.repeat(254)}y`, '🎒'.repeat(255)];
+    const permissions = Array.from({ length: 5000 }, (_, index) => `permission_${index}`);
+    for (const userId of users) await assignments.save(userId, { roles: [userId], permissions });
+    for (const userId of users) {
+      t.deepEqual(await assignments.find(userId), { roles: [userId], permissions });
+    }
+  });
+
+  test('assignments: what was found is a copy', async (t, { assignments }) => {
+    const given = { roles: ['registrar'], permissions: [] };
+    await assignments.save('ann', given);
+    given.roles.push('changed');
+    Object.assign(await assignments.find('ann'), { roles: ['changed'] });
+    Object.assign(await assignments.find('nobody'), { roles: ['changed'] });
+    t.deepEqual(await assignments.find('ann'), { roles: ['registrar'], permissions: [] });
+    t.deepEqual(await assignments.find('nobody'), nothing);
+  });
+}

@@ -1,0 +1,114 @@
+import { aRequest, HOUR, LOOKALIKES, NOW } from './rows.ts';
+import type { StorageTest } from './storage-test.ts';
+
+export function idempotencyContract(test: StorageTest): void {
+  const another = aRequest({ attempt: 'attempt-2', leasedUntil: NOW + 40, expiresAt: NOW + HOUR });
+  const answer = { status: 201, body: '{"data":{"id":7}}' };
+
+  test('idempotency: the first begins, the others get what is there', async (t, { idempotency }) => {
+    t.is(await idempotency.begin(aRequest(), NOW), undefined);
+    t.deepEqual(await idempotency.begin(another, NOW), aRequest());
+    t.true(await idempotency.finish(aRequest(), answer));
+    t.deepEqual(await idempotency.begin(another, NOW + HOUR), aRequest({ answer }));
+  });
+
+  test('idempotency: of a hundred callers at once, one begins', async (t, { idempotency }) => {
+    const callers = Array.from({ length: 100 }, (_, index) => aRequest({ attempt: `attempt ${index}` }));
+    const found = await Promise.all(callers.map(async (caller) => idempotency.begin(caller, NOW)));
+    const winners = callers.filter((_, index) => found[index] === undefined);
+    t.is(winners.length, 1);
+    for (const one of found) t.deepEqual(one ?? winners[0], winners[0]);
+  });
+
+  test('idempotency: an attempt that asks again still has its request', async (t, { idempotency }) => {
+    await idempotency.begin(aRequest(), NOW);
+    t.is(await idempotency.begin(aRequest(), NOW), undefined);
+    t.deepEqual(await idempotency.begin(another, NOW), aRequest());
+  });
+
+  test('idempotency: another request with the same key gets what is there, its fingerprint too', async (t, {
+    idempotency,
+  }) => {
+    const different = { ...another, fingerprint: 'different' };
+    await idempotency.begin(aRequest(), NOW);
+    t.deepEqual(await idempotency.begin(different, NOW), aRequest());
+    // What the attempt left behind is for a retry of the same request to find out.
+    t.deepEqual(await idempotency.begin(different, NOW + HOUR), aRequest());
+    await idempotency.finish(aRequest(), answer);
+    t.deepEqual(await idempotency.begin(different, NOW + HOUR), aRequest({ answer }));
+  });
+
+  test('idempotency: told twice, the first answer stays', async (t, { idempotency }) => {
+    await idempotency.begin(aRequest(), NOW);
+    t.true(await idempotency.finish(aRequest(), answer));
+    t.true(await idempotency.finish(aRequest(), { status: 500, body: '' }));
+    t.deepEqual((await idempotency.begin(another, NOW))?.answer, answer);
+  });
+
+  test('idempotency: an answer comes back as it was, whatever is in it', async (t, { idempotency }) => {
+    const bodies = ['', 'null', JSON.stringify(`'"\`\\ “ü” 🎒 ${'x'.repeat(1_000_000)}`)];
+    for (const [index, body] of bodies.entries()) {
+      const request = aRequest({ id: `request ${index}` });
+      await idempotency.begin(request, NOW);
+      t.true(await idempotency.finish(request, { status: 200, body }));
+      t.deepEqual((await idempotency.begin({ ...another, id: request.id }, NOW))?.answer, {
+        status: 200,
+        body,
+      });
+    }
+  });
+
+  test('idempotency: an abandoned request can begin again, an answered one stays', async (t, {
+    idempotency,
+  }) => {
+    await idempotency.begin(aRequest(), NOW);
+    await idempotency.abandon(another);
+    t.deepEqual(await idempotency.begin(another, NOW), aRequest(), 'abandoned by somebody else');
+    await idempotency.abandon(aRequest());
+    await idempotency.abandon(aRequest());
+    t.is(await idempotency.begin({ ...another, fingerprint: 'different' }, NOW), undefined);
+    await idempotency.finish(another, answer);
+    await idempotency.abandon(another);
+    t.deepEqual((await idempotency.begin(aRequest(), NOW))?.answer, answer);
+  });
+
+  test('idempotency: when a request is abandoned again and again, one runs it at a time', async (t, {
+    idempotency,
+  }) => {
+    let running = 0;
+    let most = 0;
+    let begun = 0;
+    await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => {
+        const request = aRequest({ attempt: `attempt ${index}` });
+        while ((await idempotency.begin(request, NOW)) !== undefined);
+        begun += 1;
+        running += 1;
+        most = Math.max(most, running);
+        await idempotency.extend(request, NOW + 60);
+        running -= 1;
+        await idempotency.abandon(request);
+      }),
+    );
+    t.deepEqual({ begun, most }, { begun: 20, most: 1 });
+  });
+
+  test('idempotency: a request that was never begun has no end', async (t, { idempotency }) => {
+    t.false(await idempotency.finish(aRequest(), answer));
+    t.false(await idempotency.extend(aRequest(), NOW + 60));
+    await idempotency.abandon(aRequest());
+    t.is(await idempotency.begin(aRequest(), NOW), undefined);
+  });
+
+  test('idempotency: ids and attempts are taken exactly', async (t, { idempotency }) => {
+    const request = aRequest({ id: 'Id', attempt: 'Id' });
+    await idempotency.begin(request, NOW);
+    for (const id of LOOKALIKES) {
+      t.is(await idempotency.begin(aRequest({ id }), NOW), undefined, id);
+      t.false(await idempotency.finish({ id, attempt: 'Id' }, answer), id);
+      t.false(await idempotency.finish({ id: 'Id', attempt: id }, answer), id);
+      await idempotency.abandon({ id: 'Id', attempt: id });
+    }
+    t.deepEqual(await idempotency.begin({ ...another, id: 'Id' }, NOW), request);
+  });
+}

@@ -1,0 +1,268 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import type { AuditRecord, AuthServerOptions, UserStore } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { passTime } from '../harness/clock.ts';
+import { connect, people, startPlatform } from '../harness/platform.ts';
+import type { Person, Platform } from '../harness/platform.ts';
+import { around, held } from '../harness/storage.ts';
+import type { Around } from '../harness/storage.ts';
+
+/** The people of a host that does not keep what they may do: Ann is '1', Bob '2'. */
+function withoutRights(store: UserStore<Person>): UserStore<Person> {
+  return {
+    authenticate: async (login, password) => store.authenticate(login, password),
+    find: async (id) => store.find(id),
+  };
+}
+
+const users = withoutRights(people());
+
+type Options = Partial<AuthServerOptions<'view_schools' | 'edit_schools', 'registrar', Person>>;
+
+/** A platform that keeps assignments, and a token of Ann. */
+async function startWithAnn(
+  t: ExecutionContext,
+  options: Options = {},
+): Promise<{ platform: Platform; token: string; schools: () => Promise<number> }> {
+  const platform = await startPlatform({ users, ...options });
+  t.teardown(async () => platform[Symbol.asyncDispose]());
+  const { body } = await connect(platform, await platform.registerApp());
+  const token = body.access_token;
+  return { platform, token, schools: async () => (await platform.api('/schools', token)).status };
+}
+
+test('a user holds what they were assigned, by role or directly, at once', async (t) => {
+  const { platform, schools } = await startWithAnn(t);
+  const { assignments } = platform.auth;
+  t.deepEqual(await assignments.find('1'), { roles: [], permissions: [] });
+  t.is(await schools(), 403);
+  await assignments.assign('1', { roles: ['registrar'] });
+  t.is(await schools(), 200);
+  await assignments.assign('1', { permissions: ['edit_schools'] });
+  t.deepEqual(await assignments.find('1'), { roles: [], permissions: ['edit_schools'] });
+  t.is(await schools(), 403, 'the role is gone');
+  await assignments.assign('1', { permissions: ['view_schools'] });
+  t.is(await schools(), 200);
+  t.true(await assignments.remove('1'));
+  t.is(await schools(), 403);
+  t.false(await assignments.remove('1'));
+});
+
+test('identity says where it comes from', async (t) => {
+  const { platform, token } = await startWithAnn(t);
+  await platform.auth.assignments.assign('1', { roles: ['registrar'], permissions: ['view_schools'] });
+  const { body } = await platform.api('/identity', token);
+  t.like(body['data'], {
+    roles: ['registrar'],
+    permission_sources: {
+      edit_schools: [{ type: 'role', role: 'registrar' }],
+      view_schools: [{ type: 'direct' }, { type: 'role', role: 'registrar' }],
+    },
+  });
+});
+
+test('what one user is assigned, neither another user holds nor a client with the same id', async (t) => {
+  const { platform, schools } = await startWithAnn(t);
+  const service = await platform.registerService();
+  await platform.auth.assignments.assign('2', { roles: ['registrar'] });
+  await platform.auth.assignments.assign(service.client.id, { roles: ['registrar'] });
+  t.is(await schools(), 403);
+  const { body } = await platform.token({
+    grant_type: 'client_credentials',
+    client_id: service.client.id,
+    client_secret: service.secret,
+  });
+  t.is((await platform.api('/schools', body.access_token)).status, 403);
+});
+
+test('unknown names are refused, each with its field, and nothing changes', async (t) => {
+  const { platform } = await startWithAnn(t);
+  const { assignments } = platform.auth;
+  await assignments.assign('1', { roles: ['registrar'] });
+  const error = await t.throwsAsync(
+    assignments.assign('1', {
+      // @ts-expect-error there are no such roles
+      roles: ['registrars', 'constructor', 'registrars'],
+      // @ts-expect-error there is no such permission
+      permissions: ['view_schools', 'view_school'],
+    }),
+    {
+      name: 'AssignmentInvalidError',
+      code: 'ERR_ASSIGNMENT_INVALID',
+      message:
+        'roles: there is no role "registrars"; roles: there is no role "constructor"; permissions: there is no permission "view_school"',
+    },
+  );
+  t.like(error, {
+    status: 422,
+    fields: [
+      { field: 'roles', message: 'there is no role "registrars"' },
+      { field: 'roles', message: 'there is no role "constructor"' },
+      { field: 'permissions', message: 'there is no permission "view_school"' },
+    ],
+  });
+  t.deepEqual(await assignments.find('1'), { roles: ['registrar'], permissions: [] });
+});
+
+test('what is no assignment is refused, and not taken for an empty one', async (t) => {
+  const { platform } = await startWithAnn(t);
+  const { assignments } = platform.auth;
+  await assignments.assign('1', { roles: ['registrar'] });
+  const wrong: [unknown, unknown, string][] = [
+    ['1', { role: ['registrar'] }, 'role: there is no such field; give roles and permissions'],
+    ['1', { roles: 'registrar' }, 'roles: give an array of strings'],
+    [
+      '1',
+      { roles: [1], permissions: null },
+      'roles: give an array of strings; permissions: give an array of strings',
+    ],
+    ['1', undefined, 'assignment: give an object with roles and permissions'],
+    ['1', null, 'assignment: give an object with roles and permissions'],
+    ['1', [], 'assignment: give an object with roles and permissions'],
+    ['', {}, "userId: give a user's id, 1 to 255 characters"],
+    [1, {}, "userId: give a user's id, 1 to 255 characters"],
+    ['x'.repeat(256), {}, "userId: give a user's id, 1 to 255 characters"],
+  ];
+  for (const [userId, given, message] of wrong) {
+    await t.throwsAsync(assignments.assign(userId as string, given as object), {
+      code: 'ERR_ASSIGNMENT_INVALID',
+      message,
+    });
+  }
+  t.deepEqual(await assignments.find('1'), { roles: ['registrar'], permissions: [] });
+});
+
+test('a name given twice counts once', async (t) => {
+  const { platform } = await startWithAnn(t);
+  await platform.auth.assignments.assign('1', { permissions: ['view_schools', 'view_schools'] });
+  t.deepEqual(await platform.auth.assignments.find('1'), { roles: [], permissions: ['view_schools'] });
+});
+
+test('a change is an audit event', async (t) => {
+  const { platform } = await startWithAnn(t);
+  const events: AuditRecord[] = [];
+  platform.auth.events.on('assignment_changed', (record) => events.push(record));
+  const { assignments } = platform.auth;
+  await assignments.assign('1', { roles: ['registrar'] });
+  await t.throwsAsync(assignments.assign('', {}));
+  await assignments.remove('1');
+  await assignments.remove('1');
+  t.like(events, [
+    { type: 'assignment_changed', userId: '1', roles: ['registrar'], permissions: [] },
+    { type: 'assignment_changed', userId: '1', roles: [], permissions: [] },
+  ]);
+  t.is(events.length, 2);
+});
+
+test('a user who is gone is gone, whatever is assigned', async (t) => {
+  const everybody = people();
+  const { platform, token } = await startWithAnn(t, {
+    users: withoutRights(everybody),
+  });
+  await platform.auth.assignments.assign('1', { roles: ['registrar'] });
+  everybody.all.shift();
+  await platform.auth.assignments.assign('1', { roles: ['registrar'] });
+  t.is((await platform.api('/schools', token)).body['code'], 'token_holder_gone');
+});
+
+test('a host that keeps roles or permissions itself is asked alone, and cannot assign here', async (t) => {
+  for (const own of [
+    { roles: async () => ['registrar'] },
+    { permissions: async () => ['view_schools'] },
+    { roles: async () => ['registrar'], permissions: async () => [] },
+  ]) {
+    const reads: string[] = [];
+    const storage = around(memoryStorage(), async (name, call) => {
+      reads.push(name);
+      return call();
+    });
+    const { platform, schools } = await startWithAnn(t, { users: { ...users, ...own }, storage });
+    t.is(await schools(), 200);
+    t.false(reads.some((name) => name.startsWith('assignments.')));
+    const { assignments } = platform.auth;
+    for (const attempt of [
+      async () => assignments.assign('1', {}),
+      async () => assignments.remove('1'),
+      async () => assignments.find('1'),
+    ]) {
+      await t.throwsAsync(attempt, {
+        code: 'ERR_CONFIG',
+        message:
+          'auth.assignments: not in use, because the user store has permissions() or roles(); change them there, or leave both out',
+      });
+    }
+  }
+});
+
+test('a cold token costs three reads, under way at once with the look-up of the user; a warm one none', async (t) => {
+  const calls: string[] = [];
+  let underway = 0;
+  let most = 0;
+  const watch: Around = async (name, call) => {
+    calls.push(name);
+    underway += 1;
+    most = Math.max(most, underway);
+    await new Promise(setImmediate);
+    underway -= 1;
+    return call();
+  };
+  const everybody = withoutRights(people());
+  const find: typeof everybody.find = async (id) =>
+    watch('users.find', async () => everybody.find(id)) as Promise<Person | undefined>;
+  const { platform, schools } = await startWithAnn(t, {
+    users: { ...everybody, find },
+    storage: around(memoryStorage(), watch),
+  });
+  await platform.auth.assignments.assign('1', { roles: ['registrar'] });
+  calls.length = 0;
+  most = 0;
+  t.is(await schools(), 200);
+  t.deepEqual(calls.toSorted(), ['assignments.find', 'clients.find', 'revocations.among', 'users.find']);
+  t.is(most, 4);
+  t.is(await schools(), 200);
+  t.is(calls.length, 4);
+});
+
+test('a request that began before a change is not remembered', async (t) => {
+  const { storage, pause } = held(memoryStorage());
+  const { platform, schools } = await startWithAnn(t, { storage });
+  await platform.auth.assignments.assign('1', { roles: ['registrar'] });
+  const { reached, resume } = pause('clients.find');
+  const before = schools();
+  await reached;
+  await new Promise(setImmediate);
+  await platform.auth.assignments.remove('1');
+  const after = schools();
+  resume();
+  t.is(await before, 200, 'it had read the assignment already');
+  t.is(await after, 403);
+  t.is(await schools(), 403);
+});
+
+test('of two who assign at the same time, one counts whole', async (t) => {
+  const { platform } = await startWithAnn(t);
+  const { assignments } = platform.auth;
+  const both = [
+    { roles: ['registrar'], permissions: [] },
+    { roles: [], permissions: ['view_schools'] },
+  ] as const;
+  await Promise.all(both.map(async (assignment) => assignments.assign('1', assignment)));
+  const found = await assignments.find('1');
+  t.true(both.some(({ roles }) => roles.length === found.roles.length));
+  t.is(found.roles.length + found.permissions.length, 1);
+});
+
+test.serial('another node sees it within revocationLag', async (t) => {
+  const storage = memoryStorage();
+  const { platform: here, token } = await startWithAnn(t, { storage, revocationLag: 10 });
+  const there = await startPlatform({ users, storage, revocationLag: 10, issuer: here.origin });
+  t.teardown(async () => there[Symbol.asyncDispose]());
+  t.is((await there.api('/schools', token)).status, 403);
+  await here.auth.assignments.assign('1', { roles: ['registrar'] });
+  t.is((await here.api('/schools', token)).status, 200);
+  t.is((await there.api('/schools', token)).status, 403);
+  passTime(10);
+  t.is((await there.api('/schools', token)).status, 200);
+});

@@ -1,0 +1,60 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import knex from 'knex';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { aRecord, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
+import { mariadb, onEachDatabase, postgresql } from './databases.ts';
+import { watchedKnex } from './watched-knex.ts';
+
+onEachDatabase(
+  'records that need several statements are added all or none',
+  async (t, { client }, address) => {
+    let left = Infinity;
+    const host = watchedKnex(client, address, () => {
+      left -= 1;
+      if (left < 0) throw new Error('the connection is lost');
+    });
+    t.teardown(async () => host.destroy());
+    const storage = knexStorage(host);
+    await storage.migrate();
+    const { audit } = storage;
+    const records = Array.from({ length: 600 }, (_, index) => aRecord({ id: `${index + 1000}` }));
+
+    // One of them is begin.
+    for (let statements = 1; statements <= 3; statements += 1) {
+      left = statements;
+      await t.throwsAsync(audit.append(records, NOW + HOUR), { code: 'ERR_STORAGE' });
+      left = Infinity;
+      t.deepEqual(await audit.list({}), [], `after ${statements} statements`);
+    }
+    await audit.append(records, NOW + HOUR);
+    t.deepEqual(await audit.list({ limit: 1000 }), records.toReversed());
+  },
+  [postgresql, mariadb],
+);
+
+onEachDatabase(
+  'nodes that append the same records do not wait for each other crosswise',
+  async (t, { client }, address) => {
+    const storage = knexStorage(address);
+    const other = knex({ client, connection: address, pool: { min: 0, max: 1 } });
+    t.teardown(async () => {
+      await other.destroy();
+      await storage.close();
+    });
+    await storage.migrate();
+    const row = { at: NOW * 1000, type: 'login', user_id: 'ann', payload: '{}', expires_at: NOW + HOUR };
+
+    // As another node does that has the same records in its next batch.
+    const transaction = await other.transaction();
+    await transaction('gatehouse_audit').insert({ id: 'a', ...row });
+    const appending = storage.audit.append([aRecord({ id: 'b' }), aRecord({ id: 'a' })], NOW + HOUR);
+    await delay(200);
+    await transaction('gatehouse_audit').insert({ id: 'b', ...row });
+    await transaction.commit();
+    await appending;
+    t.deepEqual(await storage.audit.list({}), [aRecord({ id: 'b' }), aRecord({ id: 'a' })]);
+  },
+  [postgresql, mariadb],
+);

@@ -1,0 +1,156 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { aClient } from '../../lib/testing/storage/rows.ts';
+import { mariadb, onEachDatabase, postgresql } from './databases.ts';
+import { freezingProxy } from './freezing-proxy.ts';
+import { connectHost, openSchools, transact } from './schools.ts';
+import { watchedKnex } from './watched-knex.ts';
+
+onEachDatabase('when the transaction cannot be begun, the work is not run', async (t, database, address) => {
+  let isBroken = false;
+  const host = watchedKnex(database.client, address, (sql) => {
+    if (isBroken && /^begin/i.test(sql)) throw new Error('the connection is lost');
+  });
+  const { storage } = await openSchools(t, database, address, { host });
+  isBroken = true;
+  let runs = 0;
+  const failing = transact(storage, async () => {
+    runs += 1;
+  });
+  await t.throwsAsync(failing, { code: 'ERR_STORAGE' });
+  await delay(20);
+  t.is(runs, 0);
+  isBroken = false;
+  t.is(await transact(storage, async () => 'again'), 'again');
+});
+
+onEachDatabase(
+  'when the transaction is begun too late, the work is not run',
+  async (t, { client }, address) => {
+    const timeout = 100;
+    const host = connectHost(client, address, {
+      afterCreate(connection: { query(...given: unknown[]): unknown }, done: () => void) {
+        const send = connection.query.bind(connection);
+        connection.query = (statement, ...rest) => {
+          const answer = rest.at(-1) as (...answered: unknown[]) => void;
+          const late = (...answered: unknown[]) => void setTimeout(answer, timeout + 1500, ...answered);
+          return send(
+            statement,
+            ...(/BEGIN/.test(JSON.stringify(statement)) ? [...rest.slice(0, -1), late] : rest),
+          );
+        };
+        done();
+      },
+    });
+    t.teardown(async () => host.destroy());
+    let runs = 0;
+    const failing = transact(knexStorage(host, { timeout }), async () => {
+      runs += 1;
+    });
+    await t.throwsAsync(failing, { code: 'ERR_STORAGE', message: /did not answer within 100 ms/ });
+    await delay(1000);
+    t.is(runs, 0);
+  },
+  [postgresql],
+);
+
+onEachDatabase(
+  'when the transaction cannot be committed, that is an error, and nothing is done',
+  async (t, database, address) => {
+    let isBroken = false;
+    const host = watchedKnex(database.client, address, (sql) => {
+      if (isBroken && /^commit/i.test(sql)) throw Object.assign(new Error('locked'), { code: 'SQLITE_BUSY' });
+    });
+    const { storage, names } = await openSchools(t, database, address, { host });
+    isBroken = true;
+    let runs = 0;
+    const failing = transact(storage, async (transaction) => {
+      runs += 1;
+      await transaction('schools').insert({ name: 'Hill' });
+    });
+    await t.throwsAsync(failing, { code: 'ERR_STORAGE' });
+    t.is(runs, 1);
+    isBroken = false;
+    t.deepEqual(await names(), []);
+    await transact(storage, async (transaction) => transaction('schools').insert({ name: 'Lake' }));
+    await storage.clients.insert(aClient(), []);
+    t.deepEqual(await names(), ['Lake']);
+  },
+);
+
+onEachDatabase(
+  'a constraint that the database looks at last is an error of the storage',
+  async (t, database, address) => {
+    const { storage, host, names } = await openSchools(t, database, address);
+    await host.raw(
+      'create table pupils (school varchar(255) references schools (name) deferrable initially deferred)',
+    );
+    const failing = transact(storage, async (transaction) => {
+      await transaction('schools').insert({ name: 'Hill' });
+      await transaction('pupils').insert({ school: 'Lake' });
+    });
+    const error = await t.throwsAsync(failing, { code: 'ERR_STORAGE' });
+    t.like(error?.cause, { code: '23503' });
+    t.deepEqual(await names(), []);
+  },
+  [postgresql],
+);
+
+onEachDatabase(
+  'work that idles too long on connections that are opened here is ended by the server',
+  async (t, database, address) => {
+    const { names } = await openSchools(t, database, address);
+    const storage = knexStorage(address, { timeout: 500 });
+    t.teardown(async () => storage.close());
+    for (const goesOn of [true, false]) {
+      const failing = transact(storage, async (transaction) => {
+        await transaction('schools').insert({ name: 'Hill' });
+        await delay(1500);
+        if (goesOn) await transaction('schools').insert({ name: 'Lake' });
+      });
+      await t.throwsAsync(failing, goesOn ? { message: /schools/ } : { code: 'ERR_STORAGE' });
+    }
+    t.deepEqual(await names(), []);
+    await storage.clients.insert(aClient(), []);
+    await transact(storage, async (transaction) => transaction('schools').insert({ name: 'Hill' }));
+    t.deepEqual(await names(), ['Hill']);
+  },
+  [postgresql, mariadb],
+);
+
+onEachDatabase(
+  'a server that goes silent is an error in time: before the work, and after it',
+  async (t, database, address) => {
+    const { names } = await openSchools(t, database, address);
+    const proxy = await freezingProxy(address);
+    const storage = knexStorage(proxy.address, { timeout: 300 });
+    t.teardown(async () => {
+      proxy.close();
+      await storage.close();
+    });
+    let runs = 0;
+    const startedAt = performance.now();
+    const silenced = transact(storage, async (transaction) => {
+      await transaction('schools').insert({ name: 'Hill' });
+      proxy.freeze();
+    });
+    const error = await t.throwsAsync(silenced, { code: 'ERR_STORAGE' });
+    t.is(
+      error?.message,
+      'The database did not answer within 300 ms. Whether anything was changed is not known.',
+    );
+    await t.throwsAsync(
+      transact(storage, async () => {
+        runs += 1;
+      }),
+      { code: 'ERR_STORAGE' },
+    );
+    t.is(runs, 0);
+    t.true(performance.now() - startedAt < 5000);
+    proxy.close();
+    t.deepEqual(await names(), []);
+  },
+  [postgresql, mariadb],
+);

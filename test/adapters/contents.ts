@@ -1,0 +1,32 @@
+import knex from 'knex';
+
+import type { TestDatabase } from './databases.ts';
+
+export type Row = Readonly<Record<string, unknown>>;
+
+const TABLES: Readonly<Record<TestDatabase['client'], string>> = {
+  'better-sqlite3': "select name from sqlite_master where type = 'table'",
+  pg: "select table_name as name from information_schema.tables where table_schema = 'public'",
+  mysql2: 'select table_name as name from information_schema.tables where table_schema = database()',
+};
+
+/** All that rests in a database: the rows of every table, by its name. */
+export async function contentsOf({ client }: TestDatabase, address: string): Promise<Map<string, Row[]>> {
+  const database = knex({
+    client,
+    connection: client === 'better-sqlite3' ? { filename: address.slice('sqlite:'.length) } : address,
+    useNullAsDefault: true,
+  });
+  try {
+    const tables: { name: string }[] = await database
+      .select('name')
+      .from(database.raw(`(${TABLES[client]}) tables`));
+    return new Map(
+      await Promise.all(
+        tables.map(async ({ name }): Promise<[string, Row[]]> => [name, await database(name)]),
+      ),
+    );
+  } finally {
+    await database.destroy();
+  }
+}

@@ -1,0 +1,136 @@
+import { once } from 'node:events';
+
+import type { ExecutionContext } from 'ava';
+import knex from 'knex';
+import type { Knex } from 'knex';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import {
+  aClient,
+  aCode,
+  aConsent,
+  aGrant,
+  aRecord,
+  aRequest,
+  aSecret,
+  HOUR,
+  NOW,
+} from '../../lib/testing/storage/rows.ts';
+import { onEachDatabase } from './databases.ts';
+import type { TestDatabase } from './databases.ts';
+import { makeFirstVersion } from './first-version.ts';
+import { start, startCluster } from './processes.ts';
+import { watchedKnex } from './watched-knex.ts';
+
+const SECOND = '0002_audit_assignments_idempotency';
+
+const cluster = startCluster(4);
+
+/** A host's Knex instance on a database of the first version. */
+async function onFirstVersion(t: ExecutionContext, database: TestDatabase, address: string): Promise<Knex> {
+  const { client } = database;
+  const connection = client === 'better-sqlite3' ? { filename: address.slice('sqlite:'.length) } : address;
+  const host = knex({ client, connection, useNullAsDefault: true, log: { warn() {} } });
+  t.teardown(async () => host.destroy());
+  await makeFirstVersion(host, database);
+  return host;
+}
+
+/** What was there is there, and what is new works. */
+async function isWhole(t: ExecutionContext, host: Knex): Promise<void> {
+  const { assignments, audit, clients, consents, credentials, idempotency, ...storage } = knexStorage(host);
+  t.deepEqual(await storage.pendingMigrations(), []);
+  t.deepEqual(await host('gatehouse_migrations').pluck('name').orderBy('name'), [
+    '0001_first_tables',
+    SECOND,
+  ]);
+  t.deepEqual(await clients.find(aClient().id), { client: aClient(), secrets: [aSecret()] });
+  t.deepEqual(await consents.list('ann'), [aConsent()]);
+  t.deepEqual(await credentials.find('code', aCode().id), { credential: aCode(), grant: aGrant() });
+
+  await consents.touch('ann', 'timetable', NOW + 5);
+  t.deepEqual(await consents.find('ann', 'timetable'), aConsent({ lastUsedAt: NOW + 5 }));
+  await audit.append([aRecord({ id: 'a' })], NOW + HOUR);
+  t.deepEqual(await audit.list({}), [aRecord({ id: 'a' })]);
+  t.is(await idempotency.begin(aRequest(), NOW), undefined);
+  await assignments.save('ann', { roles: ['registrar'], permissions: [] });
+  t.deepEqual((await assignments.find('ann')).roles, ['registrar']);
+}
+
+onEachDatabase('a database of the first version keeps its rows', async (t, database, address) => {
+  const host = await onFirstVersion(t, database, address);
+  const storage = knexStorage(host);
+  t.deepEqual(await storage.pendingMigrations(), [SECOND]);
+  await t.throwsAsync(storage.audit.list({}), { code: 'ERR_MIGRATIONS_PENDING' });
+  await t.throwsAsync(storage.consents.list('ann'), { code: 'ERR_MIGRATIONS_PENDING' });
+  await t.throwsAsync(storage.diagnose(), { code: 'ERR_MIGRATIONS_PENDING' });
+  await storage.migrate();
+  await isWhole(t, host);
+});
+
+onEachDatabase(
+  'processes that migrate the first version at once do it once',
+  async (t, database, address) => {
+    const host = await onFirstVersion(t, database, address);
+    const pending = await cluster.atOnce(
+      address,
+      Array.from({ length: 4 }, () => ({ do: 'migrate' })),
+    );
+    t.deepEqual(pending, [[], [], [], []]);
+    await isWhole(t, host);
+  },
+);
+
+onEachDatabase(
+  'a node of the first version goes on beside one that has migrated',
+  async (t, database, address) => {
+    const host = await onFirstVersion(t, database, address);
+    await knexStorage(host).migrate();
+    const later = { user_id: 'bob', client_id: 'timetable', scopes: '[]', created_at: NOW, updated_at: NOW };
+    await host('gatehouse_consents').insert(later);
+    const { consents } = knexStorage(host);
+    t.deepEqual(await consents.find('bob', 'timetable'), aConsent({ userId: 'bob', scopes: [] }));
+  },
+);
+
+onEachDatabase(
+  'a migration that stops before any of its statements is done by the next',
+  async (t, database, address) => {
+    const host = await onFirstVersion(t, database, address);
+    let stops = 0;
+    for (let last = 1; last < 40; last += 1) {
+      let count = 0;
+      let isBroken = true;
+      const stopping = watchedKnex(database.client, address, (sql) => {
+        if (/gatehouse/.test(sql) && !sql.startsWith('select name from')) count += 1;
+        if (isBroken && count >= last) throw new Error('the connection is lost');
+      });
+      const stopped = await knexStorage(stopping)
+        .migrate()
+        .then(
+          () => false,
+          () => true,
+        );
+      isBroken = false;
+      await stopping.destroy();
+      if (!stopped) break;
+      stops += 1;
+    }
+    // Each of them got a statement further than the one before, until one came to the end.
+    t.true(stops > 10, `${stops}`);
+    await isWhole(t, host);
+  },
+);
+
+onEachDatabase(
+  'a process that is killed in the middle of a migration leaves nothing that the next cannot finish',
+  async (t, database, address) => {
+    const host = await onFirstVersion(t, database, address);
+    const child = start('migrating-process.ts', database.client, address, 'gatehouse_idempotency');
+    await once(child, 'message');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    await knexStorage(host).migrate();
+    await isWhole(t, host);
+  },
+);

@@ -1,0 +1,51 @@
+import type { ExecutionContext } from 'ava';
+import knex from 'knex';
+import type { Knex } from 'knex';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import type { Storage } from '../../lib/contracts.ts';
+import type { TestDatabase } from './databases.ts';
+
+/** The database of an app that keeps schools, and the storage on the app's own Knex instance. */
+export interface Schools {
+  readonly storage: Storage;
+  readonly host: Knex;
+  /** What another program sees. */
+  names(this: void): Promise<string[]>;
+}
+
+export async function openSchools(
+  t: ExecutionContext,
+  { client }: TestDatabase,
+  address: string,
+  { host = connectHost(client, address), timeout = 5000 }: { host?: Knex; timeout?: number } = {},
+): Promise<Schools> {
+  const other = connectHost(client, address);
+  t.teardown(async () => {
+    await host.destroy();
+    await other.destroy();
+  });
+  const storage = knexStorage(host, { timeout });
+  await storage.migrate();
+  await other.schema.createTable('schools', (table) => {
+    table.string('name').primary();
+  });
+  return { storage, host, names: async () => other('schools').pluck('name').orderBy('name') };
+}
+
+export function connectHost(
+  client: TestDatabase['client'],
+  address: string,
+  pool: Knex.PoolConfig = {},
+): Knex {
+  const connection = client === 'better-sqlite3' ? { filename: address.slice('sqlite:'.length) } : address;
+  return knex({ client, connection, useNullAsDefault: true, pool, log: { warn() {} } });
+}
+
+/** Runs work in a transaction of the storage, with what a storage on Knex hands to it. */
+export async function transact<T>(
+  storage: Storage,
+  work: (transaction: Knex.Transaction) => Promise<T>,
+): Promise<T> {
+  return storage.transaction(async (transaction) => work(transaction as Knex.Transaction));
+}

@@ -1,0 +1,147 @@
+import test from 'ava';
+import { createAdministration } from 'koa-gatehouse';
+import type { ImportedClient } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { temporaryFile } from './adapters/temporary-file.ts';
+import { gate, startPlatform } from './harness/platform.ts';
+import { around } from './harness/storage.ts';
+
+const SERVICE: ImportedClient = {
+  id: '7',
+  name: 'Nightly',
+  grantType: 'client_credentials',
+  secret: { value: 'a secret of another server' },
+};
+
+test('a client of another server works with the id and the secret that it has', async (t) => {
+  const storage = memoryStorage();
+  const operator = createAdministration({ storage });
+  t.is(await operator.importClient({ ...SERVICE, createdAt: 1_600_000_000 }), 'imported');
+  t.like(await operator.clients.find('7'), { id: '7', createdAt: 1_600_000_000, disabled: false });
+  await using platform = await startPlatform({ storage });
+  const request = { grant_type: 'client_credentials', client_id: 7 };
+  t.is((await platform.token({ ...request, client_secret: 'a secret of another server' })).status, 200);
+  t.is((await platform.token({ ...request, client_secret: 'another secret' })).status, 401);
+});
+
+test('importing twice at once gives one client; a dry run gives none', async (t) => {
+  const storage = knexStorage(`sqlite:${temporaryFile()}`);
+  await storage.migrate();
+  const operator = createAdministration({ storage });
+  t.is(await operator.importClient(SERVICE, { dryRun: true }), 'imported');
+  t.is(await operator.clients.find('7'), undefined);
+  const outcomes = await Promise.all([1, 2, 3].map(async () => operator.importClient(SERVICE)));
+  t.deepEqual(outcomes.toSorted(), ['imported', 'present', 'present']);
+  t.is((await operator.clients.secrets('7')).length, 1);
+  t.is(await operator.importClient(SERVICE, { dryRun: true }), 'present');
+  await operator.close();
+});
+
+test('what cannot be imported is told field by field, on a dry run too', async (t) => {
+  const operator = createAdministration({ storage: memoryStorage(), gate });
+  const mistakes: [Partial<ImportedClient>, string][] = [
+    [{ id: '' }, 'id'],
+    [{ id: 'two words' }, 'id'],
+    [{ id: 7 as unknown as string }, 'id'],
+    [{ id: 'é' }, 'id'],
+    [{ name: '' }, 'name'],
+    [{ permissions: ['burn_schools'] }, 'permissions'],
+    [{ roles: ['janitor'] }, 'roles'],
+    [{ secret: { value: '' } }, 'secret'],
+    [{ secret: { bcrypt: '$2y$10$tooshort' } }, 'secret'],
+    [{ secret: { bcrypt: `$2y$31$${'a'.repeat(53)}` } }, 'secret'],
+    [
+      { grantType: 'authorization_code', redirectUris: ['https://a.example/'], confidential: false },
+      'secret',
+    ],
+  ];
+  for (const [fields, field] of mistakes) {
+    // Gates are typed; what comes from elsewhere is not.
+    const client = { ...SERVICE, ...fields } as never;
+    const error = await t.throwsAsync(operator.importClient(client, { dryRun: true }), {
+      code: 'ERR_CLIENT_INVALID',
+    });
+    t.like(error, { fields: [{ field }] }, JSON.stringify(fields));
+  }
+  t.deepEqual(await operator.clients.list(), []);
+});
+
+test('pruning tells how far it is, and stops after the batch under way', async (t) => {
+  let left = 1300;
+  const storage = around(memoryStorage(), async (name, call) => {
+    if (name !== 'prune') return call();
+    const removed = Math.min(left, 500);
+    left -= removed;
+    return removed;
+  });
+  const operator = createAdministration({ storage });
+  const told: number[] = [];
+  const stop = new AbortController();
+  const onProgress = (removed: number): void => {
+    told.push(removed);
+    if (told.length === 2) stop.abort();
+  };
+  t.is(await operator.prune({ onProgress, signal: stop.signal }), 1000);
+  t.deepEqual(told, [500, 1000]);
+  t.is(await operator.prune(), 300);
+  t.is(await operator.prune({ signal: AbortSignal.abort() }), 0);
+});
+
+test('a server that is closed while it prunes ends after the batch under way', async (t) => {
+  const begun = Promise.withResolvers<void>();
+  const storage = around(memoryStorage(), async (name, call) => {
+    if (name !== 'prune') return call();
+    begun.resolve();
+    // There is always more.
+    await new Promise(setImmediate);
+    return 500;
+  });
+  const platform = await startPlatform({ storage, pruneInterval: 1 });
+  await begun.promise;
+  await platform[Symbol.asyncDispose]();
+  t.pass();
+});
+
+test('keys are listed as the servers know them', async (t) => {
+  const storage = memoryStorage();
+  const operator = createAdministration({ storage });
+  t.deepEqual(await operator.keys.list(), []);
+  const first = await operator.keys.rotate();
+  t.is(first.status, 'active');
+  const second = await operator.keys.rotate({ after: '1 hour', accessTokenLifetime: '2 hours' });
+  t.is(second.status, 'next');
+  await using platform = await startPlatform({ storage });
+  t.deepEqual(await operator.keys.list(), [...platform.auth.keys.list()]);
+  const [, older] = await operator.keys.list();
+  t.is(older!.retiresAt, second.activeAt + 7200);
+});
+
+test('options that cannot be meant are named', async (t) => {
+  const storage = memoryStorage();
+  t.throws(() => createAdministration({} as never), { code: 'ERR_CONFIG', message: /^storage: / });
+  t.throws(() => createAdministration({ storage, gate: {} as never }), {
+    code: 'ERR_CONFIG',
+    message: /^gate: /,
+  });
+  t.throws(() => createAdministration({ storage, keyEncryptionKey: 'short' }), {
+    code: 'ERR_CONFIG',
+    message: /^keyEncryptionKey: /,
+  });
+  t.throws(() => createAdministration({ storage, auditRetention: 'long' as never }), {
+    code: 'ERR_CONFIG',
+    message: /^auditRetention: /,
+  });
+  const { keys } = createAdministration({ storage });
+  for (const [options, name] of [
+    [{ after: -1 }, 'after'],
+    [{ accessTokenLifetime: '1 aeon' }, 'accessTokenLifetime'],
+    [{ algorithm: 'HS256' }, 'signingAlgorithm'],
+  ] as const) {
+    await t.throwsAsync(keys.rotate(options as never), {
+      code: 'ERR_CONFIG',
+      message: new RegExp(`^${name}: `),
+    });
+  }
+});

@@ -1,0 +1,238 @@
+import { once } from 'node:events';
+import { request as send } from 'node:http';
+
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import knex from 'knex';
+import type { Knex } from 'knex';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { z } from 'zod';
+
+import { defineAction } from '../../lib/api/actions/define-action.ts';
+import type { ActionCall } from '../../lib/api/actions/define-action.ts';
+import { ActionError } from '../../lib/errors.ts';
+import { onEachDatabase, sqlite } from '../adapters/databases.ts';
+import type { TestDatabase } from '../adapters/databases.ts';
+import { serveApi } from './api.ts';
+import type { Api } from './api.ts';
+import { schoolActions } from './school-actions.ts';
+
+const RENAME = '/actions/school/rename-school-action/bulk';
+
+interface Schools {
+  readonly database: Knex;
+  readonly api: Api;
+  names(): Promise<string[]>;
+  /** What `run` does before it renames. */
+  before: (call: ActionCall<{ name: string }, 'instance', Knex>) => unknown;
+}
+
+/** Three schools in a database, and an action that renames them. */
+async function serveSchools(
+  t: ExecutionContext,
+  { client }: Pick<TestDatabase, 'client'>,
+  address: string,
+): Promise<Schools> {
+  const database = knex(
+    client === 'better-sqlite3'
+      ? { client, connection: { filename: address.replace('sqlite:', '') }, useNullAsDefault: true }
+      : { client, connection: address },
+  );
+  t.teardown(async () => database.destroy());
+  const storage = knexStorage(database);
+  await storage.migrate();
+  await database.schema.createTable('schools', (table) => {
+    table.string('id', 60).primary();
+    table.string('name', 60).notNullable();
+  });
+  await database('schools').insert(['a', 'b', 'c'].map((id) => ({ id, name: id.toUpperCase() })));
+  const schools: Omit<Schools, 'api'> = {
+    database,
+    before() {},
+    names: async () => database('schools').orderBy('id').pluck('name'),
+  };
+  const rename = defineAction({
+    type: 'school',
+    name: 'rename-school-action',
+    level: 'instance',
+    title: 'Rename a school',
+    permission: 'edit_schools',
+    input: z.object({ name: z.string().min(1) }),
+    output: z.object({ id: z.string(), name: z.string() }),
+    database,
+    async run(call) {
+      await schools.before(call);
+      const { id, input } = call;
+      const changed = await call.database('schools').where({ id }).update(input);
+      if (changed === 0) throw new ActionError(404, 'school_not_found', 'There is no school with this id.');
+      return { id, ...input };
+    },
+  });
+  return Object.assign(schools, { api: await serveApi(t, { storage, actions: [rename] }) });
+}
+
+const THREE = ['a', 'b', 'c'].map((id) => ({ id, input: { name: `New ${id}` } }));
+
+onEachDatabase('all items, in their order', async (t, database, address) => {
+  const schools = await serveSchools(t, database, address);
+  const ran: string[] = [];
+  schools.before = ({ id, dryRun }) => {
+    t.false(dryRun);
+    ran.push(id);
+  };
+  const { status, body } = await schools.api.post(RENAME, { mode: 'atomic', items: THREE });
+  t.is(status, 200);
+  t.deepEqual(body, {
+    data: {
+      mode: 'atomic',
+      dryRun: false,
+      succeeded: 3,
+      failed: 0,
+      results: THREE.map(({ id, input }, index) => ({ index, status: 200, output: { id, ...input } })),
+    },
+  });
+  t.deepEqual(ran, ['a', 'b', 'c']);
+  t.deepEqual(await schools.names(), ['New a', 'New b', 'New c']);
+});
+
+onEachDatabase(
+  'or none: the item that fails is named, with its problem and its status',
+  async (t, database, address) => {
+    const schools = await serveSchools(t, database, address);
+    const items = [...THREE.slice(0, 2), { id: 'x', input: { name: 'Nowhere' } }, ...THREE.slice(2)];
+    const ran: string[] = [];
+    schools.before = ({ id }) => ran.push(id);
+    const { status, type, body } = await schools.api.post(RENAME, { mode: 'atomic', items });
+    t.is(status, 404);
+    t.is(type, 'application/problem+json; charset=utf-8');
+    t.is(body['code'], 'bulk_rolled_back');
+    t.is(body['message'], 'Item 2 failed, so nothing was changed.');
+    t.is(body['index'], 2);
+    t.like(body['problem'], {
+      status: 404,
+      code: 'school_not_found',
+      message: 'There is no school with this id.',
+    });
+    t.deepEqual(ran, ['a', 'b', 'x'], 'nothing runs after it');
+    t.deepEqual(await schools.names(), ['A', 'B', 'C']);
+
+    schools.before = ({ id, database: inside }) => (id === 'b' ? inside.raw('select nonsense') : undefined);
+    const broken = await schools.api.post(RENAME, { mode: 'atomic', items: THREE });
+    t.is(broken.status, 500);
+    t.is(broken.body['index'], 1);
+    t.like(broken.body['problem'], { reference: schools.api.platform.log[0]?.fields['reference'] });
+    t.deepEqual(await schools.names(), ['A', 'B', 'C']);
+  },
+);
+
+onEachDatabase('a dry run runs everything and rolls it back', async (t, database, address) => {
+  const schools = await serveSchools(t, database, address);
+  schools.before = ({ dryRun }) => t.true(dryRun);
+  const { status, body } = await schools.api.post(RENAME, { mode: 'atomic', dryRun: true, items: THREE });
+  t.is(status, 200);
+  t.like(body['data'], { mode: 'atomic', dryRun: true, succeeded: 3, failed: 0 });
+  t.like((body['data'] as { results: object[] }).results[2], { output: { id: 'c', name: 'New c' } });
+  t.deepEqual(await schools.names(), ['A', 'B', 'C']);
+  const refused = await schools.api.post(RENAME, {
+    mode: 'atomic',
+    dryRun: true,
+    items: [...THREE, { id: 'x', input: { name: 'Nowhere' } }],
+  });
+  t.is(refused.status, 404);
+  t.is(refused.body['index'], 3);
+});
+
+test('every input is checked before anything runs, and every mistake is told', async (t) => {
+  const schools = await serveSchools(t, sqlite, await sqlite.empty());
+  schools.before = () => t.fail();
+  const items = [...THREE, { id: 'a', input: {} }, 7, { input: { name: 'x' } }];
+  const { status, body } = await schools.api.post(RENAME, { mode: 'atomic', items });
+  t.is(status, 422);
+  t.is(body['code'], 'input_invalid');
+  t.deepEqual(body['errors'], [
+    { pointer: '#/items/3/input/name', message: 'Invalid input: expected string, received undefined' },
+    { pointer: '#/items/4', message: 'Give an object with input.' },
+    { pointer: '#/items/5/id', message: 'An id has 1 to 255 characters, and no control characters.' },
+  ]);
+});
+
+test('as lines, the results come when they are certain', async (t) => {
+  const schools = await serveSchools(t, sqlite, await sqlite.empty());
+  const accept = { accept: 'application/x-ndjson' };
+  const refused = await schools.api.post(
+    RENAME,
+    { mode: 'atomic', items: [...THREE, { id: 'x', input: { name: 'X' } }] },
+    accept,
+  );
+  t.is(refused.status, 404);
+  t.is(refused.body['code'], 'bulk_rolled_back');
+
+  const response = await fetch(`${schools.api.origin}/api/v1${RENAME}`, {
+    method: 'POST',
+    headers: {
+      ...accept,
+      authorization: `Bearer ${await schools.api.platform.userToken()}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ mode: 'atomic', items: THREE }),
+  });
+  const lines = (await response.text()).trimEnd().split('\n');
+  t.is(response.headers.get('content-type'), 'application/x-ndjson; charset=utf-8');
+  t.deepEqual(
+    lines.map((line) => JSON.parse(line)),
+    [
+      ...THREE.map(({ id, input }, index) => ({ index, status: 200, output: { id, ...input } })),
+      { succeeded: 3, failed: 0 },
+    ],
+  );
+});
+
+test('a caller who goes away leaves nothing behind', async (t) => {
+  const schools = await serveSchools(t, sqlite, await sqlite.empty());
+  const { api } = schools;
+  const second = Promise.withResolvers<void>();
+  const letGo = Promise.withResolvers<void>();
+  let signal!: AbortSignal;
+  schools.before = async (call) => {
+    ({ signal } = call);
+    if (call.id === 'c') t.fail('went on');
+    if (call.id !== 'b') return;
+    second.resolve();
+    await letGo.promise;
+  };
+  const headers = {
+    authorization: `Bearer ${await api.platform.userToken()}`,
+    'content-type': 'application/json',
+  };
+  const outgoing = send(`${api.origin}/api/v1${RENAME}`, { method: 'POST', headers });
+  outgoing.on('error', () => {});
+  outgoing.end(JSON.stringify({ mode: 'atomic', items: THREE }));
+  await second.promise;
+  outgoing.destroy();
+  await once(signal, 'abort');
+  letGo.resolve();
+  t.deepEqual(await schools.names(), ['A', 'B', 'C']);
+  t.deepEqual(api.platform.log, []);
+});
+
+test('an action, or a storage, that cannot roll back refuses', async (t) => {
+  const { rename, ran } = schoolActions();
+  const address = await sqlite.empty();
+  const { api } = await serveSchools(t, sqlite, address);
+  const withDatabase = Object.freeze({ ...rename, database: {} });
+  const servers = [
+    await serveApi(t, { storage: knexStorage(address), actions: [rename] }),
+    await serveApi(t, { storage: memoryStorage(), actions: [withDatabase] }),
+  ];
+  for (const { post } of servers) {
+    for (const dryRun of [false, true]) {
+      const { status, body } = await post(RENAME, { mode: 'atomic', dryRun, items: THREE });
+      t.is(status, 422);
+      t.is(body['code'], 'atomic_unsupported');
+      t.is(body['message'], 'This action cannot be rolled back. Send the items with the mode "independent".');
+    }
+  }
+  t.deepEqual(ran, []);
+  t.is((await api.post(RENAME, { mode: 'atomic', items: THREE })).status, 200);
+});

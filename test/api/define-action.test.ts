@@ -1,0 +1,178 @@
+import test from 'ava';
+import { z } from 'zod';
+
+import { defineAction } from '../../lib/api/actions/define-action.ts';
+import type { ActionDefinition, ActionSchema } from '../../lib/api/actions/define-action.ts';
+import { createApiRouter } from '../../lib/api/router.ts';
+import { ActionError, ConfigError } from '../../lib/errors.ts';
+import { createPlatform } from '../access/platform.ts';
+import { authOf } from './api.ts';
+import { schoolActions } from './school-actions.ts';
+
+type Definition = ActionDefinition<string, 'collection' | 'instance', ActionSchema, ActionSchema, unknown>;
+
+const FINE: Definition = {
+  type: 'school',
+  name: 'rename-school-action',
+  level: 'instance',
+  title: 'Rename a school',
+  permission: 'edit_schools',
+  input: z.object({ name: z.string() }),
+  output: z.object({ name: z.string() }),
+  run: () => ({ name: '' }),
+};
+
+test('a definition that is wrong is a ConfigError that names the action and the remedy', (t) => {
+  const cases: [object, string][] = [
+    ...[
+      'renameSchoolAction',
+      'rename-school',
+      '-action',
+      'Rename-action',
+      'rename--action',
+      'action',
+      'a_b-action',
+      'a/b-action',
+      undefined,
+    ].map((name): [object, string] => [{ name }, wrongName(name)]),
+    [
+      { type: 'School' },
+      'rename-school-action.type: write it as lower-case words joined by hyphens, such as school',
+    ],
+    [
+      { type: 'a/b' },
+      'rename-school-action.type: write it as lower-case words joined by hyphens, such as school',
+    ],
+    [{ level: 'object' }, "rename-school-action.level: give 'collection' or 'instance'"],
+    [{ title: ' ' }, 'rename-school-action.title: say in a few words what it does'],
+    [
+      { permission: undefined },
+      'rename-school-action.permission: name the permission that a caller must hold',
+    ],
+    [{ run: undefined }, 'rename-school-action.run: make it a function'],
+    [
+      { input: undefined },
+      'rename-school-action.input: give a schema that implements Standard Schema and Standard JSON Schema, such as one of zod 4',
+    ],
+    [
+      { output: { type: 'object' } },
+      'rename-school-action.output: give a schema that implements Standard Schema and Standard JSON Schema, such as one of zod 4',
+    ],
+    [
+      { input: z.object({ since: z.date() }) },
+      'rename-school-action.input: it cannot be written as JSON Schema: Date cannot be represented in JSON Schema',
+    ],
+  ];
+  for (const [change, message] of cases) {
+    t.throws(() => defineAction({ ...FINE, ...change }), { instanceOf: ConfigError, message });
+  }
+});
+
+test('what is inferred: the input, the output, the id by level, the database', (t) => {
+  const schema = z.object({ open: z.boolean().default(true) });
+  const options = {
+    type: 'school',
+    title: 'x',
+    permission: 'edit_schools',
+    input: schema,
+    output: z.object({ n: z.number() }),
+  } as const;
+  defineAction({
+    ...options,
+    name: 'open-action',
+    level: 'instance',
+    database: new Map<string, number>(),
+    run({ input, id, database, principal }) {
+      input.open satisfies boolean;
+      id satisfies string;
+      // @ts-expect-error there is no such member
+      void input.closed;
+      // @ts-expect-error a client has no user
+      void principal.user.name;
+      return { n: database.get(id) ?? 0 };
+    },
+  });
+  // @ts-expect-error the output has a number
+  defineAction({ ...options, name: 'open-action', level: 'collection', run: () => ({ n: '1' }) });
+  defineAction({
+    ...options,
+    name: 'open-action',
+    level: 'collection',
+    run({ id, database }) {
+      id satisfies undefined;
+      database satisfies undefined;
+      return { n: 1 };
+    },
+  });
+  // @ts-expect-error a name ends in -action
+  t.throws(() => defineAction({ ...options, name: 'open', level: 'collection', run: () => ({ n: 1 }) }));
+});
+
+test('an action cannot be changed', (t) => {
+  t.true(Object.isFrozen(defineAction(FINE)));
+});
+
+test('a permission that the gate does not know neither compiles nor starts', (t) => {
+  const auth = authOf(createPlatform());
+  const misspelt = defineAction({ ...FINE, permission: 'edit_school' as const });
+  t.throws(
+    () => {
+      // @ts-expect-error the gate has edit_schools
+      createApiRouter({ auth, actions: [misspelt] });
+    },
+    {
+      instanceOf: ConfigError,
+      message:
+        'rename-school-action.permission: the gate has no permission "edit_school"; define it or correct the name',
+    },
+  );
+});
+
+test('an action that is there twice is a ConfigError; the same name at another type is not', (t) => {
+  const auth = authOf(createPlatform());
+  const { rename } = schoolActions();
+  t.throws(() => createApiRouter({ auth, actions: [rename, rename] }), {
+    instanceOf: ConfigError,
+    message: 'actions: school/rename-school-action is there twice; leave one out or rename it',
+  });
+  t.notThrows(() =>
+    createApiRouter({ auth, actions: [rename, Object.freeze({ ...rename, type: 'college' })] }),
+  );
+});
+
+test('limits are whole numbers above 0', (t) => {
+  const auth = authOf(createPlatform());
+  for (const [options, option] of [
+    [{ bodyLimit: 0 }, 'bodyLimit'],
+    [{ bodyLimit: '1mb' as unknown as number }, 'bodyLimit'],
+    [{ bulk: { maximum: -1 } }, 'bulk.maximum'],
+    [{ bulk: { concurrency: 1.5 } }, 'bulk.concurrency'],
+    [{ bulk: { bodyLimit: Infinity } }, 'bulk.bodyLimit'],
+  ] as const) {
+    t.throws(() => createApiRouter({ auth, ...options }), {
+      instanceOf: ConfigError,
+      message: `${option}: give a whole number above 0`,
+    });
+  }
+});
+
+test('an ActionError is for what a caller can do something about', (t) => {
+  t.like(new ActionError(409, 'school_closed', 'The school is closed.'), {
+    status: 409,
+    code: 'ERR_ACTION',
+    problemCode: 'school_closed',
+    message: 'The school is closed.',
+  });
+  for (const [status, code] of [
+    [500, 'broken'],
+    [200, 'fine'],
+    [404, 'Not Found'],
+    [404, ''],
+  ] as const) {
+    t.throws(() => new ActionError(status, code, 'x'), { instanceOf: ConfigError });
+  }
+});
+
+function wrongName(name: unknown): string {
+  return `defineAction(${JSON.stringify(name)}): write the name as lower-case words joined by hyphens, the last one "action", such as rename-school-action`;
+}

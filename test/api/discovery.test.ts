@@ -1,0 +1,99 @@
+import test from 'ava';
+
+import { request } from '../access/serve.ts';
+import { serveApi } from './api.ts';
+import { schoolActions } from './school-actions.ts';
+
+const BASE = 'https://platform.example/api/v1';
+
+test('the list has what the caller may run, and nothing else', async (t) => {
+  const { create, rename, grade } = schoolActions();
+  const { origin, platform } = await serveApi(t, { actions: [create, rename, grade] });
+  const list = async (token: string) => {
+    const { status, body, headers } = await request(`${origin}/api/v1/actions`, token);
+    t.is(status, 200);
+    t.is(headers.get('cache-control'), 'no-store');
+    return body['data'] as { name: string }[];
+  };
+  t.deepEqual(await list(await platform.userToken()), [
+    {
+      type: 'school',
+      name: 'create-school-action',
+      level: 'collection',
+      title: 'Create a school',
+      description: null,
+      permission: 'edit_schools',
+      atomic: false,
+      urls: {
+        execute: `${BASE}/actions/school/create-school-action`,
+        bulk: `${BASE}/actions/school/create-school-action/bulk`,
+      },
+    },
+    {
+      type: 'school',
+      name: 'rename-school-action',
+      level: 'instance',
+      title: 'Rename a school',
+      description: 'Gives a school another name.',
+      permission: 'edit_schools',
+      atomic: false,
+      urls: {
+        execute: `${BASE}/actions/school/{id}/rename-school-action`,
+        bulk: `${BASE}/actions/school/rename-school-action/bulk`,
+      },
+    },
+  ]);
+  t.deepEqual(await list(await platform.clientToken()), []);
+  t.deepEqual(await list(await platform.userToken({ scope: 'schools:read' })), [], 'the scopes keep it back');
+  platform.users.set('gus', { id: 'gus', permissions: ['view_grades'], roles: [] });
+  const grader = await list(await platform.userToken({ sub: 'gus' }));
+  t.deepEqual(
+    grader.map(({ name }) => name),
+    ['grade-school-action'],
+  );
+});
+
+test('one action is shown with the JSON Schemas of its input and output', async (t) => {
+  const { rename } = schoolActions();
+  const { origin, platform } = await serveApi(t, { actions: [rename] });
+  const { status, body } = await request(
+    `${origin}/api/v1/actions/school/rename-school-action`,
+    await platform.userToken(),
+  );
+  t.is(status, 200);
+  t.like(body['data'], {
+    name: 'rename-school-action',
+    level: 'instance',
+    permission: 'edit_schools',
+    input: {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      type: 'object',
+      properties: { name: { type: 'string', pattern: String.raw`^\S(?:.{0,98}\S)?$` } },
+      required: ['name'],
+    },
+    output: {
+      type: 'object',
+      properties: { id: { type: 'string' }, name: { type: 'string' } },
+      required: ['id', 'name'],
+    },
+  });
+});
+
+test('an action that the caller may not run is 403, as running it is', async (t) => {
+  const { grade } = schoolActions();
+  const { origin, platform } = await serveApi(t, { actions: [grade] });
+  const { status, body } = await request(
+    `${origin}/api/v1/actions/school/grade-school-action`,
+    await platform.userToken(),
+  );
+  t.is(status, 403);
+  t.is(body['message'], 'You may not see grades.');
+});
+
+test('without a token nothing is told', async (t) => {
+  const { create } = schoolActions();
+  const { origin } = await serveApi(t, { actions: [create] });
+  for (const path of ['/actions', '/actions/school/create-school-action', '/actions/school/nothing-action']) {
+    t.is((await request(`${origin}/api/v1${path}`)).status, 401);
+  }
+});

@@ -1,0 +1,395 @@
+import { request as send } from 'node:http';
+
+import test from 'ava';
+import { z } from 'zod';
+
+import { defineAction } from '../../lib/api/actions/define-action.ts';
+import { ActionError, PermissionMissingError, StorageError } from '../../lib/errors.ts';
+import { request } from '../access/serve.ts';
+import { serveApi } from './api.ts';
+import { schoolActions } from './school-actions.ts';
+
+const CREATE = '/actions/school/create-school-action';
+
+test('a collection-level action creates, an instance-level one updates, each answering with its output', async (t) => {
+  const { create, rename, schools } = schoolActions();
+  const { post } = await serveApi(t, { actions: [create, rename] });
+  const created = await post(CREATE, { name: 'Hill School' });
+  t.is(created.status, 200);
+  t.is(created.type, 'application/json; charset=utf-8');
+  t.is(created.headers.get('cache-control'), 'no-store');
+  t.deepEqual(created.body, { data: { id: '1', name: 'Hill School' } });
+  const renamed = await post('/actions/school/1/rename-school-action', { name: 'Valley School' });
+  t.is(renamed.status, 200);
+  t.deepEqual(
+    renamed.body,
+    { data: { id: '1', name: 'Valley School' } },
+    'without what the schema does not know',
+  );
+  t.is(schools.get('1')?.name, 'Valley School');
+});
+
+test('run gets the id as it was before it was percent-encoded', async (t) => {
+  const ids = ['a/b', 'ü ñ', '..', 'bulk', 'rename-school-action', '%2F', '100%', 'a'.repeat(255)];
+  const { rename } = schoolActions(new Map(ids.map((id) => [id, { id, name: 'Old' }])));
+  const { post } = await serveApi(t, { actions: [rename] });
+  for (const id of ids) {
+    // URL parsers take "..", and its percent-encoded form, for the folder above.
+    if (id === '..') continue;
+    const { body } = await post(`/actions/school/${encodeURIComponent(id)}/rename-school-action`, {
+      name: 'New',
+    });
+    t.deepEqual(body, { data: { id, name: 'New' } });
+  }
+});
+
+test('an id that no object can have is 404', async (t) => {
+  const { rename, ran } = schoolActions();
+  const { post } = await serveApi(t, { actions: [rename] });
+  for (const id of ['%00', 'a%0Ab', 'a'.repeat(256)]) {
+    const { status, body } = await post(`/actions/school/${id}/rename-school-action`, { name: 'New' });
+    t.is(status, 404, id);
+    t.is(body['code'], 'id_invalid');
+    t.is(body['message'], 'An id has 1 to 255 characters, and no control characters.');
+  }
+  t.deepEqual(ran, []);
+});
+
+test('wrong input is 422 with each mistake and where it is', async (t) => {
+  const { create, ran } = schoolActions();
+  const { post } = await serveApi(t, { actions: [create] });
+  const { status, type, body } = await post(CREATE, { name: ' ', tags: ['a', 7] });
+  t.is(status, 422);
+  t.is(type, 'application/problem+json; charset=utf-8');
+  t.is(body['code'], 'input_invalid');
+  t.is(body['message'], 'The body is not what the action takes; errors has each mistake.');
+  t.deepEqual(body['errors'], [
+    { pointer: '#/name', message: 'Give 1 to 100 characters on one line.' },
+    { pointer: '#/tags/1', message: 'Invalid input: expected string, received number' },
+  ]);
+  for (const input of [undefined, {}, [], 'a string', 7, null, true]) {
+    t.is((await post(CREATE, input === undefined ? undefined : JSON.stringify(input))).status, 422);
+  }
+  t.deepEqual(ran, []);
+});
+
+test('a pointer spells any member name, and very many mistakes are cut off', async (t) => {
+  const action = defineAction({
+    type: 'school',
+    name: 'count-action',
+    level: 'collection',
+    title: 'Count',
+    permission: 'edit_schools',
+    input: z.record(z.string(), z.number()),
+    output: z.null(),
+    run: () => null,
+  });
+  const { post } = await serveApi(t, { actions: [action] });
+  const odd = await post('/actions/school/count-action', { 'a/b~c ü"<': 'x' });
+  t.deepEqual((odd.body['errors'] as { pointer: string }[])[0]?.pointer, '#/a~1b~0c%20%C3%BC%22%3C');
+  const many = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [index, 'x']));
+  t.is(((await post('/actions/school/count-action', many)).body['errors'] as unknown[]).length, 100);
+});
+
+test('an unknown action is 404, for whatever it is called', async (t) => {
+  const { create, rename } = schoolActions();
+  const { post, origin, platform } = await serveApi(t, { actions: [create, rename] });
+  for (const path of [
+    '/actions/school/nothing-action',
+    '/actions/pupil/create-school-action',
+    '/actions/school/7/nothing-action',
+    '/actions/school/nothing-action/bulk',
+    '/actions/__proto__/constructor',
+    '/actions/school/Create-School-Action',
+    '/actions/school%2Fcreate-school-action/x',
+  ]) {
+    const { status, body } = await post(path, { name: 'x' });
+    t.is(status, 404, path);
+    t.is(body['code'], 'action_not_found');
+    t.is(body['message'], 'There is no such action. The list of actions has those that you may run.');
+  }
+  t.is(
+    (await request(`${origin}/api/v1/actions/school/nothing-action`, await platform.userToken())).status,
+    404,
+  );
+});
+
+test('an action at the wrong level says where it belongs', async (t) => {
+  const { create, rename } = schoolActions();
+  const { post } = await serveApi(t, { actions: [create, rename] });
+  const withoutId = await post('/actions/school/rename-school-action', { name: 'x' });
+  t.is(withoutId.status, 405);
+  t.is(withoutId.headers.get('allow'), 'HEAD, GET, OPTIONS');
+  t.is(withoutId.body['code'], 'method_not_allowed');
+  t.is(
+    withoutId.body['message'],
+    "rename-school-action is about one object: put its id in front of the action's name.",
+  );
+  const withId = await post('/actions/school/7/create-school-action', { name: 'x' });
+  t.is(withId.status, 404);
+  t.is(withId.body['code'], 'action_not_found');
+  t.is(withId.body['message'], 'create-school-action takes no id: leave it out of the path.');
+});
+
+test('other methods are 405', async (t) => {
+  const { create, rename } = schoolActions();
+  const { origin, platform } = await serveApi(t, { actions: [create, rename] });
+  const token = await platform.userToken();
+  for (const [method, path, allow] of [
+    ['PUT', CREATE, 'HEAD, GET, POST, OPTIONS'],
+    ['GET', '/actions/school/7/rename-school-action', 'POST, OPTIONS'],
+    ['GET', `${CREATE}/bulk`, 'POST, OPTIONS'],
+    ['POST', '/actions', 'HEAD, GET, OPTIONS'],
+  ] as const) {
+    const { status, headers } = await request(`${origin}/api/v1${path}`, token, { method });
+    t.is(status, 405, `${method} ${path}`);
+    t.is(headers.get('allow'), allow, `${method} ${path}`);
+  }
+});
+
+test("without the permission it is 403 with the gate's message, before the body is looked at", async (t) => {
+  const { create, grade } = schoolActions();
+  const { post, origin, platform } = await serveApi(t, { actions: [create, grade] });
+  const refused = await post('/actions/school/7/grade-school-action', 'not JSON');
+  t.is(refused.status, 403);
+  t.is(refused.body['code'], 'missing_permission');
+  t.is(refused.body['message'], 'You may not see grades.');
+  t.is(refused.body['permission'], 'view_grades');
+  const asClient = await request(`${origin}/api/v1${CREATE}`, await platform.clientToken(), {
+    method: 'POST',
+  });
+  t.is(asClient.status, 403);
+  t.is(asClient.body['message'], 'Missing permission to edit schools.');
+  const scoped = await request(
+    `${origin}/api/v1${CREATE}`,
+    await platform.userToken({ scope: 'schools:read' }),
+    { method: 'POST' },
+  );
+  t.is(scoped.status, 403);
+  t.regex(scoped.headers.get('www-authenticate') ?? '', /error="insufficient_scope"/);
+});
+
+test('run is told who calls: a user or a client', async (t) => {
+  const whoami = defineAction({
+    type: 'caller',
+    name: 'name-caller-action',
+    level: 'collection',
+    title: 'Name the caller',
+    permission: 'view_schools',
+    input: z.object({}),
+    output: z.object({ type: z.string(), name: z.string().optional(), edits: z.boolean() }),
+    run: ({ principal }) => ({
+      type: principal.type,
+      name: principal.user?.name ?? principal.client.name,
+      edits: principal.can('edit_schools'),
+    }),
+  });
+  const { origin, platform } = await serveApi(t, { actions: [whoami] });
+  const url = `${origin}/api/v1/actions/caller/name-caller-action`;
+  const answers = await Promise.all(
+    [platform.userToken(), platform.clientToken()].map(
+      async (token) => (await request(url, await token, { method: 'POST' })).body['data'],
+    ),
+  );
+  t.deepEqual(answers, [
+    { type: 'user', name: 'Ann', edits: true },
+    { type: 'client', name: 'Sync', edits: false },
+  ]);
+});
+
+test('what an action throws on purpose keeps its status, code and message', async (t) => {
+  const errors: [unknown, number, string, string][] = [
+    [
+      new ActionError(409, 'school_closed', 'The school is closed.'),
+      409,
+      'school_closed',
+      'The school is closed.',
+    ],
+    [
+      new PermissionMissingError('edit_schools', 'Missing permission to edit schools.'),
+      403,
+      'missing_permission',
+      'Missing permission to edit schools.',
+    ],
+    [
+      Object.assign(new Error('Gone for good.'), { status: 410, expose: true }),
+      410,
+      'gone',
+      'Gone for good.',
+    ],
+  ];
+  for (const [error, status, code, message] of errors) {
+    const { post } = await serveApi(t, { actions: [throwing(error)] });
+    const answer = await post('/actions/school/fail-action');
+    t.is(answer.status, status);
+    t.is(answer.body['code'], code);
+    t.is(answer.body['message'], message);
+  }
+});
+
+test('anything else that an action throws is a 500 whose reference finds the log line', async (t) => {
+  for (const error of [
+    new TypeError('inner text'),
+    'inner text',
+    null,
+    Object.assign(new Error('inner text'), { status: 404 }),
+  ]) {
+    const { post, platform } = await serveApi(t, { actions: [throwing(error)] });
+    const { status, body } = await post('/actions/school/fail-action');
+    t.is(status, 500);
+    t.is(body['code'], 'internal_error');
+    t.false(JSON.stringify(body).includes('inner text'));
+    t.false('stack' in body);
+    t.is(platform.log.length, 1);
+    t.is(platform.log[0]?.fields['err'], error);
+    t.is(platform.log[0]?.fields['action'], 'school/fail-action');
+    t.is(platform.log[0]?.fields['reference'], body['reference']);
+  }
+  const { post } = await serveApi(t, { actions: [throwing(new StorageError('10.0.0.7 refused'))] });
+  const unavailable = await post('/actions/school/fail-action');
+  t.is(unavailable.status, 503);
+  t.is(unavailable.headers.get('retry-after'), '5');
+});
+
+test('output that breaks its own schema, or cannot be written, is the fault of the server', async (t) => {
+  const circle: { name: string; self?: unknown } = { name: 'x' };
+  circle.self = circle;
+  const cases: [unknown, RegExp][] = [
+    [
+      { id: 7, name: 'x' },
+      /school\/show-action returned what its output schema refuses: #\/id: .*expected string/,
+    ],
+    [undefined, /returned what its output schema refuses: #: /],
+    [{ id: '7', name: 'x', extra: 1n }, /BigInt/],
+    [{ id: '7', name: 'x', extra: circle }, /circular/],
+  ];
+  for (const [output, message] of cases) {
+    const action = defineAction({
+      type: 'school',
+      name: 'show-action',
+      level: 'collection',
+      title: 'Show',
+      permission: 'edit_schools',
+      input: z.object({}),
+      output: z.object({ id: z.string(), name: z.string(), extra: z.unknown().optional() }),
+      run: () => output as { id: string; name: string },
+    });
+    const { post, platform } = await serveApi(t, { actions: [action] });
+    const { status, body } = await post('/actions/school/show-action');
+    t.is(status, 500);
+    t.is(body['code'], 'internal_error');
+    t.deepEqual(Object.keys(body), ['type', 'title', 'status', 'detail', 'code', 'message', 'reference']);
+    t.is(platform.log.length, 1);
+    t.regex(String(platform.log[0]?.fields['err']), message);
+    t.is(platform.log[0]?.fields['reference'], body['reference']);
+  }
+});
+
+test('a schema that throws is the fault of the server too', async (t) => {
+  const action = defineAction({
+    type: 'school',
+    name: 'check-action',
+    level: 'collection',
+    title: 'Check',
+    permission: 'edit_schools',
+    input: z.object({}).refine(() => {
+      throw new Error('inner text');
+    }),
+    output: z.null(),
+    run: () => null,
+  });
+  const { post, platform } = await serveApi(t, { actions: [action] });
+  t.is((await post('/actions/school/check-action')).status, 500);
+  t.is(platform.log.length, 1);
+});
+
+test('the body is JSON of a limited size', async (t) => {
+  const { create, ran } = schoolActions();
+  const { post } = await serveApi(t, { actions: [create], bodyLimit: 100 });
+  const cases: [string, Record<string, string>, number, string][] = [
+    ['{"name":', {}, 400, 'The body is not valid JSON.'],
+    ['{"name":"a","name":"b"}', {}, 400, 'An object of the body has a member twice.'],
+    [String.raw`{"name":"a\u0000b"}`, {}, 400, 'The body holds a NUL.'],
+    [
+      'name=a',
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      415,
+      'Send the body as application/json.',
+    ],
+    [JSON.stringify({ name: 'a'.repeat(100) }), {}, 413, 'The body is larger than 100 bytes.'],
+  ];
+  for (const [body, headers, status, message] of cases) {
+    const answer = await post(CREATE, body, headers);
+    t.is(answer.status, status);
+    t.is(answer.body['code'], 'body_invalid');
+    t.is(answer.body['message'], message);
+  }
+  t.deepEqual(ran, []);
+});
+
+test('the signal is aborted when the caller goes away, and nobody is told of an error then', async (t) => {
+  const began = Promise.withResolvers<void>();
+  const aborted = Promise.withResolvers<void>();
+  const action = defineAction({
+    type: 'school',
+    name: 'wait-action',
+    level: 'collection',
+    title: 'Wait',
+    permission: 'edit_schools',
+    input: z.object({}),
+    output: z.null(),
+    async run({ signal }) {
+      began.resolve();
+      await new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason));
+      }).finally(aborted.resolve);
+      return null;
+    },
+  });
+  const { origin, platform } = await serveApi(t, { actions: [action] });
+  const headers = { authorization: `Bearer ${await platform.userToken()}` };
+  const outgoing = send(`${origin}/api/v1/actions/school/wait-action`, { method: 'POST', headers });
+  outgoing.on('error', () => {});
+  outgoing.end();
+  await began.promise;
+  outgoing.destroy();
+  await aborted.promise;
+  // The server is done with the request when it has dealt with another one.
+  await request(`${origin}/api/v1/identity`, await platform.userToken());
+  t.deepEqual(platform.log, []);
+});
+
+test('the signal is not aborted for a caller who waits', async (t) => {
+  let signal: AbortSignal | undefined;
+  const action = defineAction({
+    type: 'school',
+    name: 'wait-action',
+    level: 'collection',
+    title: 'Wait',
+    permission: 'edit_schools',
+    input: z.object({}),
+    output: z.null(),
+    run(call) {
+      ({ signal } = call);
+      return null;
+    },
+  });
+  const { post } = await serveApi(t, { actions: [action] });
+  t.deepEqual((await post('/actions/school/wait-action')).body, { data: null });
+  t.false(signal?.aborted);
+});
+
+function throwing(error: unknown) {
+  return defineAction({
+    type: 'school',
+    name: 'fail-action',
+    level: 'collection',
+    title: 'Fail',
+    permission: 'edit_schools',
+    input: z.object({}),
+    output: z.null(),
+    run() {
+      throw error;
+    },
+  });
+}

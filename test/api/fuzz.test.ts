@@ -1,0 +1,132 @@
+import test from 'ava';
+import fc from 'fast-check';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { request } from '../access/serve.ts';
+import { serveApi } from './api.ts';
+import { schoolActions } from './school-actions.ts';
+
+const PATHS = [
+  'create-school-action',
+  '1/rename-school-action',
+  'create-school-action/bulk',
+  'rename-school-action/bulk',
+];
+
+const member = fc.constantFrom(
+  'items',
+  'mode',
+  'dryRun',
+  'id',
+  'input',
+  'name',
+  '__proto__',
+  'constructor',
+  'toString',
+);
+const value = fc.letrec((tie) => ({
+  any: fc.oneof(
+    { maxDepth: 5 },
+    fc.constantFrom(
+      'atomic',
+      'independent',
+      '1',
+      '',
+      '\0',
+      '\uD800',
+      '../..',
+      true,
+      false,
+      null,
+      0,
+      -1,
+      1e308,
+    ),
+    fc.string({ unit: 'binary' }),
+    fc.array(tie('any'), { maxLength: 5 }),
+    fc.dictionary(member, tie('any'), { maxKeys: 5 }),
+  ),
+})).any;
+
+/** Something like a bulk, or anything else, as text; sometimes cut off. */
+const bodies = fc
+  .tuple(
+    fc.oneof(
+      fc.record(
+        {
+          items: fc.array(fc.record({ id: value, input: value }, { requiredKeys: [] })),
+          mode: value,
+          dryRun: value,
+        },
+        { requiredKeys: ['items'] },
+      ),
+      fc.record({ name: value }),
+      value,
+    ),
+    fc.option(fc.nat(100), { freq: 5 }),
+  )
+  .map(([body, cut]) => JSON.stringify(body).slice(0, cut ?? undefined));
+
+const headers = fc.record(
+  {
+    'content-type': fc.constantFrom('application/json', 'application/json; charset=x', 'text/plain', 'a', ''),
+    accept: fc.constantFrom('application/x-ndjson', '*/*', 'a', 'application/*;q=x', ',,'),
+    'idempotency-key': fc.oneof(fc.constantFrom('a', 'b', '"a"', '"', 'a, b'), fc.string({ maxLength: 300 })),
+  },
+  { requiredKeys: ['content-type'] },
+);
+
+test('whatever is sent, the answer is JSON and never the fault of the server', async (t) => {
+  const { create, rename } = schoolActions(new Map([['1', { id: '1', name: 'Old' }]]));
+  const storage = {
+    ...memoryStorage(),
+    transaction: async <T>(work: (transaction: unknown) => Promise<T>) => work({}),
+  };
+  const atomic = [create, rename].map((action) => Object.freeze({ ...action, database: {} }));
+  const { post, platform, errors } = await serveApi(t, { storage, actions: atomic });
+  const statuses = new Set<number>();
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...PATHS), bodies, headers, async (path, body, sent) => {
+      const { status, type } = await post(`/actions/school/${path}`, body, sent);
+      statuses.add(status);
+      if (status >= 500 || !type?.includes('json')) throw new Error(`${status} ${type}`);
+    }),
+    { numRuns: 1000 },
+  );
+  for (const expected of [200, 400, 409, 415, 422]) t.true(statuses.has(expected), String(expected));
+  t.deepEqual(platform.log, []);
+  t.deepEqual(errors, []);
+});
+
+test('whatever path is asked for', async (t) => {
+  const { create, rename, grade } = schoolActions();
+  const { origin, platform } = await serveApi(t, { actions: [create, rename, grade] });
+  const token = await platform.userToken();
+  const segment = fc.oneof(
+    fc.constantFrom(
+      'actions',
+      'school',
+      'bulk',
+      'create-school-action',
+      'rename-school-action',
+      '%',
+      '%00',
+      '%zz',
+      '..',
+      '__proto__',
+      '',
+    ),
+    fc.string().map(encodeURIComponent),
+  );
+  const method = fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH');
+  await fc.assert(
+    fc.asyncProperty(fc.array(segment, { maxLength: 5 }), method, async (segments, chosen) => {
+      const { status } = await request(`${origin}/api/v1/actions/${segments.join('/')}`, token, {
+        method: chosen,
+      });
+      if (status >= 500) throw new Error(String(status));
+    }),
+    { numRuns: 500 },
+  );
+  t.deepEqual(platform.log, []);
+});

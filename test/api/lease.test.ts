@@ -1,0 +1,66 @@
+import { mock } from 'node:test';
+
+import test from 'ava';
+
+import { holdLease, LEASE } from '../../lib/api/idempotency/lease.ts';
+import type { IdempotencyStore } from '../../lib/contracts.ts';
+import { StorageError } from '../../lib/errors.ts';
+import { createPlatform } from '../access/platform.ts';
+
+type Extend = IdempotencyStore['extend'];
+
+/** A lease in a store that answers as it is told, and a clock that stands still. */
+function hold(extend: Extend) {
+  mock.timers.enable({ apis: ['setInterval', 'Date'], now: 1_000_000 });
+  const asked: Parameters<Extend>[] = [];
+  const { log, logger } = createPlatform();
+  const attempt = { id: 'request', attempt: 'first' };
+  const store = {
+    async extend(...given: Parameters<Extend>) {
+      asked.push(given);
+      return extend(...given);
+    },
+  };
+  return { asked, attempt, log, lease: holdLease(store, attempt, logger) };
+}
+
+test.afterEach(() => mock.timers.reset());
+
+test.serial('a lease is renewed three times before it would end, until it is released', async (t) => {
+  const { asked, attempt, lease } = hold(async () => true);
+  t.is(LEASE, 30);
+  mock.timers.tick(9_999);
+  t.is(asked.length, 0);
+  mock.timers.tick(1);
+  t.deepEqual(asked, [[attempt, 1010 + LEASE]]);
+  await new Promise((resolve) => setImmediate(resolve));
+  mock.timers.tick(10_000);
+  t.deepEqual(asked[1], [attempt, 1020 + LEASE]);
+  await lease.release();
+  mock.timers.tick(60_000);
+  t.is(asked.length, 2);
+  t.false(lease.signal.aborted);
+});
+
+test.serial('when another attempt has taken over, the work is told to stop', async (t) => {
+  const { lease } = hold(async () => false);
+  mock.timers.tick(10_000);
+  await lease.release();
+  t.true(lease.signal.aborted);
+});
+
+test.serial('a renewal that fails is tried again', async (t) => {
+  const { asked, lease, log } = hold(async () => {
+    throw new StorageError('gone');
+  });
+  mock.timers.tick(10_000);
+  await new Promise((resolve) => setImmediate(resolve));
+  mock.timers.tick(10_000);
+  await lease.release();
+  t.is(asked.length, 2);
+  t.false(lease.signal.aborted);
+  t.deepEqual(
+    log.map(({ message }) => message),
+    Array.from({ length: 2 }, () => 'The lease of a request with an Idempotency-Key could not be renewed'),
+  );
+});

@@ -1,0 +1,248 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import test from 'ava';
+import Koa from 'koa';
+import { z } from 'zod';
+
+import { defineAction } from '../../lib/api/actions/define-action.ts';
+import { createApiRouter } from '../../lib/api/router.ts';
+import type { ApiRouterOptions } from '../../lib/api/router.ts';
+import { ConfigError } from '../../lib/errors.ts';
+import { createPlatform } from '../access/platform.ts';
+import type { Permission, Person } from '../access/platform.ts';
+import { request, serve } from '../access/serve.ts';
+import { authOf, serveApi } from './api.ts';
+import { schoolActions } from './school-actions.ts';
+
+interface Document {
+  readonly openapi: string;
+  readonly info: object;
+  readonly servers: { url: string }[];
+  readonly security: object[];
+  readonly paths: Record<string, Record<string, { operationId: string }>>;
+  readonly components: Record<string, Record<string, object>>;
+}
+
+const { create, rename, grade } = schoolActions();
+const ACTIONS = [create, rename, grade];
+const SCHOOLS = {
+  get: { operationId: 'listSchools', summary: 'All schools', responses: { 200: { description: 'OK' } } },
+};
+
+async function documentOf(
+  t: Parameters<typeof serveApi>[0],
+  options: Omit<ApiRouterOptions<Permission, Person>, 'auth'> = {},
+): Promise<Document> {
+  const { origin } = await serveApi(t, { actions: ACTIONS, ...options });
+  const { status, type, body } = await request(`${origin}/api/v1/openapi.json`);
+  t.is(status, 200);
+  t.is(type, 'application/json; charset=utf-8');
+  return body as unknown as Document;
+}
+
+test('an independent validator finds the document right', async (t) => {
+  for (const document of [
+    await documentOf(t),
+    await documentOf(t, { openapi: { paths: { '/schools': SCHOOLS }, description: 'Schools.' } }),
+    await documentOf(t, { actions: [] }),
+  ]) {
+    const validator = new Validator();
+    const { valid, errors } = await validator.validate(
+      structuredClone(document) as object as Record<string, unknown>,
+    );
+    t.true(valid, JSON.stringify(errors));
+    t.is(validator.version, '3.1');
+  }
+});
+
+test('it has every path, and the Objects API is not among them', async (t) => {
+  const { paths } = await documentOf(t, { openapi: { paths: { '/schools': SCHOOLS } } });
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  t.deepEqual(operations, [
+    'GET /identity',
+    'GET /actions',
+    'GET /actions/{type}/{action}',
+    'POST /actions/school/create-school-action',
+    'POST /actions/school/create-school-action/bulk',
+    'POST /actions/school/{id}/rename-school-action',
+    'POST /actions/school/rename-school-action/bulk',
+    'POST /actions/school/{id}/grade-school-action',
+    'POST /actions/school/grade-school-action/bulk',
+    'GET /schools',
+  ]);
+  const ids = Object.values(paths).flatMap((methods) =>
+    Object.values(methods).map(({ operationId }) => operationId),
+  );
+  t.is(new Set(ids).size, ids.length);
+});
+
+test('it says where the API is and how to get a token', async (t) => {
+  const { openapi, info, servers, security, components } = await documentOf(t, {
+    openapi: { title: 'Schools', version: '2024-06', description: 'All about schools.' },
+  });
+  t.is(openapi, '3.1.1');
+  t.deepEqual(info, { title: 'Schools', version: '2024-06', description: 'All about schools.' });
+  t.deepEqual(servers, [{ url: 'https://platform.example/api/v1' }]);
+  t.deepEqual(security, [{ oauth2: [] }, { bearer: [] }]);
+  const words = {
+    'schools:read': 'May schools:read',
+    'grades:read': 'May grades:read',
+    profile: 'May profile',
+  };
+  t.like(components['securitySchemes'], {
+    oauth2: {
+      type: 'oauth2',
+      flows: {
+        authorizationCode: {
+          authorizationUrl: 'https://platform.example/oauth/authorize',
+          tokenUrl: 'https://platform.example/oauth/token',
+          refreshUrl: 'https://platform.example/oauth/token',
+          scopes: words,
+        },
+        clientCredentials: { tokenUrl: 'https://platform.example/oauth/token', scopes: words },
+      },
+    },
+    bearer: { type: 'http', scheme: 'bearer' },
+  });
+});
+
+test('behind a proxy that removes a path, and at a path of its own, the URL is the one of the world', async (t) => {
+  const platform = createPlatform();
+  const auth = authOf(platform, '/auth');
+  for (const [changes, url] of [
+    [{}, 'https://platform.example/auth/api/v1'],
+    [{ auth: { ...auth, mountPath: '' } }, 'https://platform.example/auth/api/v1'],
+    [{ prefix: '/v1' }, 'https://platform.example/v1'],
+    [{ prefix: '/authors/v1' }, 'https://platform.example/authors/v1'],
+    [{ prefix: '/auth/v2' }, 'https://platform.example/auth/v2'],
+  ] as const) {
+    const options = { auth, ...changes };
+    const app = new Koa();
+    app.use(createApiRouter(options).routes());
+    const prefix = 'prefix' in options ? options.prefix : `${options.auth.mountPath}/api/v1`;
+    const { body } = await request(`${await serve(t, app)}${prefix}/openapi.json`);
+    t.deepEqual(body['servers'], [{ url }]);
+  }
+});
+
+test('what the server answers is what the document says', async (t) => {
+  const document = await documentOf(t);
+  const { origin, platform, post } = await serveApi(t, { actions: ACTIONS });
+  const ajv = new Ajv2020({ strict: false });
+  addFormats.default(ajv);
+  ajv.addSchema(document, 'document');
+  const fits = (component: string, value: unknown) => {
+    const validate = ajv.getSchema(`document#/components/schemas/${component}`)!;
+    t.true(validate(value), `${component}: ${JSON.stringify(validate.errors)}`);
+  };
+  const answerOf = (path: string) => {
+    const pointer = path.replaceAll('~', '~0').replaceAll('/', '~1');
+    return ajv.compile({
+      $ref: `document#/paths/${encodeURIComponent(pointer)}/post/responses/200/content/application~1json/schema`,
+    });
+  };
+  for (const token of [await platform.userToken(), await platform.clientToken({ scope: 'grades:read' })]) {
+    const { body } = await request(`${origin}/api/v1/identity`, token);
+    fits('Identity', body['data']);
+  }
+  const token = await platform.userToken();
+  const { body: list } = await request(`${origin}/api/v1/actions`, token);
+  for (const action of list['data'] as object[]) fits('Action', action);
+  const { body: one } = await request(`${origin}/api/v1/actions/school/rename-school-action`, token);
+  fits('Action', one['data']);
+
+  const created = await post('/actions/school/create-school-action', { name: 'Hill School' });
+  t.true(answerOf('/actions/school/create-school-action')(created.body));
+  t.false(answerOf('/actions/school/create-school-action')({ data: { id: 7 } }));
+  const bulk = await post('/actions/school/create-school-action/bulk', {
+    items: [{ input: { name: 'Hill School' } }, {}],
+  });
+  const fitsBulk = answerOf('/actions/school/create-school-action/bulk');
+  t.true(fitsBulk(bulk.body), JSON.stringify(fitsBulk.errors));
+  for (const problem of [
+    await post('/actions/school/create-school-action', {}),
+    await post('/actions/school/create-school-action', '{'),
+    await post('/actions/school/create-school-action', {}, { 'idempotency-key': 'a b' }),
+    await post('/actions/school/7/grade-school-action'),
+    await post('/actions/nothing/at-all-action'),
+    await request(`${origin}/api/v1/identity`),
+  ]) {
+    t.is(problem.type, 'application/problem+json; charset=utf-8');
+    fits('Problem', problem.body);
+  }
+});
+
+test('schemas that refer to parts of themselves still do', async (t) => {
+  interface Tree {
+    name: string;
+    children: Tree[];
+  }
+  const Tree: z.ZodType<Tree> = z.lazy(() => z.object({ name: z.string(), children: z.array(Tree) }));
+  const plant = defineAction({
+    type: 'tree',
+    name: 'plant-tree-action',
+    level: 'collection',
+    title: 'Plant',
+    permission: 'edit_schools',
+    input: z.object({
+      name: z.string(),
+      get children() {
+        return z.array(Tree);
+      },
+    }),
+    output: z.object({ tree: Tree, spare: Tree.optional() }),
+    run: ({ input }) => ({ tree: input }),
+  });
+  const document = await documentOf(t, { actions: [plant] });
+  const validator = new Validator();
+  const { valid, errors } = await validator.validate(
+    structuredClone(document) as object as Record<string, unknown>,
+  );
+  t.true(valid, JSON.stringify(errors));
+  const ajv = new Ajv2020({ strict: false });
+  ajv.addSchema(document, 'document');
+  for (const side of ['input', 'output']) {
+    const validate = ajv.getSchema(`document#/components/schemas/tree.plant-tree-action.${side}`)!;
+    const tree = { name: 'a', children: [{ name: 'b', children: [] }] };
+    const broken = { name: 'a', children: [{ name: 'b', children: [{ name: 1, children: [] }] }] };
+    t.true(validate(side === 'input' ? tree : { tree }));
+    t.false(validate(side === 'input' ? broken : { tree: broken }));
+  }
+  t.notRegex(JSON.stringify(document), /"\$ref":"#(?!\/components\/)/);
+});
+
+test('everybody may read it, unless it is guarded or turned off', async (t) => {
+  const guarded = await serveApi(t, { openapi: { access: 'guarded' } });
+  const off = await serveApi(t, { openapi: false });
+  for (const path of ['/openapi.json', '/docs', '/docs.css']) {
+    t.is((await request(`${guarded.origin}/api/v1${path}`)).status, 401, path);
+    t.is((await request(`${guarded.origin}/api/v1${path}`, await guarded.platform.userToken())).status, 200);
+    t.is((await request(`${off.origin}/api/v1${path}`)).status, 401);
+    t.is((await request(`${off.origin}/api/v1${path}`, await off.platform.userToken())).status, 404);
+  }
+});
+
+test('a reader who has it already is told so', async (t) => {
+  const { origin } = await serveApi(t);
+  for (const path of ['/openapi.json', '/docs', '/docs.css']) {
+    const first = await request(`${origin}/api/v1${path}`);
+    t.is(first.headers.get('cache-control'), 'no-cache');
+    const again = await request(`${origin}/api/v1${path}`, undefined, {
+      // Without the second one, fetch() asks for a new copy.
+      headers: { 'if-none-match': first.headers.get('etag')!, 'cache-control': 'max-age=0' },
+    });
+    t.is(again.status, 304);
+    t.is((await request(`${origin}/api/v1${path}`, undefined, { method: 'HEAD' })).status, 200);
+  }
+});
+
+test('a path that the API describes itself is found at start', (t) => {
+  const auth = authOf(createPlatform());
+  t.throws(() => createApiRouter({ auth, openapi: { paths: { '/identity': SCHOOLS } } }), {
+    instanceOf: ConfigError,
+    message: 'openapi.paths./identity: the API describes this path itself',
+  });
+});

@@ -1,0 +1,81 @@
+import test from 'ava';
+
+import { REPORTS, openArea, valueOf } from './area.ts';
+
+test('settings are shown and saved', async (t) => {
+  const { auth, browser, open, registerFor } = await openArea(t);
+  const { client } = await registerFor('dora', REPORTS);
+  const page = await open(`/${client.id}`);
+  t.is(page.heading, 'Reports');
+  t.is(valueOf(page, 'client-id'), client.id);
+  t.true(page.text.includes('Kind Authorization code, on a server'));
+  t.false(page.text.includes('First-party'));
+  const redirectUris = 'https://reports.example/callback\nhttps://reports.example/other';
+  const saved = await browser.submit(page, 'Save', { name: 'Reports 2', redirectUris });
+  t.is(saved.status, 303);
+  t.true((await browser.follow(saved)).text.startsWith('Saved.'));
+  t.like(await auth.clients.find(client.id), {
+    name: 'Reports 2',
+    redirectUris: redirectUris.split('\n'),
+    confidential: true,
+    native: false,
+    ownerId: 'dora',
+  });
+
+  const wrong = await browser.submit(await open(`/${client.id}`), 'Save', { name: '', redirectUris: '' });
+  t.is(wrong.status, 422);
+  t.true(wrong.text.includes('Give 1 to 100 redirect URIs, one per line.'));
+  t.is((await auth.clients.find(client.id))?.name, 'Reports 2');
+});
+
+test('a form that was opened before another change does not undo it unseen', async (t) => {
+  const { auth, browser, open, registerFor } = await openArea(t);
+  const { client } = await registerFor('dora', { permissions: ['view_schools'] });
+  const [first, second] = [await open(`/${client.id}`), await open(`/${client.id}`)];
+  const permissions = await open(`/${client.id}/permissions`);
+  t.is((await browser.submit(first, 'Save', { name: 'From the first tab' })).status, 303);
+
+  const conflict = await browser.submit(second, 'Save', { name: 'From the second tab' });
+  t.is(conflict.status, 409);
+  t.true(conflict.text.includes('This app was changed after you opened the form'));
+  t.is(valueOf(conflict, 'name'), 'From the second tab');
+  t.is((await auth.clients.find(client.id))?.name, 'From the first tab');
+  t.is((await browser.submit(permissions, 'Save', {})).status, 409);
+  t.deepEqual((await auth.clients.find(client.id))?.permissions, ['view_schools']);
+
+  t.is((await browser.submit(conflict, 'Save', { name: 'From the second tab' })).status, 303);
+  t.is((await auth.clients.find(client.id))?.name, 'From the second tab');
+});
+
+test('disable, enable and delete, each after a question', async (t) => {
+  const { browser, developer, open, registerFor, token } = await openArea(t);
+  const { client, secret } = await registerFor('dora');
+  const ask = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
+  const question = await open(`/${client.id}/disable`);
+  t.is(question.heading, 'Disable Nightly import ?');
+  t.is((await token(ask)).status, 200);
+  const disabled = await browser.follow(await browser.submit(question, 'Disable'));
+  t.true(disabled.text.startsWith('The app is disabled.'));
+  t.true(disabled.text.includes('This app is disabled: it gets no tokens'));
+  t.is((await token(ask)).status, 401);
+  t.true((await open()).text.includes('Disabled'));
+
+  const enabled = await browser.follow(await browser.submit(disabled, 'Enable'));
+  t.true(enabled.text.startsWith('The app is enabled.'));
+  t.is((await token(ask)).status, 200);
+  t.is((await open(`/${client.id}/enable`)).heading, 'Nightly import');
+
+  await (await developer('root')).disable(client.id);
+  const off = await open(`/${client.id}`);
+  t.true(off.text.includes('Only an administrator can enable it again.'));
+  const refused = await browser.submit(disabled, 'Enable');
+  t.is(refused.status, 403);
+  t.true(refused.text.includes('Missing permission to manage all apps.'));
+
+  const last = await open(`/${client.id}/delete`);
+  t.is(last.heading, 'Delete Nightly import ?');
+  const gone = await browser.follow(await browser.submit(last, 'Delete'));
+  t.true(gone.text.startsWith('The app is deleted.'));
+  t.is((await open(`/${client.id}`)).status, 404);
+  t.is((await browser.submit(last, 'Delete')).status, 404);
+});

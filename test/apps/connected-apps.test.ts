@@ -1,0 +1,190 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import type { AuthServerOptions } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { connect } from '../harness/platform.ts';
+import type { RegisteredApp } from '../harness/platform.ts';
+import { around, held } from '../harness/storage.ts';
+import { REPORTS } from './area.ts';
+import { requestFrom, startDeveloperPlatform, userOf } from './developers.ts';
+import type { DeveloperPlatform, Member } from './developers.ts';
+
+async function start(
+  t: ExecutionContext,
+  given: Partial<Omit<AuthServerOptions, 'gate'>> = {},
+): Promise<DeveloperPlatform> {
+  const platform = await startDeveloperPlatform(given);
+  t.teardown(async () => platform[Symbol.asyncDispose]());
+  return platform;
+}
+
+/** Walks a person through login and consent; gives the access token. */
+async function authorizeAs(
+  platform: DeveloperPlatform,
+  member: Member,
+  app: RegisteredApp,
+  scope = '',
+): Promise<{ access_token: string; refresh_token: string }> {
+  const browser = await platform.enter(member);
+  return (await connect(platform, app, { browser, parameters: { scope } })).body;
+}
+
+async function works(platform: DeveloperPlatform, token: string): Promise<boolean> {
+  return (await platform.api('/identity', token)).status === 200;
+}
+
+test('the list tells what each app may do, and since when', async (t) => {
+  const platform = await start(t);
+  const apps = [
+    await platform.registerFor('dora', REPORTS),
+    await platform.registerFor('dora', { ...REPORTS, name: 'Gone' }),
+    await platform.registerFor('dora', { ...REPORTS, name: 'Off' }),
+  ] as const;
+  await authorizeAs(platform, 'ann', apps[0], 'schools:read');
+  await authorizeAs(platform, 'ann', apps[1]);
+  await authorizeAs(platform, 'ann', apps[2]);
+  await platform.auth.clients.delete(apps[1].client.id);
+  await platform.auth.clients.disable(apps[2].client.id);
+
+  const list = await platform.flow.connections(requestFrom('192.0.2.1'), userOf('ann')).list();
+  const described = list.map(({ client, scopes }) => [client.name, { scopes, disabled: client.disabled }]);
+  t.deepEqual(Object.fromEntries(described), {
+    Reports: { disabled: false, scopes: [{ name: 'schools:read', description: 'See your schools' }] },
+    Off: { disabled: true, scopes: [] },
+  });
+  const now = Date.now() / 1000;
+  t.true(list.every(({ createdAt }) => createdAt <= now && createdAt > now - 60));
+  t.deepEqual(await platform.flow.connections(requestFrom('192.0.2.1'), userOf('dora')).list(), []);
+});
+
+test('a scope that is no longer defined is told by its name, not left out', async (t) => {
+  const storage = memoryStorage();
+  const platform = await start(t, { storage });
+  const app = await platform.registerFor('dora', REPORTS);
+  await storage.consents.save({
+    userId: 'ann',
+    clientId: app.client.id,
+    scopes: ['schools:write'],
+    createdAt: 1,
+    updatedAt: 1,
+    lastUsedAt: 3600,
+  });
+  const [connection] = await platform.flow.connections(requestFrom('192.0.2.1'), userOf('ann')).list();
+  t.deepEqual(connection?.scopes, [{ name: 'schools:write', description: 'schools:write' }]);
+  t.like(connection, { createdAt: 1, lastUsedAt: 3600 });
+});
+
+test('disconnecting ends every token of the app for this person at once, and nobody else’s', async (t) => {
+  const platform = await start(t);
+  const [reports, other] = [
+    await platform.registerFor('dora', REPORTS),
+    await platform.registerFor('dora', { ...REPORTS, name: 'Other' }),
+  ];
+  const [phone, desk, elsewhere, theirs] = [
+    await authorizeAs(platform, 'ann', reports),
+    await authorizeAs(platform, 'ann', reports, 'schools:read'),
+    await authorizeAs(platform, 'ann', other),
+    await authorizeAs(platform, 'emil', reports),
+  ];
+  for (const { access_token } of [phone, desk, elsewhere, theirs])
+    t.true(await works(platform, access_token));
+
+  const anns = platform.flow.connections(requestFrom('192.0.2.1'), userOf('ann'));
+  t.true(await anns.disconnect(reports.client.id));
+  t.false(await works(platform, phone.access_token));
+  t.false(await works(platform, desk.access_token));
+  t.true(await works(platform, elsewhere.access_token));
+  t.true(await works(platform, theirs.access_token));
+  const refreshed = await platform.token({
+    grant_type: 'refresh_token',
+    client_id: reports.client.id,
+    client_secret: reports.secret,
+    refresh_token: desk.refresh_token,
+  });
+  t.is(refreshed.body.error, 'invalid_grant');
+  t.deepEqual(
+    (await anns.list()).map(({ client }) => client.name),
+    ['Other'],
+  );
+
+  const records = await platform.auth.audit.list({
+    clientId: reports.client.id,
+    types: ['consent_withdrawn'],
+  });
+  t.is(records.length, 1);
+  t.like(records[0], {
+    userId: 'ann',
+    actorId: 'ann',
+    address: '192.0.2.1',
+    scopes: ['schools:read'],
+  });
+});
+
+test('the person is asked again afterwards', async (t) => {
+  const platform = await start(t);
+  const reports = await platform.registerFor('dora', REPORTS);
+  await authorizeAs(platform, 'ann', reports);
+  const anns = platform.flow.connections(requestFrom('192.0.2.1'), userOf('ann'));
+  await anns.disconnect(reports.client.id);
+  t.is((await platform.auth.audit.list({ types: ['consent_given'] })).length, 1);
+  const { access_token } = await authorizeAs(platform, 'ann', reports);
+  t.is((await platform.auth.audit.list({ types: ['consent_given'] })).length, 2);
+  t.true(await works(platform, access_token));
+});
+
+test('an app that is not connected is no fault, whatever is sent as its id', async (t) => {
+  const platform = await start(t);
+  const anns = platform.flow.connections(requestFrom('192.0.2.1'), userOf('ann'));
+  for (const id of ['f8d2a9d4-3f2c-4a52-9d2f-0d5f0e3b8f10', '', '\0', 'x'.repeat(10_000), '__proto__']) {
+    t.false(await anns.disconnect(id));
+  }
+  t.deepEqual(await platform.auth.audit.list({ types: ['consent_withdrawn'] }), []);
+});
+
+test('ten clicks at once disconnect once', async (t) => {
+  const platform = await start(t);
+  const reports = await platform.registerFor('dora', REPORTS);
+  const { access_token } = await authorizeAs(platform, 'ann', reports);
+  const anns = platform.flow.connections(requestFrom('192.0.2.1'), userOf('ann'));
+  await Promise.all(Array.from({ length: 10 }, async () => anns.disconnect(reports.client.id)));
+  t.false(await works(platform, access_token));
+  t.is((await platform.auth.audit.list({ types: ['consent_withdrawn'] })).length, 1);
+});
+
+test('when the server dies half way the tokens are dead, and the app is listed to be disconnected again', async (t) => {
+  let broken = true;
+  const storage = around(memoryStorage(), async (name, call) => {
+    if (name === 'consents.remove' && broken) throw new Error('the server is gone');
+    return call();
+  });
+  const platform = await start(t, { storage });
+  const reports = await platform.registerFor('dora', REPORTS);
+  const { access_token } = await authorizeAs(platform, 'ann', reports);
+  const anns = platform.flow.connections(requestFrom('192.0.2.1'), userOf('ann'));
+  await t.throwsAsync(anns.disconnect(reports.client.id), { message: 'the server is gone' });
+  t.false(await works(platform, access_token));
+  t.is((await anns.list()).length, 1);
+  broken = false;
+  t.true(await anns.disconnect(reports.client.id));
+  t.deepEqual(await anns.list(), []);
+});
+
+for (const moment of ['consents.remove', 'grants.revoke'] as const) {
+  test(`an authorization that comes through before ${moment} leaves no token behind`, async (t) => {
+    const { storage, pause } = held(memoryStorage());
+    const platform = await start(t, { storage });
+    const reports = await platform.registerFor('dora', REPORTS);
+    await authorizeAs(platform, 'ann', reports);
+    const anns = platform.flow.connections(requestFrom('192.0.2.1'), userOf('ann'));
+    const { reached, resume } = pause(moment);
+    const disconnected = anns.disconnect(reports.client.id);
+    await reached;
+    const { access_token } = await authorizeAs(platform, 'ann', reports);
+    t.true(await works(platform, access_token));
+    resume();
+    t.true(await disconnected);
+    t.false(await works(platform, access_token));
+    t.deepEqual(await anns.list(), []);
+  });
+}

@@ -1,0 +1,412 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import type { AuthServerOptions, Developer } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { requestFrom, startDeveloperPlatform, userOf } from './developers.ts';
+import type { DeveloperPlatform } from './developers.ts';
+
+const MINE = { name: 'Mine', grantType: 'client_credentials' } as const;
+const REPORTS = {
+  name: 'Reports',
+  grantType: 'authorization_code',
+  redirectUris: ['https://reports.example/callback'],
+} as const;
+
+async function start(
+  t: ExecutionContext,
+  given?: Parameters<typeof startDeveloperPlatform>[0],
+): Promise<DeveloperPlatform> {
+  const platform = await startDeveloperPlatform(given);
+  t.teardown(async () => platform[Symbol.asyncDispose]());
+  return platform;
+}
+
+/** Names of what a person may give. */
+function assignable(offered: Developer['roles'] | Developer['permissions']): string[] {
+  return offered.filter((one) => one.assignable).map(({ name }) => name);
+}
+
+async function names(area: Developer): Promise<string[]> {
+  return (await area.list()).map(({ name }) => name);
+}
+
+let forms = 0;
+/** The random string of another form. */
+function once(): string {
+  forms += 1;
+  return `form-number-${forms}`;
+}
+
+test('a person without the permission is told by its message', async (t) => {
+  const { developer } = await start(t);
+  const error = await t.throwsAsync(developer('ann'), { message: 'Missing permission to manage apps.' });
+  t.like(error, { code: 'ERR_PERMISSION_MISSING', status: 403, permission: 'manage_apps' });
+});
+
+test('what a person holds may be kept in the storage', async (t) => {
+  const users: AuthServerOptions['users'] = {
+    authenticate: async () => undefined,
+    find: async (id) => ({ id }),
+  };
+  const storage = memoryStorage();
+  const { flow } = await start(t, { users, storage });
+  await t.throwsAsync(flow.developer(requestFrom('192.0.2.1'), { id: '7' }), {
+    message: 'Missing permission to manage apps.',
+  });
+  await storage.assignments.save('7', { roles: ['reader'], permissions: ['manage_apps'] });
+  const developer = await flow.developer(requestFrom('192.0.2.1'), { id: '7' });
+  t.false(developer.administrator);
+  t.deepEqual(assignable(developer.permissions), ['view_schools', 'manage_apps']);
+});
+
+test('an owner has their own apps, an administrator everybody’s', async (t) => {
+  const { developer, registerFor } = await start(t);
+  const [doras, emils, nobodys] = [
+    await registerFor('dora', { name: 'A' }),
+    await registerFor('emil', { name: 'B' }),
+    await registerFor(undefined, { name: 'C' }),
+  ];
+  t.deepEqual(await names(await developer('dora')), ['A']);
+  t.deepEqual(await names(await developer('emil')), ['B']);
+  t.deepEqual(await names(await developer('root')), ['A', 'B', 'C']);
+
+  const root = await developer('root');
+  t.true(root.administrator);
+  for (const { client } of [doras, emils, nobodys]) t.deepEqual(await root.find(client.id), client);
+  t.is((await root.owner(doras.client))?.id, 'dora');
+  t.is(await root.owner(nobodys.client), undefined);
+});
+
+test('somebody else’s app is not there, in the very words of one that is not', async (t) => {
+  const { auth, developer, registerFor } = await start(t);
+  const foreign = [await registerFor('emil', { name: 'Alien' }), await registerFor(undefined)];
+  const dora = await developer('dora');
+  const asked: Record<string, (id: string) => Promise<unknown>> = {
+    find: (id) => dora.find(id),
+    update: (id) => dora.update(id, { name: 'Mine now' }),
+    disable: (id) => dora.disable(id),
+    canEnable: (id) => dora.canEnable(id),
+    enable: (id) => dora.enable(id),
+    delete: (id) => dora.delete(id),
+    secrets: (id) => dora.secrets(id),
+    addSecret: (id) => dora.addSecret(id, { label: '', expiresAt: undefined }, once()),
+    activity: (id) => dora.activity(id),
+  };
+  for (const { client, secret } of foreign) {
+    const [first] = await auth.clients.secrets(client.id);
+    asked['removeSecret'] = (id) => dora.removeSecret(id, first!.id);
+    for (const [name, ask] of Object.entries(asked)) {
+      for (const id of [client.id, 'f8d2a9d4-3f2c-4a52-9d2f-0d5f0e3b8f10', '', '\0', 'x'.repeat(300)]) {
+        const error = await t.throwsAsync(ask(id), { message: `There is no client ${id}` }, name);
+        t.like(error, { code: 'ERR_CLIENT_NOT_FOUND', status: 404 }, name);
+      }
+    }
+    t.deepEqual(await auth.clients.find(client.id), client);
+    t.deepEqual(await auth.clients.secrets(client.id), [first!]);
+    t.truthy(secret);
+    await registerFor('dora', { name: 'Zebra' });
+    t.deepEqual(await dora.list({ after: client.id }), []);
+  }
+  t.deepEqual(
+    new Set((await dora.list({ ownerId: 'emil' } as never)).map(({ ownerId }) => ownerId)),
+    new Set(['dora']),
+  );
+});
+
+test('a new app belongs to whoever made it, whatever they say', async (t) => {
+  const { developer } = await start(t);
+  for (const member of ['dora', 'root'] as const) {
+    const made = await (await developer(member)).create({ ...MINE, ownerId: 'emil' } as never, once());
+    t.is(made?.client.ownerId, member);
+    const changed = await (
+      await developer(member)
+    ).update(made!.client.id, { name: 'Renamed', ownerId: 'emil' } as never);
+    t.like(changed, { ownerId: member, name: 'Renamed' });
+  }
+});
+
+test('people give to an app what they hold themselves, and a role when they hold all of it', async (t) => {
+  const { developer } = await start(t);
+  const dora = await developer('dora');
+  t.deepEqual(assignable(dora.permissions), ['view_schools', 'edit_schools', 'manage_apps']);
+  t.deepEqual(assignable(dora.roles), ['reader', 'registrar']);
+  const emil = await developer('emil');
+  t.deepEqual(assignable(emil.permissions), ['close_schools', 'manage_apps']);
+  // A role of no permissions may mean something to the host: who does not have it cannot give it.
+  t.deepEqual(assignable(emil.roles), []);
+  const root = await developer('root');
+  t.deepEqual(assignable(root.roles), ['reader', 'registrar', 'headmaster', 'janitor']);
+  t.is(assignable(root.permissions).length, 5);
+  t.deepEqual(dora.scopes, [{ name: 'schools:read', description: 'See your schools' }]);
+
+  const made = await dora.create({ ...MINE, roles: ['reader'], permissions: ['edit_schools'] }, once());
+  t.like(made?.client, { roles: ['reader'], permissions: ['edit_schools'] });
+});
+
+test('what they do not hold they cannot give, at registration or later', async (t) => {
+  const { auth, developer, registerFor } = await start(t);
+  const dora = await developer('dora');
+  const own = await registerFor('dora', { permissions: ['view_schools'] });
+  const refused = [
+    [{ permissions: ['close_schools'] }, 'permissions', 'close_schools'],
+    [{ permissions: ['view_schools', 'manage_all_apps'] }, 'permissions', 'manage_all_apps'],
+    [{ roles: ['headmaster'] }, 'roles', 'headmaster'],
+    [{ roles: ['janitor'] }, 'roles', 'janitor'],
+    [{ roles: ['constructor'] }, 'roles', 'constructor'],
+    [{ permissions: ['no_such_thing'] }, 'permissions', 'no_such_thing'],
+    [{ permissions: [7] }, 'permissions', '7'],
+  ] as const;
+  for (const [fields, field, name] of refused) {
+    const expected = { message: `${field}: "${name}" is not among what you may give` };
+    for (const attempt of [
+      dora.create({ ...MINE, ...fields } as never, once()),
+      dora.update(own.client.id, fields as never),
+    ]) {
+      const error = await t.throwsAsync(attempt, expected);
+      t.like(error, { code: 'ERR_CLIENT_INVALID', status: 422 });
+    }
+  }
+  for (const value of ['view_schools', { 0: 'view_schools' }, true]) {
+    await t.throwsAsync(dora.update(own.client.id, { permissions: value } as never), {
+      message: 'permissions: give an array of strings',
+    });
+  }
+  t.deepEqual(await auth.clients.find(own.client.id), own.client);
+  t.is((await dora.list()).length, 1);
+});
+
+test('what an app has from somebody else stays, asked for or not', async (t) => {
+  const { developer, registerFor } = await start(t);
+  const { client } = await registerFor('dora', {
+    roles: ['headmaster', 'reader'],
+    permissions: ['close_schools', 'edit_schools'],
+  });
+  const dora = await developer('dora');
+  const changed = await dora.update(client.id, { roles: [], permissions: ['view_schools'] });
+  t.deepEqual(changed.roles, ['headmaster']);
+  t.deepEqual(changed.permissions, ['view_schools', 'close_schools']);
+  const again = await dora.update(client.id, { roles: ['headmaster'], permissions: ['close_schools'] });
+  t.deepEqual(again.roles, ['headmaster']);
+  t.deepEqual(again.permissions, ['close_schools']);
+  const renamed = await dora.update(client.id, { name: 'Renamed' });
+  t.like(renamed, { roles: ['headmaster'], permissions: ['close_schools'] });
+
+  const cleared = await (await developer('root')).update(client.id, { roles: [], permissions: [] });
+  t.like(cleared, { roles: [], permissions: [] });
+});
+
+test('names that the server has forgotten do not keep an app from being changed', async (t) => {
+  const storage = memoryStorage();
+  const { developer, registerFor } = await start(t, { storage });
+  const service = await registerFor('dora', { permissions: ['view_schools'] });
+  await storage.clients.update({
+    ...service.client,
+    roles: ['gone', 'reader'],
+    permissions: ['gone_too', 'view_schools'],
+  });
+  const dora = await developer('dora');
+  t.like(await dora.update(service.client.id, { name: 'Renamed' }), {
+    name: 'Renamed',
+    roles: ['reader'],
+    permissions: ['view_schools'],
+  });
+
+  const reports = await registerFor('dora', REPORTS);
+  await storage.clients.update({ ...reports.client, scopes: ['gone', 'schools:read'] });
+  t.deepEqual((await dora.update(reports.client.id, { name: 'Renamed' })).scopes, ['schools:read']);
+  t.is((await dora.update(reports.client.id, { scopes: undefined })).scopes, undefined);
+});
+
+test('only an administrator makes an app first-party, or stops it being one', async (t) => {
+  const { developer, registerFor } = await start(t);
+  const dora = await developer('dora');
+  const message = 'firstParty: for an administrator to decide';
+  await t.throwsAsync(dora.create({ ...REPORTS, firstParty: true }, once()), { message });
+  const own = await registerFor('dora', REPORTS);
+  await t.throwsAsync(dora.update(own.client.id, { firstParty: true }), { message });
+  await t.throwsAsync(dora.update(own.client.id, { firstParty: 'true' } as never), { message });
+
+  const root = await developer('root');
+  t.true((await root.update(own.client.id, { firstParty: true })).firstParty);
+  t.true((await dora.update(own.client.id, { name: 'Renamed' })).firstParty);
+  await t.throwsAsync(dora.update(own.client.id, { firstParty: false }), { message });
+});
+
+test('what only the server sets cannot be set', async (t) => {
+  const { auth, developer, registerFor } = await start(t);
+  const { client } = await registerFor('dora');
+  const dora = await developer('dora');
+  for (const [field, value] of Object.entries({ id: 'x', disabled: true, createdAt: 0, hash: 'x' })) {
+    await t.throwsAsync(dora.create({ ...MINE, [field]: value }, once()), {
+      message: `${field}: there is no such field`,
+    });
+    await t.throwsAsync(dora.update(client.id, { [field]: value }), {
+      message: `${field}: there is no such field`,
+    });
+  }
+  await t.throwsAsync(dora.update(client.id, { grantType: 'authorization_code' } as never), {
+    message: 'grantType: cannot be changed; register another client',
+  });
+  t.deepEqual(await auth.clients.find(client.id), client);
+});
+
+test('an owner enables what they have disabled, and nothing that somebody else has', async (t) => {
+  const { auth, developer, registerFor } = await start(t);
+  const { client } = await registerFor('dora');
+  const [dora, root] = [await developer('dora'), await developer('root')];
+  t.true(await dora.canEnable(client.id));
+  t.true((await dora.disable(client.id)).disabled);
+  t.true(await dora.canEnable(client.id));
+  t.false((await dora.enable(client.id)).disabled);
+
+  const disablings = [
+    async () => root.disable(client.id),
+    // By a program or on the command line.
+    async () => auth.clients.disable(client.id),
+  ];
+  for (const disable of disablings) {
+    await disable();
+    t.false(await dora.canEnable(client.id));
+    const error = await t.throwsAsync(dora.enable(client.id), {
+      message: 'Missing permission to manage all apps.',
+    });
+    t.like(error, { code: 'ERR_PERMISSION_MISSING', permission: 'manage_all_apps' });
+    await dora.disable(client.id);
+    t.false(await dora.canEnable(client.id));
+    t.true(await root.canEnable(client.id));
+    await root.enable(client.id);
+  }
+});
+
+test('a form that is sent ten times at once makes one app', async (t) => {
+  const { developer } = await start(t);
+  const dora = await developer('dora');
+  const same = once();
+  const made = await Promise.all(Array.from({ length: 10 }, async () => dora.create(MINE, same)));
+  t.is(made.filter(Boolean).length, 1);
+  t.is(await dora.create(MINE, same), undefined);
+  t.is((await dora.list()).length, 1);
+  // Another person's form may hold the same string.
+  t.truthy(await (await developer('emil')).create(MINE, same));
+});
+
+test('a form that was refused can be sent again, mended', async (t) => {
+  const { developer } = await start(t);
+  const dora = await developer('dora');
+  const same = once();
+  await t.throwsAsync(dora.create({ ...MINE, name: '' }, same), {
+    message: 'name: give a name of 1 to 100 characters',
+  });
+  t.truthy(await dora.create(MINE, same));
+});
+
+test('a form that is sent ten times at once adds one secret', async (t) => {
+  const { developer, registerFor } = await start(t);
+  const { client } = await registerFor('dora');
+  const other = await registerFor('dora', { name: 'Other' });
+  const dora = await developer('dora');
+  const same = once();
+  const secret = { label: 'production', expiresAt: undefined };
+  const added = await Promise.all(
+    Array.from({ length: 10 }, async () => dora.addSecret(client.id, secret, same)),
+  );
+  t.is(added.filter(Boolean).length, 1);
+  t.is((await dora.secrets(client.id)).length, 2);
+  t.truthy(await dora.addSecret(other.client.id, secret, same));
+});
+
+test('a person can have a hundred apps, and an administrator more', async (t) => {
+  const { developer, registerFor } = await start(t);
+  for (let count = 0; count < 100; count += 1) await registerFor('dora');
+  const dora = await developer('dora');
+  const error = await t.throwsAsync(dora.create(MINE, once()), {
+    message: 'apps: 100 are the most that one person can have; delete one first',
+  });
+  t.like(error, { code: 'ERR_CLIENT_INVALID', status: 422 });
+  const [first] = await dora.list();
+  t.true(await dora.delete(first!.id));
+  t.truthy(await dora.create(MINE, once()));
+
+  for (let count = 0; count < 100; count += 1) await registerFor('root');
+  t.truthy(await (await developer('root')).create(MINE, once()));
+});
+
+test('activity tells who did what, and not where people are', async (t) => {
+  const storage = memoryStorage();
+  const { developer, registerFor, token } = await start(t, { storage });
+  const service = await registerFor('dora');
+  const reports = await registerFor('dora', REPORTS);
+  const [dora, root] = [await developer('dora'), await developer('root')];
+  await token({
+    grant_type: 'client_credentials',
+    client_id: service.client.id,
+    client_secret: service.secret,
+  });
+  await root.update(service.client.id, { name: 'Renamed' });
+  await storage.audit.append(
+    [
+      { id: '1', at: 1, type: 'login', userId: 'ann', clientId: reports.client.id, address: '192.0.2.9' },
+      {
+        id: '2',
+        at: 2,
+        type: 'consent_given',
+        userId: 'ann',
+        clientId: reports.client.id,
+        scopes: [],
+        address: '192.0.2.9',
+      },
+    ],
+    Infinity,
+  );
+
+  const seen = await dora.activity(service.client.id);
+  t.deepEqual(
+    seen.map(({ actorId, address, type }) => [type, actorId, address]),
+    [
+      ['client_updated', 'root', undefined],
+      ['token_issued', undefined, '127.0.0.1'],
+      ['secret_added', undefined, undefined],
+      ['client_created', undefined, undefined],
+    ],
+  );
+  const [first] = seen;
+  t.is((await root.activity(service.client.id))[0]?.address, '192.0.2.1');
+  t.deepEqual(await dora.activity(service.client.id, { before: first! }), seen.slice(1));
+  t.deepEqual(await dora.activity(service.client.id, { limit: 1 }), [first!]);
+
+  const ofPeople = (await dora.activity(reports.client.id)).map(({ address, type }) => [type, address]);
+  t.deepEqual(ofPeople, [
+    ['secret_added', undefined],
+    ['client_created', undefined],
+    ['consent_given', undefined],
+  ]);
+  t.is((await root.activity(reports.client.id)).at(-1)?.address, '192.0.2.9');
+});
+
+test('what is done in the area is recorded as theirs', async (t) => {
+  const { auth, flow } = await start(t);
+  const dora = await flow.developer(requestFrom('192.0.2.7'), userOf('dora'));
+  const made = await dora.create(MINE, once());
+  const { id } = made!.client;
+  await dora.update(id, { name: 'Renamed' });
+  const added = await dora.addSecret(id, { label: 'May', expiresAt: undefined }, once());
+  await dora.removeSecret(id, added!.secret.id);
+  await dora.disable(id);
+  await dora.enable(id);
+  await dora.delete(id);
+  const records = await auth.audit.list({ clientId: id });
+  t.deepEqual(records.map(({ type }) => type).toReversed(), [
+    'client_created',
+    'secret_added',
+    'client_updated',
+    'secret_added',
+    'secret_removed',
+    'client_disabled',
+    'client_enabled',
+    'client_deleted',
+  ]);
+  for (const record of records) t.like(record, { actorId: 'dora', address: '192.0.2.7' });
+  const everything = JSON.stringify(records);
+  for (const value of [made!.secret!, added!.value]) t.false(everything.includes(value));
+});

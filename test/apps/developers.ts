@@ -1,0 +1,109 @@
+import type { Context } from 'koa';
+import { defineGate } from 'koa-gatehouse';
+import type { AuthServerOptions, ClientFields, Developer, InteractionFlow, User } from 'koa-gatehouse';
+import { pages } from 'koa-gatehouse/interactions';
+
+import { Browser } from '../harness/browser.ts';
+import { people, signIn, startPlatform } from '../harness/platform.ts';
+import type { Mounting, Platform, RegisteredApp } from '../harness/platform.ts';
+
+const gate = defineGate({
+  permissions: {
+    view_schools: 'View schools',
+    edit_schools: 'Edit schools',
+    close_schools: 'Close schools',
+    manage_apps: 'Register and manage apps',
+    manage_all_apps: "Manage everybody's apps",
+  },
+  roles: {
+    reader: ['view_schools'],
+    registrar: ['view_schools', 'edit_schools'],
+    headmaster: ['view_schools', 'edit_schools', 'close_schools'],
+    janitor: [],
+  },
+});
+
+/** Two developers, an administrator, and somebody who develops nothing. The id of each is the name. */
+const MEMBERS = {
+  dora: { roles: ['registrar'], permissions: ['manage_apps'] },
+  emil: { roles: [], permissions: ['manage_apps', 'close_schools'] },
+  root: { roles: [], permissions: ['manage_apps', 'manage_all_apps'] },
+  ann: { roles: [], permissions: ['view_schools'] },
+} as const;
+
+export type Member = keyof typeof MEMBERS;
+
+/** A platform with a developer area. Its functions can be taken out of it. */
+export interface DeveloperPlatform extends Platform {
+  readonly api: Platform['api'];
+  readonly token: Platform['token'];
+  readonly url: Platform['url'];
+  readonly flow: InteractionFlow;
+  /** The developer area around its pages, as a person may use it. */
+  readonly developer: (member: Member) => Promise<Developer>;
+  /** A browser in which a person has signed in, on the page of their connected apps. */
+  readonly enter: (member: Member) => Promise<Browser>;
+  /** Registers an app of somebody's, around the pages: without more, one that acts for itself. */
+  readonly registerFor: (
+    member: Member | undefined,
+    fields?: Partial<ClientFields>,
+  ) => Promise<RegisteredApp>;
+}
+
+export async function startDeveloperPlatform(
+  given: Partial<Omit<AuthServerOptions, 'gate'>> = {},
+  mounting?: Mounting,
+): Promise<DeveloperPlatform> {
+  let flow!: InteractionFlow;
+  const users = people();
+  users.all.length = 0;
+  for (const member of Object.keys(MEMBERS) as Member[])
+    users.all.push({ ...userOf(member), ...passwordOf(member) } as never);
+  const options = {
+    users,
+    gate,
+    interactions(made: InteractionFlow) {
+      flow = made;
+      return pages({ brand: { name: 'Acme Schools' } })(made);
+    },
+    ...given,
+  };
+  // The harness knows a smaller gate.
+  const platform = await startPlatform(options as never, mounting);
+  return {
+    ...platform,
+    flow,
+    developer: async (member) => flow.developer(requestFrom('192.0.2.1'), userOf(member)),
+    async enter(member) {
+      const browser = new Browser(platform.reach);
+      const page = await browser.open(platform.url('/oauth/login'));
+      const { email, password } = passwordOf(member);
+      await signIn(browser, page, email, password);
+      return browser;
+    },
+    async registerFor(member, fields = {}) {
+      return platform.registerApp({
+        name: 'Nightly import',
+        grantType: 'client_credentials',
+        redirectUris: [],
+        ...fields,
+        ownerId: member,
+      } as never);
+    },
+    [Symbol.asyncDispose]: async () => platform[Symbol.asyncDispose](),
+  };
+}
+
+/** What a person types to sign in. */
+export function passwordOf(member: Member): { readonly email: string; readonly password: string } {
+  return { email: `${member}@school.example`, password: `password of ${member}` };
+}
+
+export function userOf(member: Member): User {
+  return { id: member, name: member, email: passwordOf(member).email, ...MEMBERS[member] };
+}
+
+/** A request as the flow looks at it. */
+export function requestFrom(ip: string): Context {
+  return { ip } as Context;
+}

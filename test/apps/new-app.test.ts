@@ -1,0 +1,140 @@
+import test from 'ava';
+
+import { boxes, isChecked, openArea, valueOf } from './area.ts';
+
+test('an app for itself: created, its secret copied, a token got with it, permissions given', async (t) => {
+  const { api, browser, open, token } = await openArea(t);
+  const form = await open('/new');
+  t.is(form.heading, 'New app');
+  const created = await browser.submit(form, 'Create app', {
+    name: ' Nightly import ',
+    grantType: 'client_credentials',
+    place: 'server',
+    redirectUris: 'ignored: hidden by the page',
+  });
+  t.is(created.status, 200);
+  t.is(created.heading, 'Nightly import is created');
+  t.is(created.response.headers.get('cache-control'), 'no-store');
+  t.true(created.text.includes('It is shown this once; nobody can read it later.'));
+  const [client_id, client_secret] = [valueOf(created, 'client-id'), valueOf(created, 'secret')];
+  t.regex(client_secret, /^gatehouse_secret_[\w-]{43}$/);
+  t.is(created.html.split(client_secret).length, 2);
+  t.true(created.text.includes(`Token URL ${created.url.origin}/oauth/token`));
+  t.true(created.text.includes(`-d 'client_id=${client_id}'`));
+  t.false(created.text.includes('Authorization URL'));
+
+  const { body } = await token({ grant_type: 'client_credentials', client_id, client_secret });
+  t.is((await api('/schools', body.access_token)).status, 403);
+
+  const permissions = await open(`/${client_id}/permissions`);
+  const box = boxes(permissions);
+  t.deepEqual(Object.keys(box), ['reader', 'registrar', 'view_schools', 'edit_schools', 'manage_apps']);
+  t.true(permissions.text.includes('registrar View schools, Edit schools'));
+  const saved = await browser.submit(permissions, 'Save', {
+    [box['registrar']!]: 'registrar',
+    [box['manage_apps']!]: 'manage_apps',
+  });
+  t.is(saved.status, 303);
+  const after = await browser.follow(saved);
+  t.true(after.text.startsWith('Saved.'));
+  t.true(isChecked(after, 'registrar'));
+  t.false(isChecked(after, 'reader'));
+  t.is((await api('/schools', body.access_token)).status, 200);
+});
+
+test('an app for people: three kinds, each with what it needs', async (t) => {
+  const { auth, browser, open } = await openArea(t);
+  const form = await open('/new');
+  const web = await browser.submit(form, 'Create app', {
+    name: 'Web',
+    grantType: 'authorization_code',
+    place: 'server',
+    redirectUris: '\r\n https://a.example/cb \r\n\r\nhttps://b.example/cb\r\nhttps://a.example/cb',
+  });
+  t.regex(valueOf(web, 'secret'), /^gatehouse_secret_/);
+  t.true(web.text.includes('Authorization URL'));
+  t.like(await auth.clients.find(valueOf(web, 'client-id')), {
+    redirectUris: ['https://a.example/cb', 'https://b.example/cb'],
+    confidential: true,
+    native: false,
+    ownerId: 'dora',
+  });
+
+  for (const [place, uri, native] of [
+    ['browser', 'https://c.example/cb', false],
+    ['device', 'com.example.app:/cb', true],
+  ] as const) {
+    const answer = await browser.submit(await open('/new'), 'Create app', {
+      name: place,
+      grantType: 'authorization_code',
+      place,
+      redirectUris: uri,
+    });
+    t.is(answer.status, 303);
+    const page = await browser.follow(answer);
+    t.true(page.text.startsWith('The app is created.'));
+    t.false(page.html.includes('/secrets'));
+    t.like(await auth.clients.find(valueOf(page, 'client-id')), { confidential: false, native });
+  }
+});
+
+test('each mistake is told beside its field, and what was typed is kept', async (t) => {
+  const { browser, open } = await openArea(t);
+  const page = await browser.submit(await open('/new'), 'Create app', {
+    name: '',
+    grantType: 'authorization_code',
+    place: 'browser',
+    redirectUris: 'https://a.example/#x\nhttps://b.example/cb\nnonsense\n</textarea><b>',
+  });
+  t.is(page.status, 422);
+  t.true(page.html.includes('<title>Error: New app · Acme Schools</title>'));
+  t.regex(page.html, /role="alert" tabindex="-1" autofocus/);
+  t.true(
+    page.html.includes('<a href="#name">Give a name of 1 to 100 characters, without control characters.</a>'),
+  );
+  t.true(page.text.includes('Redirect URI 1: a redirect URI has no fragment'));
+  t.true(page.text.includes('Redirect URI 3: give an absolute URI, such as https://app.example/callback.'));
+  t.true(page.text.includes('Redirect URI 4: '));
+  t.regex(page.html, /id="name"[^>]* aria-describedby="name-hint name-problem" aria-invalid="true"/);
+  t.regex(page.html, /id="redirectUris"[^>]* aria-describedby="redirectUris-hint redirectUris-problem"/);
+  t.regex(page.html, /value="browser"[^>]* checked/);
+  t.true(
+    page.html.includes(
+      '\nhttps://a.example/#x\nhttps://b.example/cb\nnonsense\n&lt;/textarea&gt;&lt;b&gt;</textarea>',
+    ),
+  );
+
+  const mended = await browser.submit(page, 'Create app', {
+    name: 'Web',
+    grantType: 'authorization_code',
+    place: 'browser',
+    redirectUris: 'https://a.example/cb',
+  });
+  t.is(mended.status, 303);
+
+  const missing = await browser.submit(await open('/new'), 'Create app', { name: 'x'.repeat(101) });
+  t.is(missing.status, 422);
+  t.true(missing.text.includes('Choose how the app gets its tokens.'));
+  t.regex(missing.html, /<fieldset[^>]* aria-describedby="grantType-problem"/);
+});
+
+test('the page that shows a secret makes no second app when it is loaded again', async (t) => {
+  const { browser, developer, open } = await openArea(t);
+  const form = await open('/new');
+  const fields = { name: 'Nightly', grantType: 'client_credentials' };
+  const secret = valueOf(await browser.submit(form, 'Create app', fields), 'secret');
+  const again = await browser.submit(form, 'Create app', fields);
+  t.is(again.status, 303);
+  const list = await browser.follow(again);
+  t.true(list.text.startsWith('This form was sent before: the app is created, and listed here.'));
+  t.false(list.html.includes(secret));
+  t.is((await (await developer('dora')).list()).length, 1);
+
+  const both = await open('/new');
+  const answers = await Promise.all([
+    browser.submit(both, 'Create app', fields),
+    browser.submit(both, 'Create app', fields),
+  ]);
+  t.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200, 303]));
+  t.is((await (await developer('dora')).list()).length, 2);
+});

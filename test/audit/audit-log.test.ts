@@ -1,0 +1,338 @@
+import { setImmediate as nextTurn, setTimeout as waitFor } from 'node:timers/promises';
+
+import test from 'ava';
+import type { AuditLog, AuditRecord, AuditStore } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { createAuditLog } from '../../lib/audit/audit-log.ts';
+import { StorageError } from '../../lib/errors.ts';
+import { rememberingLogger } from '../harness/platform.ts';
+
+const ISSUED = { type: 'token_issued', clientId: 'c', grantType: 'client_credentials' } as const;
+const REFUSED = { type: 'token_refused', error: 'invalid_client', reason: 'client not found' } as const;
+const DAY = 86_400;
+
+/** A log on a storage that can be taken away, or held in the middle of a write. */
+function start({ retention = DAY } = {}): {
+  audit: AuditLog;
+  logger: ReturnType<typeof rememberingLogger>;
+  store: AuditStore;
+  /** How many records each write had. */
+  writes: number[];
+  connection: { isAway: boolean; until: Promise<unknown> | undefined };
+} {
+  const logger = rememberingLogger();
+  const { audit: store } = memoryStorage();
+  const writes: number[] = [];
+  const connection = { isAway: false, until: undefined as Promise<unknown> | undefined };
+  const watched: AuditStore = {
+    list: async (query) => store.list(query),
+    async append(records, expiresAt) {
+      await connection.until;
+      if (connection.isAway) throw new StorageError('away');
+      writes.push(records.length);
+      await store.append(records, expiresAt);
+    },
+  };
+  return { audit: createAuditLog(watched, { logger, retention }), logger, store, writes, connection };
+}
+
+function grantTypes(records: readonly AuditRecord[]): string[] {
+  return records.map((record) => ('grantType' in record ? String(record.grantType) : record.type));
+}
+
+test('listeners hear of an event at once, and by its type or all of them', (t) => {
+  const { audit } = start();
+  const heard: string[] = [];
+  audit.on('token_issued', ({ clientId, at, id }) => {
+    heard.push(`issued ${clientId}`);
+    t.true(Math.abs(Date.now() - at) < 1000);
+    t.regex(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+  audit.on('*', ({ type, address }) => heard.push(`${type} from ${address}`));
+  audit.on('login', () => t.fail());
+  audit.record(ISSUED, { address: '192.0.2.7' });
+  t.deepEqual(heard, ['issued c', 'token_issued from 192.0.2.7']);
+});
+
+test('a listener is called until it is taken back, and one that was given twice is called twice', (t) => {
+  const { audit } = start();
+  let calls = 0;
+  const listener = (): void => void (calls += 1);
+  const [first, second] = [audit.on('token_issued', listener), audit.on('token_issued', listener)];
+  audit.record(ISSUED);
+  t.is(calls, 2);
+  first();
+  first();
+  audit.record(ISSUED);
+  t.is(calls, 3);
+  second();
+  audit.record(ISSUED);
+  t.is(calls, 3);
+});
+
+test('a listener that fails is logged and disturbs nobody', async (t) => {
+  const { audit, logger } = start();
+  const [now, later] = [new Error('now'), new Error('later')];
+  let calls = 0;
+  audit.on('token_issued', () => {
+    throw now;
+  });
+  // oxlint-disable-next-line typescript/no-misused-promises -- what hosts do by mistake
+  audit.on('token_issued', async () => Promise.reject(later));
+  audit.on('*', () => void (calls += 1));
+  audit.record(ISSUED);
+  await nextTurn();
+  t.is(calls, 1);
+  const [message, type] = ['a listener of audit events failed', 'token_issued'];
+  t.deepEqual(logger.lines, [
+    { level: 'error', message, fields: { err: now, type } },
+    { level: 'error', message, fields: { err: later, type } },
+  ]);
+  t.is((await audit.list()).length, 1);
+});
+
+test('a misspelt event and something that is no listener are refused', (t) => {
+  const { audit } = start();
+  const on = (type: string, listener: unknown): unknown => audit.on(type as 'login', listener as () => void);
+  for (const type of ['token_isued', 'constructor', '', '**']) {
+    t.throws(() => on(type, () => {}), {
+      code: 'ERR_CONFIG',
+      message: /^events\.on\(\): there is no event /,
+    });
+  }
+  t.throws(() => on('login', undefined), {
+    code: 'ERR_CONFIG',
+    message: 'events.on(): pass a function to call',
+  });
+});
+
+test('what was recorded is written within a second, newest listed first', async (t) => {
+  const { audit, store } = start();
+  const written = Promise.withResolvers<void>();
+  const append = store.append.bind(store);
+  store.append = async (...given) => append(...given).finally(() => written.resolve());
+  audit.record({ ...ISSUED, grantType: '1' });
+  audit.record({ ...ISSUED, grantType: '2' });
+  t.deepEqual(await store.list({}), []);
+  // The log's own timer keeps no process alive.
+  const alive = setTimeout(() => {}, 60_000);
+  await written.promise;
+  clearTimeout(alive);
+  t.deepEqual(grantTypes(await store.list({})), ['2', '1']);
+});
+
+test('the next second comes, also when it passed during a write', async (t) => {
+  const { audit, store, connection } = start();
+  const held = Promise.withResolvers<void>();
+  connection.until = held.promise;
+  for (let count = 0; count < 256; count += 1) audit.record(ISSUED);
+  audit.record(ISSUED);
+  await waitFor(1100);
+  held.resolve();
+  await waitFor(1100);
+  t.is((await store.list({ limit: 1000 })).length, 257);
+});
+
+test('who lists finds what they have just done', async (t) => {
+  const { audit } = start();
+  audit.record(ISSUED, { actorId: 'ann', address: '::1' });
+  const [record] = await audit.list({ clientId: 'c' });
+  t.like(record, { ...ISSUED, actorId: 'ann', address: '::1' });
+});
+
+test('many records go in batches, without waiting for the second', async (t) => {
+  const { audit, writes } = start();
+  for (let count = 0; count < 1000; count += 1) audit.record(ISSUED);
+  await audit.flush();
+  t.deepEqual(writes, [256, 256, 256, 232]);
+});
+
+test('ids sort in the order of the events, also within a millisecond', async (t) => {
+  const { audit } = start();
+  const ids: string[] = [];
+  audit.on('*', ({ id }) => ids.push(id));
+  for (let count = 0; count < 3000; count += 1) audit.record(ISSUED);
+  t.is(new Set(ids).size, 3000);
+  t.deepEqual(ids.toSorted(), ids);
+});
+
+test('flush waits for what was recorded while a write was under way', async (t) => {
+  const { audit, store, connection } = start();
+  const held = Promise.withResolvers<void>();
+  connection.until = held.promise;
+  audit.record({ ...ISSUED, grantType: '1' });
+  const first = audit.flush();
+  await nextTurn();
+  audit.record({ ...ISSUED, grantType: '2' });
+  const all = Promise.all([first, audit.flush(), audit.flush()]);
+  held.resolve();
+  await all;
+  t.deepEqual(grantTypes(await store.list({})), ['2', '1']);
+});
+
+test('while the storage is away records wait, and are written when it is back', async (t) => {
+  const { audit, logger, store, writes, connection } = start();
+  connection.isAway = true;
+  for (let count = 0; count < 1000; count += 1) audit.record(ISSUED);
+  await t.throwsAsync(audit.flush(), { code: 'ERR_STORAGE' });
+  t.like(logger.lines.at(-1), {
+    level: 'warn',
+    message: 'audit events were not written yet',
+    fields: { waiting: 1000 },
+  });
+  const before = logger.lines.length;
+  for (let count = 0; count < 1000; count += 1) audit.record(ISSUED);
+  await nextTurn();
+  t.is(logger.lines.length, before, 'and not each record tries again');
+  connection.isAway = false;
+  await audit.flush();
+  t.is(
+    writes.reduce((sum, count) => sum + count, 0),
+    2000,
+  );
+  t.is((await store.list({ limit: 3000 })).length, 2000);
+});
+
+test('at most some thousands wait; the oldest are lost, and the log says how many', async (t) => {
+  const { audit, logger, store, connection } = start();
+  connection.isAway = true;
+  for (let count = 0; count < 12_000; count += 1) {
+    audit.record({ ...ISSUED, grantType: String(count) });
+  }
+  await t.throwsAsync(audit.flush(), { code: 'ERR_STORAGE' });
+  connection.isAway = false;
+  await audit.flush();
+  const kept = grantTypes(await store.list({ limit: 12_000 }));
+  t.is(kept.length, 5000);
+  t.is(kept[0], '11999');
+  t.is(kept.at(-1), '7000');
+  const lost = logger.lines.filter(({ message }) => message.includes('lost'));
+  t.deepEqual(new Set(lost.map(({ level }) => level)), new Set(['error']));
+  t.is(
+    lost.reduce((sum, { fields }) => sum + (fields as { lost: number }).lost, 0),
+    7000,
+  );
+});
+
+test('nor do more wait for a storage that does not answer', async (t) => {
+  const { audit, store, connection } = start();
+  const held = Promise.withResolvers<void>();
+  connection.until = held.promise;
+  for (let count = 0; count < 12_000; count += 1) audit.record({ ...ISSUED, grantType: String(count) });
+  held.resolve();
+  await audit.flush();
+  const kept = grantTypes(await store.list({ limit: 12_000 }));
+  t.is(kept.length, 256 + 5000, 'those that were on their way, and those that waited');
+  t.is(kept[0], '11999');
+});
+
+test('a storage that takes a record and then says that it failed gets it again, and keeps it once', async (t) => {
+  const { audit, store } = start();
+  const append = store.append.bind(store);
+  let isFirst = true;
+  store.append = async (...given) => {
+    await append(...given);
+    if (isFirst) {
+      isFirst = false;
+      throw new StorageError('the answer was lost');
+    }
+  };
+  audit.record(ISSUED);
+  await t.throwsAsync(audit.flush());
+  await audit.flush();
+  t.is((await store.list({})).length, 1);
+});
+
+test('with a retention of 0 nothing is kept, and listeners hear everything', async (t) => {
+  const { audit, writes } = start({ retention: 0 });
+  let calls = 0;
+  audit.on('*', () => void (calls += 1));
+  audit.record(ISSUED);
+  audit.record(REFUSED);
+  await audit.flush();
+  t.is(calls, 2);
+  t.deepEqual(writes, []);
+  t.deepEqual(await audit.list(), []);
+});
+
+test('refusals, which anybody can cause, do not fill the storage; listeners hear of each', async (t) => {
+  const { audit, logger, store } = start();
+  let calls = 0;
+  audit.on('token_refused', () => void (calls += 1));
+  for (let count = 0; count < 1500; count += 1) audit.record(REFUSED);
+  for (let count = 0; count < 1500; count += 1) audit.record(ISSUED);
+  await audit.flush();
+  t.is(calls, 1500);
+  const kept = await store.list({ types: ['token_refused'], limit: 5000 });
+  t.true(kept.length >= 1000 && kept.length < 1100, String(kept.length));
+  t.is((await store.list({ types: ['token_issued'], limit: 5000 })).length, 1500);
+  audit.record(ISSUED);
+  await audit.flush();
+  const line = logger.lines.find(({ message }) => message.startsWith('too many refused requests'));
+  t.deepEqual(line?.fields, { left_out: 1500 - kept.length });
+});
+
+test('only an IP address is kept as one', async (t) => {
+  const { audit } = start();
+  const addresses: unknown[] = [];
+  audit.on('*', (record) => addresses.push(record.address));
+  for (const address of [
+    '192.0.2.7',
+    '2001:db8::1',
+    '::ffff:192.0.2.7',
+    'fe80::1%eth0',
+    `fe80::1%${'x'.repeat(5000)}`,
+    'unknown',
+    '192.0.2.7, 192.0.2.8',
+    '<script>',
+    '',
+    undefined,
+  ]) {
+    audit.record(ISSUED, { address });
+  }
+  const link = 'fe80::1';
+  t.deepEqual(addresses.slice(0, 5), ['192.0.2.7', '2001:db8::1', '::ffff:192.0.2.7', link, link]);
+  t.deepEqual(new Set(addresses.slice(5)), new Set([undefined]));
+});
+
+test('an id that no storage takes does not keep others from being written', async (t) => {
+  const { audit } = start();
+  audit.record({ type: 'tokens_revoked', target: 'user', userId: 'x'.repeat(100_000) });
+  audit.record({ type: 'tokens_revoked', target: 'user', userId: 'a\0b' });
+  const records = await audit.list();
+  t.deepEqual(
+    records.map((record) => 'userId' in record && record.userId),
+    ['ab', 'x'.repeat(255)],
+  );
+});
+
+test('a listener cannot change what is kept', async (t) => {
+  const { audit } = start();
+  audit.on('*', (record) => {
+    t.throws(() => Object.assign(record, { type: 'login' }));
+  });
+  audit.record(ISSUED);
+  t.is((await audit.list())[0]?.type, 'token_issued');
+});
+
+test('a page has 1 to 200 records', async (t) => {
+  const { audit } = start();
+  for (const limit of [0, -1, 201, 1.5, Number.NaN, '10' as unknown as number]) {
+    await t.throwsAsync(audit.list({ limit }), {
+      code: 'ERR_CONFIG',
+      message: 'audit.list(): limit is a number from 1 to 200',
+    });
+  }
+  for (let count = 0; count < 300; count += 1) audit.record(ISSUED);
+  t.is((await audit.list()).length, 50);
+  const page = await audit.list({ limit: 200 });
+  const rest = await audit.list({ limit: 200, before: page.at(-1) });
+  t.is(new Set([...page, ...rest].map(({ id }) => id)).size, 300);
+});
+
+test('listing says when the storage cannot be reached', async (t) => {
+  const { audit, store } = start();
+  store.list = async () => Promise.reject(new StorageError('away'));
+  await t.throwsAsync(audit.list(), { code: 'ERR_STORAGE' });
+});

@@ -1,0 +1,151 @@
+import test from 'ava';
+import { createAdministration } from 'koa-gatehouse';
+import type { Administration, Client, ClientFields, Finding } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { gate, startPlatform } from '../harness/platform.ts';
+import { around } from '../harness/storage.ts';
+
+async function administration(): Promise<Administration> {
+  const made = createAdministration({ storage: memoryStorage() });
+  await made.keys.rotate();
+  return made;
+}
+
+const CODE: ClientFields = { name: 'Portal', grantType: 'authorization_code' };
+const SERVICE: ClientFields = { name: 'Nightly', grantType: 'client_credentials' };
+
+function codes(findings: readonly Finding[]): readonly string[] {
+  return findings.map(({ code }) => code);
+}
+
+test('codes that are sent over http are found, but not those that never leave the machine', async (t) => {
+  const operator = await administration();
+  const { clients } = operator;
+  const check = async (): Promise<readonly Finding[]> => operator.check();
+  const loopback = ['http://localhost:3000/a', 'http://127.0.0.1/a', 'http://[::1]/a', 'https://a.example/'];
+  await clients.create({ ...CODE, redirectUris: loopback });
+  t.deepEqual(await check(), []);
+  const { client } = await clients.create({
+    ...CODE,
+    redirectUris: ['https://a.example/', 'http://a.example/cb'],
+  });
+  t.deepEqual(await check(), [
+    {
+      code: 'redirect_uri_insecure',
+      severity: 'warning',
+      message: `Authorization codes are sent over http, where others can read them: "Portal" (${client.id}, http://a.example/cb).`,
+      remedy: 'Serve those apps over https and change the redirect URI with `gatehouse client update`.',
+    },
+  ]);
+  await clients.disable(client.id);
+  t.deepEqual(await check(), []);
+});
+
+test('confidential clients without a secret that is valid, and those that soon have none', async (t) => {
+  const storage = memoryStorage();
+  const operator = createAdministration({ storage });
+  await operator.keys.rotate();
+  const { clients } = operator;
+  const check = async (): Promise<readonly Finding[]> => operator.check();
+  const { client } = await clients.create(SERVICE);
+  const [first] = await clients.secrets(client.id);
+  const now = Math.floor(Date.now() / 1000);
+
+  const { secret } = await clients.addSecret(client.id, { expiresAt: now + 3 * 86_400 });
+  t.deepEqual(await check(), [], 'another one lives on');
+  await clients.removeSecret(client.id, first!.id);
+  const day = new Date((now + 3 * 86_400) * 1000).toISOString().slice(0, 10);
+  t.deepEqual(await check(), [
+    {
+      code: 'secret_expires_soon',
+      severity: 'warning',
+      message: `The last valid secret expires within two weeks: "Nightly" (${client.id}, ${day}).`,
+      remedy: 'Add another with `gatehouse client secrets add` and give it to the app.',
+    },
+  ]);
+  await clients.removeSecret(client.id, secret.id);
+  t.deepEqual(await check(), [
+    {
+      code: 'client_without_secret',
+      severity: 'warning',
+      message: `Confidential clients without a secret that is valid get no tokens: "Nightly" (${client.id}).`,
+      remedy: 'Add one with `gatehouse client secrets add`, or disable the client.',
+    },
+  ]);
+  await storage.clients.addSecret(client.id, { ...secret, expiresAt: now - 86_400 });
+  const since = new Date((now - 86_400) * 1000).toISOString().slice(0, 10);
+  t.regex((await check())[0]!.message, new RegExp(`: "Nightly" \\(${client.id}, since ${since}\\)\\.$`));
+});
+
+test('names that the gate has lost are found when there is a gate', async (t) => {
+  const storage = memoryStorage();
+  const without = createAdministration({ storage });
+  await without.keys.rotate();
+  const { client } = await without.clients.create({
+    ...SERVICE,
+    roles: ['janitor'],
+    permissions: ['view_schools', 'burn_schools'],
+    scopes: ['schools:read', 'schools:burn'],
+  });
+  t.deepEqual(await without.check(), []);
+  const scopes = { 'schools:read': { description: 'See your schools', permissions: [] } };
+  const found = await createAdministration({ storage, gate, scopes }).check();
+  t.deepEqual(
+    found.map(({ code, message }) => [code, message]),
+    [
+      ['role_unknown', `Clients have a role that the gate does not know: "Nightly" (${client.id}, janitor).`],
+      [
+        'permission_unknown',
+        `Clients have a permission that the gate does not know: "Nightly" (${client.id}, burn_schools).`,
+      ],
+      [
+        'scope_unknown',
+        `Clients have a scope that the server does not know: "Nightly" (${client.id}, schools:burn).`,
+      ],
+    ],
+  );
+});
+
+test('very many clients are read some at a time, and a message names a few of them', async (t) => {
+  const storage = memoryStorage();
+  const { keys, clients } = createAdministration({ storage });
+  await keys.rotate();
+  for (let number = 0; number < 1234; number += 1) {
+    await clients.create({ ...CODE, name: `Client ${number}`, redirectUris: ['http://a.example/'] });
+  }
+  let underway = 0;
+  let most = 0;
+  const pages: number[] = [];
+  const watched = around(storage, async (name, call) => {
+    underway += 1;
+    most = Math.max(most, underway);
+    const result = await call();
+    underway -= 1;
+    if (name === 'clients.list') pages.push((result as readonly Client[]).length);
+    return result;
+  });
+  const [found, ...others] = await createAdministration({ storage: watched }).check();
+  t.deepEqual(others, []);
+  t.regex(
+    found!.message,
+    /: "Client 0" \(\S+, http:\/\/a\.example\/\), "Client 1" \(.*\), "Client 10" \(.*\) and 1231 more\.$/,
+  );
+  t.deepEqual(pages, [...Array.from({ length: 12 }, () => 100), 34]);
+  t.true(most <= 10, `${most} at once`);
+});
+
+test('a server checks itself, cookie keys included', async (t) => {
+  await using platform = await startPlatform({
+    cookieKeys: ['ab'.repeat(20), 'x9Kq2vLm8RtYw3ZpNc7HdFsJbGuEoAi5'],
+  });
+  await platform.registerApp({ redirectUris: ['http://a.example/'] });
+  const found = await platform.auth.check();
+  t.deepEqual(codes(found), ['cookie_keys_weak', 'redirect_uri_insecure']);
+  t.like(found[0], {
+    severity: 'error',
+    message: 'A cookie key is made of very few different characters, so that sessions can be forged.',
+  });
+  await using other = await startPlatform();
+  t.deepEqual(await other.auth.check(), []);
+});

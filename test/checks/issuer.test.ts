@@ -1,0 +1,216 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+
+import test from 'ava';
+import { createAdministration, StorageError } from 'koa-gatehouse';
+import type { Finding } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { startProxy } from '../embedding/proxy.ts';
+import { startPlatform } from '../harness/platform.ts';
+import { serve } from '../harness/serve.ts';
+import { around } from '../harness/storage.ts';
+
+/** What is found of a server, by who has its database. */
+async function visit(issuer: string, storage = memoryStorage()): Promise<readonly Finding[]> {
+  const found = await createAdministration({ storage }).check({ issuer });
+  return found.filter(({ code }) => code !== 'signing_key_missing');
+}
+
+async function withApp(): Promise<ReturnType<typeof memoryStorage>> {
+  const storage = memoryStorage();
+  await createAdministration({ storage }).clients.create({
+    name: 'Portal',
+    grantType: 'authorization_code',
+    redirectUris: ['https://portal.example/callback'],
+  });
+  return storage;
+}
+
+test('a server at its issuer is fine, with a path and without', async (t) => {
+  for (const path of ['', '/auth']) {
+    const storage = await withApp();
+    await using platform = await startPlatform({ storage }, { path });
+    t.deepEqual(await visit(platform.auth.issuer, storage), [], path);
+  }
+});
+
+test('nothing listens', async (t) => {
+  const { origin, ...server } = await serve(() => () => {});
+  await server[Symbol.asyncDispose]();
+  t.deepEqual(await visit(origin), [
+    {
+      code: 'issuer_unreachable',
+      severity: 'error',
+      message: `Nothing answers at ${origin}/.well-known/oauth-authorization-server: ECONNREFUSED.`,
+      remedy:
+        'Start the server, and see that name, port, certificate and proxy lead to it from where this runs.',
+    },
+  ]);
+});
+
+test('a name that there is not, and a server without TLS where https is meant', async (t) => {
+  t.regex((await visit('https://gatehouse.invalid'))[0]!.message, /: (ENOTFOUND|EAI_AGAIN)\.$/);
+  await using server = await serve(() => (_request, response) => void response.end());
+  const [found] = await visit(server.origin.replace('http:', 'https:'));
+  t.is(found!.code, 'issuer_unreachable');
+  t.regex(found!.message, /: ERR_SSL_\w+\.$/);
+});
+
+test('a server that accepts and says nothing is given up after five seconds', async (t) => {
+  const server = createServer(() => {}).listen(0, '127.0.0.1');
+  await new Promise((resolve) => {
+    server.once('listening', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const startedAt = performance.now();
+  t.regex((await visit(`http://127.0.0.1:${port}`))[0]!.message, /: no answer within 5 s\.$/);
+  t.true(performance.now() - startedAt < 15_000);
+  server.close();
+});
+
+for (const [what, answer, message] of [
+  ['a page', { status: 200, body: '<h1>Welcome</h1>' }, 'the answer was 200'],
+  ['JSON of something else', { status: 200, body: '[1]' }, 'the answer was 200'],
+  ['a login', { status: 302, location: '/login' }, 'the answer was 302 to /login'],
+  ['not found', { status: 404, body: '{}' }, 'the answer was 404'],
+  ['a proxy without a server', { status: 502, body: 'Bad gateway' }, 'the answer was 502'],
+] as const) {
+  test(`what answers is not the server: ${what}`, async (t) => {
+    await using server = await serve(() => (_request, response) => {
+      response.writeHead(answer.status, 'location' in answer ? { location: answer.location } : {});
+      response.end('body' in answer ? answer.body : '');
+    });
+    t.like(await visit(server.origin), [
+      {
+        code: 'metadata_missing',
+        severity: 'error',
+        message: `${server.origin}/.well-known/oauth-authorization-server is not the metadata of an authorization server: ${message}.`,
+      },
+    ]);
+  });
+}
+
+test('a server with another issuer than the address that people use', async (t) => {
+  await using proxy = await startProxy((path, headers) => ({ path, headers }));
+  await using platform = await startPlatform();
+  proxy.forwardTo(platform.origin);
+  t.like(await visit(proxy.origin), [
+    {
+      code: 'issuer_differs',
+      severity: 'error',
+      message: `The server at ${proxy.origin} says that its issuer is ${platform.origin}.`,
+    },
+  ]);
+});
+
+test('a proxy that passes on the path of the issuer only', async (t) => {
+  const storage = await withApp();
+  await using proxy = await startProxy((path, headers) =>
+    path.startsWith('/auth/') ? { path, headers } : undefined,
+  );
+  await using _platform = await startPlatform(
+    { storage },
+    {
+      path: '/auth',
+      inFront: (origin) => {
+        proxy.forwardTo(origin);
+        return proxy.origin;
+      },
+    },
+  );
+  t.like(await visit(`${proxy.origin}/auth`, storage), [
+    {
+      code: 'metadata_misplaced',
+      severity: 'warning',
+      message: `Clients look for the server's metadata at ${proxy.origin}/.well-known/oauth-authorization-server/auth (RFC 8414), and it is only at ${proxy.origin}/auth/.well-known/oauth-authorization-server.`,
+    },
+  ]);
+});
+
+test('endpoints that lead somewhere else', async (t) => {
+  await using server = await serve((origin) => (_request, response) => {
+    response.end(
+      JSON.stringify({
+        issuer: origin,
+        authorization_endpoint: `${origin}/oauth/authorize`,
+        token_endpoint: 'http://internal:3000/oauth/token',
+        jwks_uri: `${origin}.evil.example/jwks`,
+      }),
+    );
+  });
+  t.like(await visit(server.origin), [
+    {
+      code: 'endpoints_elsewhere',
+      message: `The server at ${server.origin} gives out endpoints with another scheme, host or path: token_endpoint http://internal:3000/oauth/token, jwks_uri ${server.origin}.evil.example/jwks.`,
+    },
+  ]);
+});
+
+test('a server that does not know the clients of this database', async (t) => {
+  await using platform = await startPlatform();
+  t.like(await visit(platform.auth.issuer, await withApp()), [
+    { code: 'authorization_unanswered', severity: 'warning' },
+  ]);
+});
+
+test.serial('cookies of an https server are Secure, unless a proxy takes that away', async (t) => {
+  const issuer = 'https://platform.example';
+  const storage = await withApp();
+  let served = '';
+  const inFront = (origin: string): string => {
+    served = origin;
+    return issuer;
+  };
+  await using _platform = await startPlatform({ storage }, { inFront });
+  const real = globalThis.fetch;
+  const behind = (change: (response: Response) => Response): void => {
+    globalThis.fetch = async (url, init) => change(await real((url as string).replace(issuer, served), init));
+  };
+  try {
+    behind((response) => response);
+    t.deepEqual(await visit(issuer, storage), []);
+    behind(withoutSecure);
+    const [found] = await visit(issuer, storage);
+    t.like(found, { code: 'cookies_insecure', severity: 'error' });
+    t.regex(
+      found!.message,
+      /^Cookies of https:\/\/platform\.example\/oauth\/authorize are not Secure: __Secure-/,
+    );
+  } finally {
+    globalThis.fetch = real;
+  }
+});
+
+function withoutSecure(response: Response): Response {
+  const headers = new Headers(response.headers);
+  headers.delete('set-cookie');
+  for (const cookie of response.headers.getSetCookie())
+    headers.append('set-cookie', cookie.replace(/; secure/i, ''));
+  return new Response(response.body, { status: response.status, headers });
+}
+
+test('a server is visited although the database does not answer', async (t) => {
+  await using platform = await startPlatform();
+  const away = around(memoryStorage(), async () => {
+    throw new StorageError('The database could not be used (ECONNREFUSED).');
+  });
+  const found = await visit(`${platform.auth.issuer}/elsewhere`, away);
+  t.deepEqual(
+    found.map(({ code }) => code),
+    ['database_unreachable', 'metadata_missing'],
+  );
+  t.like(await visit(platform.auth.issuer, away), [{ code: 'database_unreachable' }]);
+});
+
+test('an issuer that cannot be one is refused', async (t) => {
+  const operator = createAdministration({ storage: memoryStorage() });
+  for (const issuer of [
+    'platform',
+    'http://platform.example',
+    'https://u:p@platform.example',
+    'https://platform.example/?a',
+  ]) {
+    await t.throwsAsync(operator.check({ issuer }), { code: 'ERR_CONFIG', message: /^issuer: / });
+  }
+});

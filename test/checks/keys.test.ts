@@ -1,0 +1,103 @@
+import test from 'ava';
+import { createAdministration } from 'koa-gatehouse';
+import type { Finding, Storage } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { around } from '../harness/storage.ts';
+
+const KEY = 'a key-encryption key of more than 32 characters';
+const OTHER = 'another one, which nobody has used for anything yet';
+
+async function rotated(keyEncryptionKey?: string): Promise<Storage> {
+  const storage = memoryStorage();
+  await createAdministration({ storage, ...(keyEncryptionKey ? { keyEncryptionKey } : {}) }).keys.rotate();
+  return storage;
+}
+
+async function check(storage: Storage, keyEncryptionKey?: string | string[]): Promise<readonly Finding[]> {
+  return createAdministration({ storage, ...(keyEncryptionKey ? { keyEncryptionKey } : {}) }).check();
+}
+
+test('a storage without a signing key', async (t) => {
+  t.like(await check(memoryStorage()), [
+    {
+      code: 'signing_key_missing',
+      severity: 'warning',
+      message: 'There is no key to sign tokens with.',
+      remedy: 'Start a server, which makes one, or run `gatehouse keys rotate`.',
+    },
+  ]);
+});
+
+test('encrypted keys that can be read are fine; with another key they cannot be, with none nobody knows', async (t) => {
+  const storage = await rotated(KEY);
+  t.deepEqual(await check(storage, KEY), []);
+  t.deepEqual(await check(storage, [OTHER, KEY]), []);
+  t.like(await check(storage, OTHER), [
+    {
+      code: 'keys_unreadable',
+      severity: 'error',
+      message:
+        '1 key of the server is encrypted with another keyEncryptionKey than the given one, or damaged.',
+    },
+  ]);
+  t.like(await check(storage), [{ code: 'keys_not_checked', severity: 'warning' }]);
+});
+
+test('a key that was damaged cannot be read', async (t) => {
+  const damaged = around(await rotated(KEY), async (name, call) => {
+    const result = await call();
+    if (name !== 'keys.list') return result;
+    const [key] = result as readonly { material: string }[];
+    return key ? [{ ...key, material: `${key.material.slice(0, -4)}AAAA` }] : [];
+  });
+  t.like(await check(damaged, KEY), [{ code: 'keys_unreadable', severity: 'error' }]);
+});
+
+test('unencrypted keys are found where a keyEncryptionKey is given', async (t) => {
+  t.like(await check(await rotated(), KEY), [
+    {
+      code: 'keys_unencrypted',
+      severity: 'warning',
+      message: '1 key of the server is stored unencrypted: whoever reads the database can make tokens.',
+    },
+  ]);
+});
+
+test.serial('and in production', async (t) => {
+  const storage = await rotated();
+  t.deepEqual(await check(storage), []);
+  process.env['NODE_ENV'] = 'production';
+  try {
+    t.like(await check(storage), [
+      {
+        code: 'keys_unencrypted',
+        remedy:
+          'Give the servers a keyEncryptionKey, then run `gatehouse keys rotate` with KEY_ENCRYPTION_KEY set to it.',
+      },
+    ]);
+  } finally {
+    process.env['NODE_ENV'] = 'test';
+  }
+});
+
+test('a signing key that should have been replaced long ago', async (t) => {
+  t.deepEqual(await check(aged(await rotated(), 90)), []);
+  t.like(await check(aged(await rotated(), 120)), [
+    {
+      code: 'signing_key_old',
+      severity: 'warning',
+      message: 'The newest signing key is 120 days old; a new one was due after 90.',
+    },
+  ]);
+});
+
+/** The storage as if its one key had been made some days ago. */
+function aged(storage: Storage, days: number): Storage {
+  return around(storage, async (name, call) => {
+    const result = await call();
+    if (name !== 'keys.list') return result;
+    const [key] = result as readonly { createdAt: number }[];
+    return key ? [{ ...key, createdAt: key.createdAt - days * 86_400 }] : [];
+  });
+}

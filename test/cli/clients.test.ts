@@ -1,0 +1,346 @@
+import { writeFileSync } from 'node:fs';
+
+import test from 'ava';
+import { createAdministration } from 'koa-gatehouse';
+import type { Administration } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { temporaryFile } from '../adapters/temporary-file.ts';
+import { startPlatform } from '../harness/platform.ts';
+import { gatehouse, gatehouseJson } from './gatehouse.ts';
+
+interface ClientDocument {
+  readonly client: { readonly client_id: string } & Record<string, unknown>;
+  readonly client_secret: string | null;
+  readonly secret: Record<string, unknown>;
+  readonly secrets: readonly Record<string, unknown>[];
+  readonly notes: readonly string[];
+}
+
+/** A database with its tables, looked at without the command. */
+async function database(): Promise<{ address: string; administration: Administration } & AsyncDisposable> {
+  const address = `sqlite:${temporaryFile()}`;
+  const storage = knexStorage(address);
+  await storage.migrate();
+  const administration = createAdministration({ storage });
+  return { address, administration, [Symbol.asyncDispose]: () => administration.close() };
+}
+
+async function client(address: string, ...words: string[]): Promise<ClientDocument> {
+  return gatehouseJson<ClientDocument>(['client', ...words], { DATABASE_URL: address });
+}
+
+test('a client that is created here gets tokens; its secret is shown once', async (t) => {
+  await using given = await database();
+  const created = await client(
+    given.address,
+    'create',
+    '--name',
+    'Nightly',
+    '--grant-type',
+    'client_credentials',
+  );
+  const { client_id: id, created_at: at, updated_at: updated, ...fields } = created.client;
+  t.regex(id, /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
+  t.regex(String(at), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z$/);
+  t.is(at, updated);
+  t.deepEqual(fields, {
+    name: 'Nightly',
+    grant_type: 'client_credentials',
+    redirect_uris: [],
+    confidential: true,
+    native: false,
+    first_party: false,
+    scopes: null,
+    roles: [],
+    permissions: [],
+    owner_id: null,
+    disabled: false,
+  });
+  t.deepEqual(created.notes, []);
+  await using platform = await startPlatform({ storage: knexStorage(given.address) });
+  const answer = await platform.token({
+    grant_type: 'client_credentials',
+    client_id: id,
+    client_secret: created.client_secret,
+  });
+  t.is(answer.status, 200);
+
+  const shown = await gatehouse(['client', 'show', id, '--json'], { DATABASE_URL: given.address });
+  t.false(shown.output.includes(created.client_secret!));
+  const { secrets } = JSON.parse(shown.output) as ClientDocument;
+  t.deepEqual(Object.keys(secrets[0]!), ['id', 'label', 'hint', 'created_at', 'expires_at', 'last_used_at']);
+  t.like(secrets[0], { label: 'first', hint: created.client_secret!.slice(-4), expires_at: null });
+});
+
+test('for people, the secret stands below the client and is marked', async (t) => {
+  await using given = await database();
+  const { code, errors, output } = await gatehouse(
+    ['client', 'create', '--name', 'Portal', '--grant-type', 'authorization_code']
+      .concat('--redirect-uri', 'https://a.example/', '--redirect-uri', 'https://b.example/', '--owner', '5')
+      .concat('--first-party', '--scope', 'schools:read'),
+    { DATABASE_URL: given.address },
+  );
+  t.is(code, 0);
+  t.regex(
+    output,
+    /^Client ID {6}[\da-f-]{36}\nName {11}Portal\nGrant type {5}authorization_code\nKind {11}confidential\nStatus {9}enabled\nRedirect URIs {2}https:\/\/a\.example\/\n {15}https:\/\/b\.example\/\nConsent {8}not asked: first-party\nScopes {9}schools:read\nOwner {10}5\n/,
+  );
+  t.regex(
+    output,
+    /\nClient secret {2}gatehouse_secret_[\w-]{43}\n\nThe secret is shown this once\. Put it where the app reads it\.\n$/,
+  );
+  t.is(errors, 'Note: Not checked, for want of --gate: schools:read.\n');
+});
+
+test('public and native clients have no secret', async (t) => {
+  await using given = await database();
+  const code = ['create', '--name', 'App', '--grant-type', 'authorization_code', '--redirect-uri'];
+  const [browser, installed] = await Promise.all([
+    client(given.address, ...code, 'https://app.example/', '--public'),
+    client(given.address, ...code, 'com.example.app:/callback', '--native'),
+  ]);
+  t.like(browser, { client_secret: null, client: { confidential: false, native: false } });
+  t.like(installed, { client_secret: null, client: { confidential: false, native: true } });
+});
+
+test('secrets are added, listed, removed and rotated', async (t) => {
+  await using given = await database();
+  const { clients } = given.administration;
+  const made = await clients.create({ name: 'Nightly', grantType: 'client_credentials' });
+  const { id } = made.client;
+  const [first] = await clients.secrets(id);
+
+  const added = await client(
+    given.address,
+    'secrets',
+    'add',
+    id,
+    '--label',
+    'May',
+    '--expires',
+    '2099-05-31',
+  );
+  t.regex(added.client_secret!, /^gatehouse_secret_/);
+  t.like(added.secret, {
+    label: 'May',
+    hint: added.client_secret!.slice(-4),
+    expires_at: '2099-05-31T00:00:00.000Z',
+  });
+
+  const listed = await gatehouse(['client', 'secrets', id], { DATABASE_URL: given.address });
+  t.regex(listed.output, /^Secret ID +Label  Ends in  Created \(UTC\) +Expires \(UTC\) +Last used \(UTC\)\n/);
+  t.regex(listed.output, /\bMay +\S{4} +\d{4}-\d\d-\d\d \d\d:\d\d  2099-05-31 00:00  never\n/);
+
+  await client(given.address, 'secrets', 'remove', id, first!.id, '--yes');
+  t.like(await clients.secrets(id), [{ label: 'May' }]);
+
+  const overlapping = await client(
+    given.address,
+    'rotate-secret',
+    id,
+    '--overlap',
+    '3600',
+    '--label',
+    'June',
+  );
+  const ends = new Map((await clients.secrets(id)).map(({ expiresAt, label }) => [label, expiresAt]));
+  t.is(ends.get('June'), undefined);
+  t.true(ends.get('May')! <= Date.now() / 1000 + 3600);
+  t.like(overlapping.secret, { label: 'June' });
+
+  const rotated = await client(given.address, 'rotate-secret', id, '--yes');
+  t.like(await clients.secrets(id), [{ hint: rotated.client_secret!.slice(-4) }]);
+  t.is((await clients.secrets(id)).length, 1);
+});
+
+test('update changes what is given and nothing else', async (t) => {
+  await using given = await database();
+  const made = await given.administration.clients.create({
+    name: 'Portal',
+    grantType: 'authorization_code',
+    redirectUris: ['https://a.example/'],
+    ownerId: '5',
+    scopes: ['schools:read'],
+  });
+  const { id } = made.client;
+  const first = await client(
+    given.address,
+    'update',
+    id,
+    '--name',
+    'Gate',
+    '--redirect-uri',
+    'https://b.example/',
+  );
+  t.like(first.client, {
+    name: 'Gate',
+    redirect_uris: ['https://b.example/'],
+    owner_id: '5',
+    scopes: ['schools:read'],
+  });
+  const second = await client(given.address, 'update', id, '--no-owner', '--all-scopes', '--first-party');
+  t.like(second.client, { name: 'Gate', owner_id: null, scopes: null, first_party: true });
+  const nothing = await gatehouse(['client', 'update', id], { DATABASE_URL: given.address });
+  t.is(nothing.code, 2);
+  t.is(nothing.errors, 'Say what to change; `gatehouse client update --help` lists the options.\n');
+});
+
+test('permissions are added and removed, checked by a gate where one is given', async (t) => {
+  await using given = await database();
+  const { id } = (
+    await given.administration.clients.create({ name: 'Nightly', grantType: 'client_credentials' })
+  ).client;
+  const gate = temporaryFile('gate.ts');
+  writeFileSync(
+    gate,
+    `import { defineGate } from ${JSON.stringify(import.meta.resolve('koa-gatehouse'))};
+     // As a module of a host may: the command ends although this goes on.
+     setInterval(() => {}, 60_000);
+     export const gate = defineGate({
+       permissions: { view_schools: 'View schools', edit_schools: 'Edit schools' },
+       roles: { registrar: ['view_schools', 'edit_schools'] },
+     });`,
+  );
+  const run = async (...words: string[]): Promise<Awaited<ReturnType<typeof gatehouse>>> =>
+    gatehouse(['client', 'permissions', id, ...words], { DATABASE_URL: given.address });
+
+  const wrong = await run('--add', 'view_shools', '--gate', gate);
+  t.deepEqual([wrong.code, wrong.errors], [1, 'permissions: there is no permission "view_shools"\n']);
+
+  const right = await run('--add', 'view_schools', '--add-role', 'registrar', '--gate', gate, '--json');
+  t.deepEqual(JSON.parse(right.output), {
+    client_id: id,
+    roles: ['registrar'],
+    permissions: ['view_schools'],
+    effective: [
+      { permission: 'view_schools', sources: [{ type: 'direct' }, { type: 'role', role: 'registrar' }] },
+      { permission: 'edit_schools', sources: [{ type: 'role', role: 'registrar' }] },
+    ],
+    notes: [],
+  });
+
+  const unchecked = await run('--remove', 'view_schools', '--add', 'view_shools');
+  t.is(unchecked.errors, 'Note: Not checked, for want of --gate: view_shools.\n');
+  t.is(
+    unchecked.output,
+    `Client ID    ${id}\nName         Nightly\nRoles        registrar\nPermissions  view_shools\n`,
+  );
+});
+
+test('clients are listed by name, a page at a time', async (t) => {
+  await using given = await database();
+  for (const name of ['Zebra', '学校 🏫', 'alpha', 'Portal']) {
+    await given.administration.clients.create({ name, grantType: 'client_credentials' });
+  }
+  const [first, last] = await given.administration.clients.list({ limit: 2 });
+  const page = await gatehouse(['client', 'list', '--limit', '2'], { DATABASE_URL: given.address });
+  t.is(
+    page.output,
+    `Client ID                             Name    Grant type          Status
+${first!.id}  alpha   client_credentials  enabled
+${last!.id}  Portal  client_credentials  enabled
+
+There may be more: --after ${last!.id}
+`,
+  );
+  const rest = await gatehouse(['client', 'list', '--after', last!.id], { DATABASE_URL: given.address });
+  t.deepEqual(
+    rest.output.split('\n').map((line) => line.slice(38)),
+    [
+      'Name     Grant type          Status',
+      'Zebra    client_credentials  enabled',
+      '学校 🏫  client_credentials  enabled',
+      '',
+    ],
+  );
+  const found = await gatehouseJson(['client', 'list', '--search', 'PORT'], { DATABASE_URL: given.address });
+  t.like(found, { clients: [{ name: 'Portal' }], next: null });
+});
+
+test('a client is disabled, enabled and deleted; what cannot be undone needs --yes', async (t) => {
+  await using given = await database();
+  const { clients } = given.administration;
+  const { id } = (await clients.create({ name: 'Nightly', grantType: 'client_credentials' })).client;
+  const disabled = await gatehouse(['client', 'disable', id], { DATABASE_URL: given.address });
+  t.is(disabled.output, `"Nightly" (${id}) is disabled. Running servers know within seconds.\n`);
+  t.true((await clients.find(id))!.disabled);
+  t.like(await client(given.address, 'enable', id), { client: { disabled: false } });
+
+  const [secret] = await clients.secrets(id);
+  for (const [words, question] of [
+    [['delete', id], `Delete "Nightly" (${id}) with its secrets, consents and tokens?`],
+    [['rotate-secret', id], 'Replace all secrets? The old ones stop at once.'],
+    [
+      ['secrets', 'remove', id, secret!.id],
+      'Remove the secret "first"? Apps that use it get no more tokens.',
+    ],
+  ] as const) {
+    const refused = await gatehouse(['client', ...words], { DATABASE_URL: given.address });
+    t.deepEqual([refused.code, refused.output, refused.errors], [2, '', `${question} Add --yes to do it.\n`]);
+  }
+  t.deepEqual(await clients.secrets(id), [secret!]);
+  t.deepEqual(await gatehouseJson(['client', 'delete', id, '--yes'], { DATABASE_URL: given.address }), {
+    deleted: id,
+  });
+  t.is(await clients.find(id), undefined);
+});
+
+test('what was done here is in the record', async (t) => {
+  const address = `sqlite:${temporaryFile()}`;
+  const storage = knexStorage(address);
+  await storage.migrate();
+  const { client: made } = await client(
+    address,
+    'create',
+    '--name',
+    'Nightly',
+    '--grant-type',
+    'client_credentials',
+  );
+  await client(address, 'disable', made.client_id);
+  const records = await storage.audit.list({ clientId: made.client_id });
+  t.deepEqual(records.map(({ type }) => type).toSorted(), [
+    'client_created',
+    'client_disabled',
+    'secret_added',
+  ]);
+  await storage.close();
+});
+
+test('a client that is not there is said, with where to look', async (t) => {
+  await using given = await database();
+  for (const words of [
+    ['show', 'x'],
+    ['secrets', 'x'],
+    ['delete', 'x', '--yes'],
+  ]) {
+    const { code, errors, output } = await gatehouse(['client', ...words], { DATABASE_URL: given.address });
+    t.deepEqual([code, output], [1, '']);
+    t.is(errors, 'There is no client x.\nSee `gatehouse client list` for those there are.\n');
+  }
+});
+
+test('options that cannot be meant are refused before the database is opened', async (t) => {
+  const secret = ['client', 'secrets', 'add', 'x', '--expires'];
+  for (const [words, said] of [
+    [
+      ['client', 'create', '--grant-type', 'client_credentials'],
+      /required option '--name <name>' not specified/,
+    ],
+    [
+      ['client', 'create', '--name', 'A', '--grant-type', 'password'],
+      /Allowed choices are authorization_code, client_credentials\./,
+    ],
+    [['client', 'list', '--limit', '0'], /Give a number from 1 to 200\./],
+    [['client', 'list', '--limit', 'many'], /Give a number from 1 to 200\./],
+    [[...secret, 'tomorrow'], /Give a date such as 2027-05-31, or a time such as 2027-05-31T12:00Z\./],
+    [[...secret, '2020-01-01'], /Give a time that is still to come\./],
+    [['client', 'rotate-secret', 'x', '--overlap', '-1'], /Give whole seconds\./],
+    [['keys', 'rotate', '--after', '1h'], /Give whole seconds\./],
+  ] as const) {
+    const { code, errors } = await gatehouse(words, { DATABASE_URL: 'postgres://127.0.0.1:1/x' });
+    t.is(code, 2, errors);
+    t.regex(errors, said);
+  }
+});

@@ -1,0 +1,188 @@
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+
+import test from 'ava';
+import knex from 'knex';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { temporaryFile } from '../adapters/temporary-file.ts';
+import { gatehouse } from './gatehouse.ts';
+
+test('--help says what there is, and each command has a help of its own', async (t) => {
+  const all = await gatehouse(['--help']);
+  t.like(all, { code: 0, errors: '' });
+  t.regex(all.output, /^Usage: gatehouse \[options\] \[command\]\n/);
+  for (const name of ['migrate', 'client', 'keys', 'prune', 'doctor']) {
+    t.regex(all.output, new RegExp(`^  ${name}  +\\S`, 'm'));
+  }
+  t.regex(
+    all.output,
+    /Exit codes: 0 done, 1 failed \(doctor: found an error\), 2 called wrongly, 130 interrupted\./,
+  );
+
+  const one = await gatehouse(['client', 'secrets', 'add', '--help']);
+  t.like(one, { code: 0, errors: '' });
+  t.regex(one.output, /^Usage: gatehouse client secrets add \[options\] <client-id>\n/);
+  t.regex(one.output, /--database <url>/);
+  t.regex(one.output, /^JSON: /m);
+});
+
+for (const [words, said] of [
+  [[], /^Usage: gatehouse \[options\] \[command\]/],
+  [['mirgate'], /^error: unknown command 'mirgate'\n\(Did you mean migrate\?\)\n$/],
+  [['constructor'], /^error: unknown command 'constructor'\n$/],
+  [['client', 'craete'], /^error: unknown command 'craete'\n\(Did you mean create\?\)\n$/],
+  [['migrate'], /^Say which database: --database URL, or the environment variable DATABASE_URL\.\n$/],
+  [['migrate', 'now'], /^error: too many arguments for 'migrate'\. Expected 0 arguments but got 1: now\.\n$/],
+  [['migrate', '--jsno'], /^error: unknown option '--jsno'\n\(Did you mean --json\?\)\n$/],
+  [['client', 'show'], /^error: missing required argument 'client-id'\n$/],
+] as const) {
+  test(`called wrongly: gatehouse ${words.join(' ')}`, async (t) => {
+    const { code, errors, output } = await gatehouse(words);
+    t.deepEqual([code, output], [2, '']);
+    t.regex(errors, said);
+  });
+}
+
+test('the password of a database is in no message, whatever is wrong', async (t) => {
+  const runs: [words: string[], code: number, said: RegExp][] = [
+    [
+      ['migrate', '--database', 'nonsense://user:geheim@host'],
+      1,
+      /^storage: this is not an address of a database; use sqlite:/,
+    ],
+    [
+      ['migrate', '--database', 'postgres://user:geheim@127.0.0.1:1/x'],
+      1,
+      /^The database could not be used \(ECONNREFUSED\)\.\n$/,
+    ],
+    [['migrate', '--databse', 'mysql://user:geh@eim@host/x'], 2, /unknown option '--databse'/],
+    [['migrate', 'mysql://user:geh@eim@host/x'], 2, /but got 1: mysql:\/\/user:\*\*\*@host\/x\./],
+    [['postgres://user:geheim@host/x'], 2, /unknown command 'postgres:\/\/user:\*\*\*@host\/x'/],
+  ];
+  for (const [words, code, said] of runs) {
+    const outcome = await gatehouse(words);
+    t.is(outcome.code, code);
+    t.regex(outcome.errors, said);
+    t.notRegex(outcome.errors + outcome.output, /geh/);
+  }
+});
+
+test('with --json what failed is a document on stderr, and stdout is empty', async (t) => {
+  const database = `sqlite:${temporaryFile()}`;
+  const early = await gatehouse(['client', 'list', '--json', '--database', database]);
+  t.deepEqual([early.code, early.output], [1, '']);
+  t.is(JSON.parse(early.errors).error.code, 'ERR_MIGRATIONS_PENDING');
+  await gatehouse(['migrate', '--database', database]);
+
+  const missing = await gatehouse(['client', 'show', 'nobody', '--json', '--database', database]);
+  t.deepEqual([missing.code, missing.output], [1, '']);
+  t.deepEqual(JSON.parse(missing.errors), {
+    error: { code: 'ERR_CLIENT_NOT_FOUND', message: 'There is no client nobody' },
+  });
+
+  const create = [
+    'client',
+    'create',
+    '--name',
+    ' ',
+    '--grant-type',
+    'authorization_code',
+    '--redirect-uri',
+    'x',
+  ];
+  const invalid = await gatehouse([...create, '--json', '--database', database]);
+  t.deepEqual([invalid.code, invalid.output], [1, '']);
+  t.like(JSON.parse(invalid.errors), {
+    error: {
+      code: 'ERR_CLIENT_INVALID',
+      fields: [
+        { field: 'name', message: 'give a name of 1 to 100 characters' },
+        { field: 'redirectUris[0]', message: 'give an absolute URI, such as https://app.example/callback' },
+      ],
+    },
+  });
+  const spoken = await gatehouse([...create, '--database', database]);
+  t.deepEqual([spoken.code, spoken.output], [1, '']);
+  t.regex(
+    spoken.errors,
+    /^name: give a name of 1 to 100 characters\nredirectUris\[0\]: give an absolute URI/,
+  );
+});
+
+test('migrate makes the tables, and has nothing to do the second time', async (t) => {
+  const database = `sqlite:${temporaryFile()}`;
+  const first = await gatehouse(['--database', database, 'migrate']);
+  t.like(first, { code: 0, errors: '' });
+  t.regex(first.output, /^Migrated: 0001_first_tables/);
+  const second = await gatehouse(['migrate'], { DATABASE_URL: database });
+  t.deepEqual(second, { code: 0, output: 'The database is up to date.\n', errors: '' });
+});
+
+test('prune removes what has expired and nothing else', async (t) => {
+  const address = `sqlite:${temporaryFile()}`;
+  const storage = knexStorage(address);
+  await storage.migrate();
+  const now = Math.floor(Date.now() / 1000);
+  for (const [id, expiresAt] of Object.entries({ old: now - 60, older: now - 61, live: now + 3600 })) {
+    await storage.interactions.save({ id, payload: {}, expiresAt });
+  }
+  const { code, errors, output } = await gatehouse(['prune', '--database', address]);
+  t.deepEqual([code, output, errors], [0, 'Removed 2 expired rows.\n', '']);
+  t.is((await storage.interactions.find('live'))?.id, 'live');
+  await storage.close();
+});
+
+test('a database without tables, or with older ones, has to be migrated first', async (t) => {
+  const empty = await gatehouse(['prune', '--database', `sqlite:${temporaryFile()}`]);
+  t.is(empty.code, 1);
+  t.regex(empty.errors, /^The database lacks \d migration\(s\): .*Run `gatehouse migrate`/);
+
+  const file = temporaryFile();
+  const storage = knexStorage(`sqlite:${file}`);
+  await storage.migrate();
+  await storage.close();
+  const database = knex({ client: 'better-sqlite3', connection: { filename: file }, useNullAsDefault: true });
+  await database('gatehouse_migrations').where('name', 'like', '0002%').delete();
+  await database.destroy();
+  const older = await gatehouse(['client', 'list', '--database', `sqlite:${file}`]);
+  t.deepEqual([older.code, older.output], [1, '']);
+  t.regex(older.errors, /^The database lacks 1 migration\(s\): 0002_/);
+});
+
+test('a gate file that is none is said in a sentence', async (t) => {
+  const database = ['--database', 'sqlite::memory:'];
+  const empty = temporaryFile('empty.mjs');
+  const broken = temporaryFile('broken.mjs');
+  writeFileSync(empty, 'export const gates = {};');
+  writeFileSync(broken, 'export const gate = {;');
+  for (const [file, said] of [
+    ['/nowhere/gate.ts', /^--gate: there is no file \/nowhere\/gate\.ts\.\n$/],
+    [empty, /empty\.mjs has to export `gate`, made by defineGate\(\)\.\n$/],
+    [broken, /broken\.mjs cannot be loaded: /],
+  ] as const) {
+    const { code, errors } = await gatehouse(['client', 'list', '--gate', file, ...database]);
+    t.is(code, 2);
+    t.regex(errors, said);
+  }
+});
+
+test('a reader that stops reading, as head does, is no error', async (t) => {
+  const address = `sqlite:${temporaryFile()}`;
+  const storage = knexStorage(address);
+  await storage.migrate();
+  await storage.close();
+  const main = new URL('../../lib/cli/main.ts', import.meta.url).pathname;
+  const child = spawn(
+    process.execPath,
+    ['--conditions=gatehouse:source', main, 'client', 'list', '--json', '--database', address],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  // Before anything was written.
+  child.stdout.destroy();
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+  const [code] = (await once(child, 'close')) as [number];
+  t.deepEqual([code, errors], [0, '']);
+});

@@ -1,0 +1,64 @@
+import test from 'ava';
+import { createAdministration } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { temporaryFile } from '../adapters/temporary-file.ts';
+import { startPlatform } from '../harness/platform.ts';
+import { gatehouse, gatehouseJson } from './gatehouse.ts';
+
+interface DoctorDocument {
+  readonly findings: readonly { readonly code: string; readonly severity: string }[];
+  readonly errors: number;
+  readonly warnings: number;
+}
+
+test('the doctor finds nothing at a server that is well, seen from outside as well', async (t) => {
+  const DATABASE_URL = `sqlite:${temporaryFile()}`;
+  await using platform = await startPlatform({ storage: knexStorage(DATABASE_URL) });
+  await platform.registerApp();
+  const { code, errors, output } = await gatehouse(['doctor', '--issuer', platform.auth.issuer], {
+    DATABASE_URL,
+  });
+  t.deepEqual([code, output, errors], [0, 'All is well.\n', '']);
+});
+
+test('a warning is said with its remedy, and is no failure', async (t) => {
+  const DATABASE_URL = `sqlite:${temporaryFile()}`;
+  const storage = knexStorage(DATABASE_URL);
+  await storage.migrate();
+  const operator = createAdministration({ storage });
+  await operator.keys.rotate();
+  const redirectUris = ['http://portal.example/'];
+  const { client } = await operator.clients.create({
+    name: 'Portal',
+    grantType: 'authorization_code',
+    redirectUris,
+  });
+  await operator.close();
+  const { code, errors, output } = await gatehouse(['doctor'], { DATABASE_URL });
+  t.deepEqual([code, errors], [0, '']);
+  t.is(
+    output,
+    `warning  redirect_uri_insecure
+         Authorization codes are sent over http, where others can read them: "Portal" (${client.id}, http://portal.example/).
+         → Serve those apps over https and change the redirect URI with \`gatehouse client update\`.
+
+0 errors, 1 warning.
+`,
+  );
+});
+
+test('an error is a failure, also for programs', async (t) => {
+  const DATABASE_URL = `sqlite:${temporaryFile()}`;
+  const { code, output } = await gatehouse(['doctor', '--json'], { DATABASE_URL });
+  t.is(code, 1);
+  const document = JSON.parse(output) as DoctorDocument;
+  t.like(document.findings[0], { code: 'migration_pending', severity: 'error' });
+  t.is(document.errors, document.findings.length);
+
+  const away = await gatehouseJson<DoctorDocument>(['doctor'], {
+    DATABASE_URL: 'postgres://u:geheim@127.0.0.1:1/x',
+  });
+  t.like(away, { findings: [{ code: 'database_unreachable' }], errors: 1, warnings: 0 });
+  t.false(JSON.stringify(away).includes('geheim'));
+});

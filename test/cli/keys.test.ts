@@ -1,0 +1,87 @@
+import test from 'ava';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { temporaryFile } from '../adapters/temporary-file.ts';
+import { startPlatform } from '../harness/platform.ts';
+import { gatehouse, gatehouseJson } from './gatehouse.ts';
+
+interface KeysDocument {
+  readonly keys: readonly { readonly kid: string; readonly status: string }[];
+  readonly key: { readonly kid: string; readonly status: string };
+  readonly notes: readonly string[];
+}
+
+const KEY = 'a key-encryption key of more than 32 characters';
+
+async function migrated(): Promise<string> {
+  const address = `sqlite:${temporaryFile()}`;
+  const storage = knexStorage(address);
+  await storage.migrate();
+  await storage.close();
+  return address;
+}
+
+test('a key that is made here is published by servers, which keep the tokens of the one before it', async (t) => {
+  const DATABASE_URL = await migrated();
+  await using platform = await startPlatform({
+    storage: knexStorage(DATABASE_URL),
+    signingAlgorithm: 'RS256',
+  });
+  const { client, secret } = await platform.registerService(['view_schools']);
+  const { body } = await platform.token({
+    grant_type: 'client_credentials',
+    client_id: client.id,
+    client_secret: secret,
+  });
+
+  const { key } = await gatehouseJson<KeysDocument>(['keys', 'rotate', '--after', '0'], { DATABASE_URL });
+  const { keys } = await gatehouseJson<KeysDocument>(['keys', 'list'], { DATABASE_URL });
+  t.deepEqual(
+    keys.map(({ status }) => status),
+    ['active', 'retired'],
+  );
+  t.is(keys[0]!.kid, key.kid);
+
+  // A second server, on the same database, as it was set up.
+  await using second = await startPlatform({ storage: knexStorage(DATABASE_URL), signingAlgorithm: 'RS256' });
+  t.is(second.auth.keys.list()[0]!.id, key.kid);
+  t.is(second.auth.keys.list()[0]!.status, 'active');
+  t.is(((await (await fetch(second.url('/oauth/jwks'))).json()) as { keys: unknown[] }).keys.length, 2);
+  t.is((await platform.api('/schools', body.access_token)).status, 200);
+});
+
+test('keys are encrypted with KEY_ENCRYPTION_KEY, and made only by who can read those that are there', async (t) => {
+  const DATABASE_URL = await migrated();
+  const first = await gatehouseJson<KeysDocument>(['keys', 'rotate'], {
+    DATABASE_URL,
+    KEY_ENCRYPTION_KEY: KEY,
+  });
+  t.is(first.key.status, 'active');
+  t.deepEqual(first.notes, ['It is encrypted: every server needs the same keyEncryptionKey.']);
+  const storage = knexStorage(DATABASE_URL);
+  t.notRegex((await storage.keys.list('token'))[0]!.material, /"kty"/);
+
+  const without = await gatehouse(['keys', 'rotate'], { DATABASE_URL });
+  t.deepEqual(
+    [without.code, without.errors],
+    [1, "keyEncryptionKey: the server's keys are encrypted; give the one of the servers.\n"],
+  );
+  const other = await gatehouse(['keys', 'rotate'], { DATABASE_URL, KEY_ENCRYPTION_KEY: KEY.toUpperCase() });
+  t.is(other.code, 1);
+  t.regex(other.errors, /^keyEncryptionKey: the server's keys were encrypted with another one/);
+  t.is((await storage.keys.list('token')).length, 1);
+  await storage.close();
+
+  const listed = await gatehouse(['keys', 'list'], { DATABASE_URL });
+  t.is(listed.code, 0);
+  t.true(listed.output.includes(`${first.key.kid}  active  `));
+});
+
+test('a key-encryption key that is too short is refused', async (t) => {
+  const { code, errors } = await gatehouse(['keys', 'list'], {
+    DATABASE_URL: await migrated(),
+    KEY_ENCRYPTION_KEY: 'short',
+  });
+  t.is(code, 1);
+  t.is(errors, 'keyEncryptionKey: give random strings of at least 32 characters, newest first.\n');
+});

@@ -1,0 +1,375 @@
+import { decodeJwt } from 'jose';
+import test from 'ava';
+import type { AuditEventType, AuditRecord } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { Browser } from '../harness/browser.ts';
+import { passTime } from '../harness/clock.ts';
+import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import { postForm, postJson } from '../harness/requests.ts';
+import { around } from '../harness/storage.ts';
+import { asClient } from './families.ts';
+
+const platform = await startPlatform();
+test.after.always(() => platform[Symbol.asyncDispose]());
+
+const HERE = { address: '127.0.0.1' };
+
+/** What was recorded of a client, oldest first, without what is different each time. */
+async function recordsOf(
+  { client }: Pick<RegisteredApp, 'client'>,
+  { auth }: Pick<Platform, 'auth'> = platform,
+): Promise<object[]> {
+  const records = await auth.audit.list({ clientId: client.id, limit: 200 });
+  return records.toReversed().map(({ id: _id, at: _at, ...rest }) => rest);
+}
+
+/** The same without what is recorded of every new app. */
+async function eventsOf(app: Pick<RegisteredApp, 'client'>): Promise<object[]> {
+  return (await recordsOf(app)).filter(
+    (record) => !['client_created', 'secret_added'].includes((record as AuditRecord).type),
+  );
+}
+
+/** The events of a type that are told while something is done. */
+async function heard(type: AuditEventType, act: () => Promise<unknown>): Promise<AuditRecord[]> {
+  const records: AuditRecord[] = [];
+  const stop = platform.auth.events.on('*', (record) => {
+    if (record.type === type) records.push(record);
+  });
+  await act();
+  stop();
+  return records;
+}
+
+test('tokens that are issued: for a client, for a user, for a refresh', async (t) => {
+  const service = await platform.registerService();
+  await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  const clientId = service.client.id;
+  t.deepEqual(await eventsOf(service), [
+    { type: 'token_issued', clientId, grantType: 'client_credentials', ...HERE },
+  ]);
+
+  const app = await platform.registerApp({ firstParty: true });
+  const { body } = await connect(platform, app);
+  await platform.token({
+    grant_type: 'refresh_token',
+    ...asClient(app),
+    refresh_token: body.refresh_token,
+  });
+  const grantId = decodeJwt(body.access_token)['grant_id'];
+  const issued = { type: 'token_issued', clientId: app.client.id, userId: '1', grantId, ...HERE };
+  t.deepEqual(await eventsOf(app), [
+    { type: 'login', userId: '1', clientId: app.client.id, ...HERE },
+    { ...issued, grantType: 'authorization_code' },
+    { ...issued, grantType: 'refresh_token' },
+  ]);
+});
+
+test('tokens that are refused, with the reason that the client is not told', async (t) => {
+  const app = await platform.registerApp({ firstParty: true });
+  const other = await platform.registerApp({ firstParty: true });
+  const { body } = await connect(platform, other);
+  const asked = { grant_type: 'refresh_token', ...asClient(app) };
+  const answers = [
+    await platform.token({ ...asked, client_secret: 'wrong', refresh_token: 'x' }),
+    await platform.token({ ...asked, refresh_token: 'x' }),
+    await platform.token({ ...asked, refresh_token: body.refresh_token }),
+    await platform.token(asked),
+    await platform.token({ ...asked, grant_type: 'client_credentials' }),
+    await platform.token({ ...asked, grant_type: 'password' }),
+  ];
+  const refused = { type: 'token_refused', clientId: app.client.id, ...HERE };
+  const ofRefresh = { ...refused, grantType: 'refresh_token' };
+  t.deepEqual(await eventsOf(app), [
+    { ...ofRefresh, error: 'invalid_client', reason: 'invalid secret provided' },
+    { ...ofRefresh, error: 'invalid_grant', reason: 'refresh token not found' },
+    // And not whose it is.
+    { ...ofRefresh, error: 'invalid_grant', reason: 'client mismatch' },
+    { ...ofRefresh, error: 'invalid_request', reason: "missing required parameter 'refresh_token'" },
+    {
+      ...refused,
+      error: 'unauthorized_client',
+      reason: 'requested grant type is not allowed for this client',
+    },
+    { ...refused, error: 'unsupported_grant_type', reason: 'unsupported grant_type requested' },
+  ]);
+  t.deepEqual(
+    answers.map(({ body: { error } }) => error),
+    [
+      'invalid_client',
+      'invalid_grant',
+      'invalid_grant',
+      'invalid_request',
+      'unauthorized_client',
+      'unsupported_grant_type',
+    ],
+  );
+});
+
+test('a disabled app: its developer learns why it stopped', async (t) => {
+  const app = await platform.registerApp();
+  await platform.auth.clients.disable(app.client.id);
+  await platform.token({ grant_type: 'refresh_token', ...asClient(app), refresh_token: 'x' });
+  await new Browser().get(authorizeUrl(platform, app));
+  const clientId = app.client.id;
+  t.deepEqual((await eventsOf(app)).slice(1), [
+    { type: 'token_refused', clientId, error: 'invalid_client', reason: 'the app is disabled', ...HERE },
+    {
+      type: 'authorization_refused',
+      clientId,
+      error: 'invalid_client',
+      reason: 'the app is disabled',
+      ...HERE,
+    },
+  ]);
+});
+
+test('of a client that is not there, no id is kept', async (t) => {
+  const records = await heard('token_refused', async () =>
+    platform.token({ grant_type: 'client_credentials', client_id: 'made-up', client_secret: 'x' }),
+  );
+  t.is(records.length, 1);
+  t.like(records[0], { error: 'invalid_client', reason: 'client not found' });
+  t.false('clientId' in records[0]!);
+});
+
+test('authorizations that are refused', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  await browser.get(authorizeUrl(platform, app, { redirect_uri: 'https://evil.example' }));
+  await browser.get(authorizeUrl(platform, app, { scope: 'unheard-of' }));
+  await browser.get(authorizeUrl(platform, app, { prompt: 'none' }));
+  await signIn(browser, await browser.open(authorizeUrl(platform, app)));
+  await browser.get(authorizeUrl(platform, app, { prompt: 'none' }));
+  const refused = { type: 'authorization_refused', clientId: app.client.id, ...HERE };
+  t.deepEqual(await eventsOf(app), [
+    {
+      ...refused,
+      error: 'invalid_redirect_uri',
+      reason: "redirect_uri did not match any of the client's registered redirect_uris",
+    },
+    { ...refused, error: 'invalid_scope', reason: 'requested scope is not allowed' },
+    { ...refused, error: 'login_required', reason: 'End-User authentication is required' },
+    { type: 'login', clientId: app.client.id, userId: '1', ...HERE },
+    { ...refused, userId: '1', error: 'consent_required', reason: 'consent was never given' },
+  ]);
+});
+
+test('logins, failed ones, consents and their denial, each once', async (t) => {
+  const app = await platform.registerApp();
+  const clientId = app.client.id;
+  const browser = new Browser();
+  const login = await browser.open(authorizeUrl(platform, app, { scope: 'schools:read' }));
+  await signIn(browser, login, 'ann@school.example', 'not her password');
+  const consent = await signIn(browser, login);
+  await browser.follow(await browser.submit(consent, 'Deny'));
+  const again = await browser.open(authorizeUrl(platform, app, { scope: 'schools:read' }));
+  await browser.follow(await browser.submit(again, 'Authorize'));
+  const decided = { clientId, userId: '1', scopes: ['schools:read'], ...HERE };
+  t.deepEqual(await eventsOf(app), [
+    { type: 'login_failed', clientId, ...HERE },
+    { type: 'login', clientId, userId: '1', ...HERE },
+    { type: 'consent_denied', ...decided },
+    { type: 'consent_given', ...decided },
+  ]);
+  const records = await heard('logout', async () => {
+    const page = await browser.open(platform.url('/oauth/logout'));
+    await browser.submit(page, 'Sign out');
+    await browser.post(platform.url('/oauth/logout'), new URLSearchParams());
+  });
+  t.is(records.length, 1);
+  t.like(records[0], { userId: '1', ...HERE });
+});
+
+test('POST /oauth/revoke: what the client revoked', async (t) => {
+  const app = await platform.registerApp({ firstParty: true });
+  const service = await platform.registerService();
+  const { body } = await connect(platform, app);
+  const own = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+  for (const [by, token] of [
+    [app, body.access_token],
+    [app, body.refresh_token],
+    [app, body.refresh_token],
+    [app, 'unknown'],
+    [service, own.body.access_token],
+    [service, body.access_token],
+  ] as const) {
+    await postForm(platform.url('/oauth/revoke'), { ...asClient(by), token });
+  }
+  const grantId = decodeJwt(body.access_token)['grant_id'];
+  const ofUser = { type: 'tokens_revoked', clientId: app.client.id, userId: '1', grantId, ...HERE };
+  t.deepEqual((await eventsOf(app)).slice(2), [
+    { ...ofUser, target: 'token' },
+    { ...ofUser, target: 'grant' },
+  ]);
+  t.deepEqual((await eventsOf(service)).slice(1), [
+    { type: 'tokens_revoked', target: 'token', clientId: service.client.id, ...HERE },
+  ]);
+});
+
+test('auth.revoke(): what the host revoked, and nothing that was not there', async (t) => {
+  const app = await platform.registerApp({ firstParty: true });
+  const clientId = app.client.id;
+  const browser = new Browser();
+  const family = async (): Promise<{ access: string; refresh: string; grantId: string }> => {
+    const { body } = await connect(platform, app, { browser });
+    const grantId = decodeJwt(body.access_token)['grant_id'] as string;
+    return { access: body.access_token, refresh: body.refresh_token, grantId };
+  };
+  const [one, two, three] = [await family(), await family(), await family()];
+  const before = (await eventsOf(app)).length;
+  const { auth } = platform;
+  await auth.revoke({ token: one.access });
+  await auth.revoke({ token: two.refresh });
+  await auth.revoke({ grant: three.grantId });
+  await auth.revoke({ grant: three.grantId });
+  await auth.revoke({ grant: 'unknown' });
+  await auth.revoke({ token: 'unknown' });
+  await auth.revoke({ client: clientId });
+  const revoked = { type: 'tokens_revoked', clientId, userId: '1' };
+  t.deepEqual((await eventsOf(app)).slice(before), [
+    { ...revoked, target: 'token', grantId: one.grantId },
+    { ...revoked, target: 'grant', grantId: two.grantId },
+    { ...revoked, target: 'grant', grantId: three.grantId },
+    { type: 'tokens_revoked', target: 'client', clientId },
+  ]);
+  const records = await heard('tokens_revoked', async () => auth.revoke({ user: 'nobody' }));
+  t.like(records[0], { target: 'user', userId: 'nobody' });
+});
+
+test('a code that comes back: the family is revoked, and both are recorded', async (t) => {
+  const storage = memoryStorage();
+  await using own = await startPlatform({ storage });
+  const app = await own.registerApp({ firstParty: true });
+  const callback = await authorize(own, app);
+  const exchange = {
+    grant_type: 'authorization_code',
+    ...asClient(app),
+    redirect_uri: app.redirectUri,
+    code: callback.get('code'),
+  };
+  const { body } = await own.token(exchange);
+  t.is((await own.token(exchange)).body.error, 'invalid_grant');
+  const ofUser = { clientId: app.client.id, userId: '1', ...HERE };
+  t.deepEqual((await recordsOf(app, own)).slice(-2), [
+    {
+      type: 'tokens_revoked',
+      target: 'grant',
+      grantId: decodeJwt(body.access_token)['grant_id'],
+      ...ofUser,
+    },
+    {
+      type: 'token_refused',
+      grantType: 'authorization_code',
+      error: 'invalid_grant',
+      reason: 'authorization code already consumed',
+      ...ofUser,
+    },
+  ]);
+});
+
+test('keys that are rotated', async (t) => {
+  await using own = await startPlatform();
+  const { id } = await own.auth.keys.rotate();
+  const [record, ...more] = await own.auth.audit.list();
+  t.like(record, { type: 'key_rotated', keyId: id });
+  t.deepEqual(more, []);
+});
+
+test('no storage for events: requests are answered, and listeners hear of them', async (t) => {
+  const storage = around(memoryStorage(), async (name, call) => {
+    if (name.startsWith('audit.')) throw Object.assign(new Error('away'), { code: 'ERR_STORAGE' });
+    return call();
+  });
+  await using own = await startPlatform({ storage });
+  const service = await own.registerService();
+  const issued: string[] = [];
+  own.auth.events.on('token_issued', ({ clientId }) => issued.push(clientId));
+  for (let count = 0; count < 3; count += 1) {
+    t.is((await own.token({ grant_type: 'client_credentials', ...asClient(service) })).status, 200);
+  }
+  t.deepEqual(new Set(issued), new Set([service.client.id]));
+  await t.throwsAsync(own.auth.audit.flush());
+});
+
+test('a storage that is away: the developer is given what finds the line in the log', async (t) => {
+  let isAway = false;
+  const storage = around(memoryStorage(), async (name, call) => {
+    if (isAway && name === 'clients.find') throw new Error('a driver says: password=hunter2');
+    return call();
+  });
+  await using own = await startPlatform({ storage });
+  const records: AuditRecord[] = [];
+  own.auth.events.on('token_refused', (record) => records.push(record));
+  isAway = true;
+  const { status } = await own.token({
+    grant_type: 'client_credentials',
+    client_id: 'x',
+    client_secret: 'y',
+  });
+  t.is(status, 500);
+  t.is(records.length, 1);
+  const line = own.logger.lines.find(({ level }) => level === 'error')!;
+  const { reference } = line.fields as { reference: string };
+  t.like(records[0], { error: 'server_error', reason: `the server failed; see ${reference} in its log` });
+});
+
+test('close() writes what was recorded in the last second', async (t) => {
+  const storage = memoryStorage();
+  const own = await startPlatform({ storage });
+  const service = await own.registerService();
+  await own[Symbol.asyncDispose]();
+  const records = await storage.audit.list({ clientId: service.client.id });
+  t.deepEqual(
+    records.map(({ type }) => type),
+    ['secret_added', 'client_created'],
+  );
+});
+
+test('one node lists what happened on another', async (t) => {
+  const storage = memoryStorage();
+  await using here = await startPlatform({ storage });
+  await using there = await startPlatform({ storage, issuer: here.origin });
+  const service = await here.registerService();
+  await here.auth.audit.flush();
+  t.is((await recordsOf(service, there)).length, 2);
+});
+
+test('auditRetention: 0 keeps nothing and tells listeners still', async (t) => {
+  const storage = memoryStorage();
+  await using own = await startPlatform({ storage, auditRetention: 0 });
+  const types: string[] = [];
+  own.auth.events.on('*', ({ type }) => types.push(type));
+  await own.registerService();
+  t.deepEqual(types, ['client_created', 'secret_added']);
+  await own.auth.audit.flush();
+  t.deepEqual(await storage.audit.list({}), []);
+});
+
+// Sets the clock ahead.
+test.serial('events are pruned after auditRetention', async (t) => {
+  const storage = memoryStorage();
+  await using own = await startPlatform({ storage, auditRetention: '10 days' });
+  await own.registerService();
+  await own.auth.audit.flush();
+  passTime(9 * 86_400);
+  await own.auth.prune();
+  t.is((await own.auth.audit.list()).length, 2);
+  passTime(2 * 86_400);
+  await own.auth.prune();
+  t.deepEqual(await own.auth.audit.list(), []);
+});
+
+test('behind a proxy the address is the one that it tells, and never other text', async (t) => {
+  await using own = await startPlatform({ trustProxy: true }, { app: ({ auth }) => auth.callback() });
+  const service = await own.registerService();
+  const url = own.url('/oauth/token');
+  const asked = { grant_type: 'client_credentials', ...asClient(service) };
+  await postJson(url, asked, { 'x-forwarded-for': '203.0.113.9' });
+  await postJson(url, asked, { 'x-forwarded-for': 'PLANTED, 203.0.113.9' });
+  const [planted, told] = await own.auth.audit.list({ types: ['token_issued'] });
+  t.is(told?.address, '203.0.113.9');
+  t.is(planted?.address, undefined);
+});

@@ -1,0 +1,235 @@
+import test from 'ava';
+import type { AuditRecord, ClientQuery } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { onEachDatabase } from '../adapters/databases.ts';
+import { startPlatform } from '../harness/platform.ts';
+import type { Platform } from '../harness/platform.ts';
+import { held } from '../harness/storage.ts';
+
+const platform = await startPlatform();
+const { clients } = platform.auth;
+test.after.always(() => platform[Symbol.asyncDispose]());
+
+const CODE = {
+  name: 'Reports',
+  grantType: 'authorization_code',
+  redirectUris: ['https://reports.example/callback'],
+} as const;
+
+/** What was recorded of a client, oldest first, without what is different each time. */
+async function recordsOf({ auth }: Platform, clientId: string): Promise<object[]> {
+  const records = await auth.audit.list({ clientId });
+  return records.toReversed().map((record) => {
+    const { id: _id, at: _at, clientId: _clientId, ...rest } = record as AuditRecord & { clientId: string };
+    return rest;
+  });
+}
+
+test('every mistake is told by its field, all at once', async (t) => {
+  const mistakes: [object, string[]][] = [
+    [{ name: '' }, ['name: give a name of 1 to 100 characters']],
+    [{ name: 'x'.repeat(101) }, ['name: give a name of 1 to 100 characters']],
+    [{ name: 'a\u202Eb' }, ['name: no control characters']],
+    [{ name: 7 }, ['name: give a name of 1 to 100 characters']],
+    [{ confidential: 'yes' }, ['confidential: true or false']],
+    [{ ownerId: '' }, ["ownerId: give a user's id"]],
+    [{ ownerId: 'x'.repeat(256) }, ["ownerId: give a user's id"]],
+    [{ ownerId: 'a\0b' }, ["ownerId: give a user's id"]],
+    [{ scopes: ['unheard-of'] }, ['scopes: there is no scope "unheard-of"']],
+    [{ scopes: 'schools:read' }, ['scopes: give an array of strings']],
+    [{ redirectUris: [] }, ['redirectUris: an authorization code client needs at least one']],
+    [
+      { redirectUris: Array.from({ length: 101 }, (_, index) => `https://reports.example/${index}`) },
+      ['redirectUris: at most 100'],
+    ],
+    [
+      { redirectUris: ['https://reports.example/', 'no uri'] },
+      ['redirectUris[1]: no spaces, control characters or letters outside of ASCII; encode them'],
+    ],
+    [{ roles: ['registrar'] }, ["roles: for client credentials only; here the user's own apply"]],
+    [{ redirectUri: 'https://reports.example/' }, ['redirectUri: there is no such field']],
+    [{ disabled: true, secret: 'x' }, ['disabled: there is no such field', 'secret: there is no such field']],
+    [
+      { name: ' ', firstParty: 1, native: true },
+      [
+        'name: give a name of 1 to 100 characters',
+        'firstParty: true or false',
+        'native: an installed app cannot keep a secret; set confidential to false',
+      ],
+    ],
+  ];
+  const { client } = await clients.create(CODE);
+  for (const [fields, expected] of mistakes) {
+    const refused = { code: 'ERR_CLIENT_INVALID', message: expected.join('; ') };
+    const error = await t.throwsAsync(clients.create({ ...CODE, ...fields }), refused);
+    t.deepEqual(
+      (error as Error & { fields: { field: string; message: string }[] }).fields.map(
+        ({ field, message }) => `${field}: ${message}`,
+      ),
+      expected,
+    );
+    await t.throwsAsync(clients.update(client.id, fields), refused);
+  }
+  t.deepEqual(await clients.find(client.id), client, 'and nothing is changed');
+  for (const nothing of [undefined, null, {}, 'x', 7]) {
+    await t.throwsAsync(clients.create(nothing as never), { code: 'ERR_CLIENT_INVALID' });
+  }
+});
+
+test('the grant type is chosen at creation', async (t) => {
+  const { client } = await clients.create(CODE);
+  await t.throwsAsync(clients.update(client.id, { grantType: 'client_credentials' } as object), {
+    code: 'ERR_CLIENT_INVALID',
+    message: 'grantType: cannot be changed; register another client',
+  });
+  t.is((await clients.update(client.id, { ...CODE, name: 'New' })).name, 'New');
+});
+
+test('a copy of a client with something changed is a change, if only fields were changed', async (t) => {
+  const { client } = await clients.create(CODE);
+  const renamed = await clients.update(client.id, { ...client, name: 'New' } as object);
+  t.is(renamed.name, 'New');
+  await t.throwsAsync(clients.update(client.id, { ...renamed, disabled: true, createdAt: 1n } as object), {
+    message: 'disabled: there is no such field; createdAt: there is no such field',
+  });
+});
+
+test('a client that is not there', async (t) => {
+  const missing = { code: 'ERR_CLIENT_NOT_FOUND', message: 'There is no client gone' };
+  for (const act of [
+    clients.update('gone', { name: 'x' }),
+    clients.disable('gone'),
+    clients.enable('gone'),
+    clients.secrets('gone'),
+    clients.addSecret('gone'),
+    clients.rotateSecret('gone'),
+  ]) {
+    await t.throwsAsync(act, missing);
+  }
+  t.is(await clients.find('gone'), undefined);
+  t.false(await clients.delete('gone'));
+  t.false(await clients.removeSecret('gone', 'x'));
+  t.deepEqual(await platform.auth.audit.list({ clientId: 'gone' }), []);
+});
+
+test('a list has pages of 1 to 200, searched by name', async (t) => {
+  await using own = await startPlatform();
+  const { clients: these } = own.auth;
+  for (const name of ['Zebra', 'apple', 'Äpfel', '100%', 'under_score', 'a\\b']) {
+    await these.create({ ...CODE, name, ownerId: name });
+  }
+  const names = async (query: ClientQuery): Promise<string[]> =>
+    (await these.list(query)).map(({ name }) => name);
+  t.deepEqual(await names({ search: 'APP' }), ['apple']);
+  t.deepEqual(await names({ search: 'äp' }), ['Äpfel']);
+  t.deepEqual(await names({ search: '%' }), ['100%']);
+  t.deepEqual(await names({ search: '_' }), ['under_score']);
+  t.deepEqual(await names({ ownerId: 'Zebra' }), ['Zebra']);
+  const [first] = await these.list({ limit: 1 });
+  t.is(first?.name, '100%');
+  t.deepEqual(await names({ limit: 2, after: first!.id }), ['a\\b', 'apple']);
+  t.deepEqual(await names({ after: 'gone' }), []);
+
+  for (const limit of [0, -1, 201, 1.5, Number.NaN, Infinity, '10']) {
+    await t.throwsAsync(these.list({ limit: limit as number }), {
+      code: 'ERR_CLIENT_INVALID',
+      message: 'limit: give a number from 1 to 200',
+    });
+  }
+  await t.throwsAsync(these.list({ search: ['x'], after: 7, limit: 0 } as never), {
+    message: 'search: give a string; after: give a string; limit: give a number from 1 to 200',
+  });
+});
+
+for (const pause of ['clients.find', 'clients.update'] as const) {
+  test(`two people change different fields at once, and both keep theirs: ${pause}`, async (t) => {
+    const { storage, pause: hold } = held(memoryStorage());
+    await using own = await startPlatform({ storage });
+    const { clients: these } = own.auth;
+    const { client } = await these.create(CODE);
+    const { reached, resume } = hold(pause);
+    const renaming = these.update(client.id, { name: 'Renamed' });
+    await reached;
+    await these.update(client.id, { redirectUris: ['https://reports.example/new'] });
+    await these.disable(client.id);
+    resume();
+    t.is((await renaming).name, 'Renamed');
+    t.like(await these.find(client.id), {
+      name: 'Renamed',
+      redirectUris: ['https://reports.example/new'],
+      disabled: true,
+    });
+    t.deepEqual((await recordsOf(own, client.id)).slice(2), [
+      { type: 'client_updated', fields: ['redirectUris'] },
+      { type: 'client_disabled', name: 'Reports' },
+      { type: 'client_updated', fields: ['name'] },
+    ]);
+  });
+}
+
+onEachDatabase('many changes of one client at once are all kept', async (t, _database, address) => {
+  const storage = knexStorage(address);
+  const own = await startPlatform({ storage });
+  const { clients: these } = own.auth;
+  const { client } = await these.create({ ...CODE, confidential: false });
+  await Promise.all([
+    these.update(client.id, { name: 'Renamed' }),
+    these.update(client.id, { redirectUris: ['https://reports.example/new'] }),
+    these.update(client.id, { firstParty: true }),
+    these.update(client.id, { scopes: [] }),
+    these.update(client.id, { ownerId: 'ann' }),
+    these.disable(client.id),
+  ]);
+  t.like(await these.find(client.id), {
+    name: 'Renamed',
+    redirectUris: ['https://reports.example/new'],
+    firstParty: true,
+    scopes: [],
+    ownerId: 'ann',
+    disabled: true,
+  });
+  await own[Symbol.asyncDispose]();
+});
+
+test('what changes nothing is not recorded as a change', async (t) => {
+  const { client } = await clients.create(CODE);
+  t.deepEqual(await clients.update(client.id, { ...CODE }), client);
+  t.deepEqual(await clients.update(client.id, {}), client);
+  t.deepEqual(await clients.enable(client.id), client);
+  const disabled = await clients.disable(client.id);
+  t.true(disabled.updatedAt > client.updatedAt);
+  t.deepEqual(await clients.disable(client.id), disabled);
+  t.deepEqual((await recordsOf(platform, client.id)).slice(2), [
+    { type: 'client_disabled', name: 'Reports' },
+  ]);
+});
+
+test('every change is recorded, with the names of the fields and no values', async (t) => {
+  const { client, secret } = await clients.create(CODE);
+  const { id } = client;
+  await clients.update(id, { name: 'Renamed', scopes: [] });
+  await clients.disable(id);
+  await clients.enable(id);
+  const [first] = await clients.secrets(id);
+  const second = await clients.addSecret(id, { label: ' May ' });
+  await clients.removeSecret(id, first!.id);
+  await clients.removeSecret(id, first!.id);
+  const third = await clients.rotateSecret(id);
+  await clients.delete(id);
+  await clients.delete(id);
+  const { secret: may } = second;
+  t.deepEqual(await recordsOf(platform, id), [
+    { type: 'client_created', name: 'Reports' },
+    { type: 'secret_added', secretId: first!.id, label: 'first', hint: secret!.slice(-4) },
+    { type: 'client_updated', fields: ['name', 'scopes'] },
+    { type: 'client_disabled', name: 'Renamed' },
+    { type: 'client_enabled', name: 'Renamed' },
+    { type: 'secret_added', secretId: may.id, label: 'May', hint: second.value.slice(-4) },
+    { type: 'secret_removed', secretId: first!.id, label: 'first', hint: secret!.slice(-4) },
+    { type: 'secret_added', secretId: third.secret.id, label: '', hint: third.value.slice(-4) },
+    { type: 'secret_removed', secretId: may.id, label: 'May', hint: second.value.slice(-4) },
+    { type: 'client_deleted', name: 'Renamed' },
+  ]);
+});

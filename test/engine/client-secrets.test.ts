@@ -1,0 +1,170 @@
+import test from 'ava';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { passTime } from '../harness/clock.ts';
+import { startPlatform } from '../harness/platform.ts';
+import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import { held } from '../harness/storage.ts';
+
+// Two nodes behind one name. All tests set the clock ahead.
+const LAG = 10;
+const { storage, pause } = held(memoryStorage());
+const here = await startPlatform({ storage, revocationLag: LAG });
+const there = await startPlatform({ storage, revocationLag: LAG, issuer: here.origin });
+const { clients } = here.auth;
+test.after.always(() => Promise.all([here, there].map((node) => node[Symbol.asyncDispose]())));
+
+/** Whether a secret gets a token on each node. */
+async function works({ client }: Pick<RegisteredApp, 'client'>, secret: string): Promise<boolean[]> {
+  const asked = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
+  const statuses = [];
+  for (const node of [here, there]) statuses.push((await node.token(asked)).status === 200);
+  return statuses;
+}
+
+const now = (): number => Math.floor(Date.now() / 1000);
+
+test.serial('a secret that is removed stops at once here, and within the lag there', async (t) => {
+  const service = await here.registerService();
+  t.deepEqual(await works(service, service.secret), [true, true]);
+  const [first] = await clients.secrets(service.client.id);
+  t.true(await clients.removeSecret(service.client.id, first!.id));
+  t.false((await works(service, service.secret))[0]);
+  passTime(LAG);
+  t.deepEqual(await works(service, service.secret), [false, false]);
+});
+
+test.serial('so do all of a client that is disabled, deleted, or given a new one', async (t) => {
+  const acts: ((id: string) => Promise<unknown>)[] = [
+    (id) => clients.disable(id),
+    (id) => clients.delete(id),
+    (id) => clients.rotateSecret(id),
+  ];
+  for (const act of acts) {
+    const service = await here.registerService();
+    t.deepEqual(await works(service, service.secret), [true, true]);
+    await act(service.client.id);
+    t.false((await works(service, service.secret))[0]);
+    passTime(LAG);
+    t.deepEqual(await works(service, service.secret), [false, false]);
+  }
+});
+
+test.serial('a secret works until it expires, and never after', async (t) => {
+  const service = await here.registerService();
+  const brief = await clients.addSecret(service.client.id, { expiresAt: now() + 60 });
+  t.deepEqual(await works(service, brief.value), [true, true]);
+  passTime(60);
+  t.deepEqual(await works(service, brief.value), [false, false]);
+  t.deepEqual(await works(service, service.secret), [true, true]);
+});
+
+test.serial(
+  'rotation without downtime: the old secrets work for as long as is asked, and then stop',
+  async (t) => {
+    const service = await here.registerService();
+    const { id } = service.client;
+    const brief = await clients.addSecret(id, { expiresAt: now() + 60 });
+    const { value, secret } = await clients.rotateSecret(id, { label: 'May', overlap: 3600 });
+    t.is(secret.label, 'May');
+    passTime(LAG);
+    for (const live of [value, service.secret, brief.value])
+      t.deepEqual(await works(service, live), [true, true]);
+    passTime(100);
+    t.deepEqual(
+      await works(service, brief.value),
+      [false, false],
+      'and one that ends sooner ends as it would',
+    );
+    t.deepEqual(await works(service, service.secret), [true, true]);
+    passTime(3600);
+    t.deepEqual(await works(service, service.secret), [false, false]);
+    t.deepEqual(await works(service, value), [true, true]);
+  },
+);
+
+test.serial('the new secret is there before the old one goes', async (t) => {
+  const service = await here.registerService();
+  const { reached, resume } = pause('clients.removeSecret');
+  const rotating = clients.rotateSecret(service.client.id);
+  await reached;
+  t.is((await clients.secrets(service.client.id)).length, 2);
+  t.true((await works(service, service.secret))[0]);
+  resume();
+  await rotating;
+  t.is((await clients.secrets(service.client.id)).length, 1);
+});
+
+test.serial('every mistake is told by its field', async (t) => {
+  const { client } = await here.registerService();
+  const label = 'label: at most 100 characters, without control characters';
+  const seconds = 'expiresAt: give whole seconds since 1970';
+  const mistakes: [object, string][] = [
+    [{ label: 'x'.repeat(101) }, label],
+    [{ label: 'two\nlines' }, label],
+    [{ label: 'a\u202Eb' }, label],
+    [{ label: 7 }, label],
+    [{ expiresAt: now() }, 'expiresAt: give a time to come'],
+    [{ expiresAt: 0 }, 'expiresAt: give a time to come'],
+    [{ expiresAt: Date.now() + 86_400_000 }, seconds],
+    [{ expiresAt: now() + 0.5 }, seconds],
+    [{ expiresAt: new Date() }, seconds],
+    [{ label: '\0', expiresAt: -1 }, `${label}; expiresAt: give a time to come`],
+  ];
+  for (const [options, message] of mistakes) {
+    await t.throwsAsync(clients.addSecret(client.id, options), { code: 'ERR_CLIENT_INVALID', message });
+  }
+  for (const overlap of [-1, 0.5, Number.NaN, '1 hour' as unknown as number]) {
+    await t.throwsAsync(clients.rotateSecret(client.id, { overlap }), {
+      code: 'ERR_CLIENT_INVALID',
+      message: 'overlap: give whole seconds, or 0',
+    });
+  }
+  await t.throwsAsync(clients.rotateSecret(client.id, { label: '\n' }), { message: label });
+  t.is((await clients.secrets(client.id)).length, 1);
+});
+
+test.serial('a public client has none', async (t) => {
+  const { client } = await here.registerApp({ confidential: false });
+  const refused = { code: 'ERR_CLIENT_INVALID', message: 'confidential: a public client has no secrets' };
+  await t.throwsAsync(clients.addSecret(client.id), refused);
+  await t.throwsAsync(clients.rotateSecret(client.id), refused);
+  t.deepEqual(await clients.secrets(client.id), []);
+});
+
+test.serial('a client has at most 20; those that have expired make room', async (t) => {
+  const service = await here.registerService();
+  const { id } = service.client;
+  await clients.addSecret(id, { label: 'brief', expiresAt: now() + 60 });
+  for (let count = 2; count < 20; count += 1) await clients.addSecret(id);
+  const refused = {
+    code: 'ERR_CLIENT_INVALID',
+    message: 'label: a client has at most 20 secrets; remove one that is not used',
+  };
+  await t.throwsAsync(clients.addSecret(id), refused);
+  await t.throwsAsync(clients.rotateSecret(id, { overlap: 60 }), refused);
+  t.true((await works(service, service.secret))[0]);
+
+  passTime(60);
+  const labels = async (): Promise<string[]> => (await clients.secrets(id)).map(({ label }) => label);
+  t.true((await labels()).includes('brief'), 'people see for a while what has expired');
+  await clients.addSecret(id, { label: 'new' });
+  t.false((await labels()).includes('brief'));
+  t.is((await labels()).length, 20);
+
+  await clients.rotateSecret(id, { label: 'only' });
+  t.deepEqual(await labels(), ['only'], 'one that replaces all always fits');
+});
+
+test.serial('what is listed tells when a secret was last used, and never its value', async (t) => {
+  const service = await here.registerService();
+  await works(service, service.secret);
+  const [first, ...more] = await listed(here, service);
+  t.deepEqual(more, []);
+  t.like(first, { label: 'first', hint: service.secret.slice(-4), lastUsedAt: now() });
+  t.false(JSON.stringify(first).includes(service.secret));
+});
+
+async function listed({ auth }: Platform, { client }: RegisteredApp): Promise<readonly object[]> {
+  return auth.clients.secrets(client.id);
+}

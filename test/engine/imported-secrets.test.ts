@@ -1,0 +1,217 @@
+import { randomUUID } from 'node:crypto';
+
+import test from 'ava';
+import { hash } from 'bcryptjs';
+import type { ClientSecret, Storage } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { startPlatform } from '../harness/platform.ts';
+import type { Platform, TokenAnswer } from '../harness/platform.ts';
+import { around, held } from '../harness/storage.ts';
+
+// As Laravel Passport makes them: 40 letters and digits.
+const SECRET = 'kGxVw2bC7LpQzR9tYhN4mJ8sDf3aXeU6iOoB1vTc';
+// What bcrypt makes of them costs little here; the last test takes what Laravel takes.
+const CHEAP = 4;
+
+const storage = memoryStorage();
+const platform = await startPlatform({ storage });
+test.after.always(() => platform[Symbol.asyncDispose]());
+
+/** The hash as PHP writes it. */
+async function bcrypt(value: string, cost = CHEAP, version = '2y'): Promise<string> {
+  return (await hash(value, cost)).replace('$2b$', `$${version}$`);
+}
+
+/** Registers a client whose only secrets are the given hashes. */
+async function importClient(
+  hashes: readonly string[],
+  { auth, into = storage, expiresAt }: { auth?: Platform['auth']; into?: Storage; expiresAt?: number } = {},
+): Promise<string> {
+  const { client } = await (auth ?? platform.auth).clients.create({
+    name: 'Imported',
+    grantType: 'client_credentials',
+  });
+  const { clients } = into;
+  for (const { id } of (await clients.find(client.id))!.secrets) await clients.removeSecret(client.id, id);
+  for (const [index, imported] of hashes.entries()) {
+    const secret: ClientSecret = {
+      id: randomUUID(),
+      hash: imported,
+      label: `imported ${index}`,
+      hint: '',
+      createdAt: index,
+      expiresAt,
+      lastUsedAt: undefined,
+    };
+    await clients.addSecret(client.id, secret);
+  }
+  return client.id;
+}
+
+async function ask(id: string, secret: string, by: Platform = platform): Promise<TokenAnswer> {
+  return by.token({ grant_type: 'client_credentials', client_id: id, client_secret: secret });
+}
+
+async function hashesOf(id: string, from: Storage = storage): Promise<string[]> {
+  return (await from.clients.find(id))!.secrets.map((secret) => secret.hash);
+}
+
+const SHA256 = /^[\w-]{43}$/;
+
+for (const version of ['2a', '2b', '2y']) {
+  test(`a secret that was imported as $${version}$ works, and is kept as SHA-256 from its first use on`, async (t) => {
+    const id = await importClient([await bcrypt(SECRET, CHEAP, version)]);
+    t.is((await ask(id, `${SECRET}x`)).status, 401);
+    t.is((await ask(id, SECRET.toLowerCase())).status, 401);
+    t.regex((await hashesOf(id))[0]!, /^\$2/);
+    t.is((await ask(id, SECRET)).status, 200);
+    t.regex((await hashesOf(id))[0]!, SHA256);
+    t.is((await ask(id, SECRET)).status, 200);
+    t.is((await ask(id, `${SECRET}x`)).status, 401);
+    const [secret] = await platform.auth.clients.secrets(id);
+    t.truthy(secret?.lastUsedAt);
+  });
+}
+
+test('of several imported secrets, the one that is used is replaced', async (t) => {
+  const id = await importClient([await bcrypt('the first one'), await bcrypt(SECRET), await bcrypt('third')]);
+  t.is((await ask(id, SECRET)).status, 200);
+  const [first, second, third] = await hashesOf(id);
+  t.regex(second!, SHA256);
+  for (const other of [first, third]) t.regex(other!, /^\$2y/);
+  const { value } = await platform.auth.clients.addSecret(id);
+  for (const good of ['third', value, SECRET, 'the first one']) t.is((await ask(id, good)).status, 200, good);
+});
+
+test('one that was removed or has expired does not work', async (t) => {
+  const expired = await importClient([await bcrypt(SECRET)], { expiresAt: 1 });
+  t.is((await ask(expired, SECRET)).status, 401);
+  const removed = await importClient([await bcrypt(SECRET)]);
+  const [secret] = await platform.auth.clients.secrets(removed);
+  await platform.auth.clients.removeSecret(removed, secret!.id);
+  t.is((await ask(removed, SECRET)).status, 401);
+});
+
+test('one that is removed while it is being checked does not work', async (t) => {
+  const { storage: own, pause } = held(memoryStorage());
+  await using slow = await startPlatform({ storage: own });
+  const id = await importClient([await bcrypt(SECRET)], { auth: slow.auth, into: own });
+  const { reached, resume } = pause('clients.rehashSecret');
+  const answer = ask(id, SECRET, slow);
+  await reached;
+  const [secret] = await slow.auth.clients.secrets(id);
+  await slow.auth.clients.removeSecret(id, secret!.id);
+  resume();
+  t.is((await answer).status, 401);
+});
+
+test('many requests at once with the right secret all get a token, for one check', async (t) => {
+  const calls: string[] = [];
+  const own = around(memoryStorage(), async (name, call) => {
+    calls.push(name);
+    return call();
+  });
+  await using busy = await startPlatform({ storage: own });
+  // Of the cost that Laravel takes: long enough for all of them to arrive meanwhile.
+  const id = await importClient([await bcrypt(SECRET, 12)], { auth: busy.auth, into: own });
+  const answers = await Promise.all(Array.from({ length: 30 }, async () => ask(id, SECRET, busy)));
+  t.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  t.is(calls.filter((name) => name === 'clients.rehashSecret').length, 1);
+  t.regex((await hashesOf(id, own))[0]!, SHA256);
+});
+
+test('what is no bcrypt hash, or one that would take seconds, is refused and breaks nothing', async (t) => {
+  const good = await bcrypt(SECRET);
+  for (const bad of [
+    '',
+    '$2y$',
+    '$2y$04$',
+    good.replace('$04$', '$16$'),
+    good.replace('$04$', '$31$'),
+    good.replace('$04$', '$99$'),
+    good.replace('$2y$', '$2x$'),
+    good.replace('$2y$', '$1$'),
+    `${good}x`,
+    good.slice(0, -1),
+    SECRET,
+  ]) {
+    const id = await importClient([bad]);
+    t.is((await ask(id, SECRET)).status, 401, bad);
+    t.is((await ask(id, bad)).status, 401, bad);
+  }
+  const id = await importClient(['$2y$04$broken', good]);
+  t.is((await ask(id, SECRET)).status, 200);
+});
+
+test('odd values are refused as any wrong one', async (t) => {
+  const id = await importClient([await bcrypt(SECRET)]);
+  for (const odd of [
+    `${SECRET}\0`,
+    `\0${SECRET}`,
+    ` ${SECRET}`,
+    'ü'.repeat(36),
+    '\u{1F511}',
+    'x'.repeat(50_000),
+  ]) {
+    t.is((await ask(id, odd)).status, 401, odd.slice(0, 50));
+  }
+  t.is((await ask(id, SECRET)).status, 200);
+});
+
+// Documented at ClientSecret.hash: what bcrypt does, until the secret is replaced.
+test('bcrypt takes the first 72 bytes for the whole, until the secret is first used', async (t) => {
+  const long = 'x'.repeat(72);
+  const id = await importClient([await bcrypt(long)]);
+  t.is((await ask(id, `${long}a`)).status, 200);
+  t.is((await ask(id, `${long}b`)).status, 401);
+});
+
+/** A platform of its own whose flood ends with it. */
+async function startFlooded(): Promise<{ busy: Platform; flooded: string; other: string }> {
+  const own = memoryStorage();
+  const busy = await startPlatform({ storage: own });
+  // What Laravel takes up to version 10; the later cost is four times as much.
+  const into = { auth: busy.auth, into: own };
+  const [flooded, other] = [
+    await importClient([await bcrypt(SECRET, 10)], into),
+    await importClient([await bcrypt(SECRET, 10)], into),
+  ];
+  return { busy, flooded, other };
+}
+
+test('a flood of wrong values for an imported client does not keep others from their tokens', async (t) => {
+  const { busy, flooded, other } = await startFlooded();
+  const service = await busy.registerService();
+  let checked = 0;
+  const flood = Array.from({ length: 8 }, async (_, index) => {
+    await ask(flooded, `wrong ${index}`, busy);
+    checked += 1;
+  });
+  for (let count = 0; count < 20; count += 1) {
+    t.is((await ask(service.client.id, service.secret, busy)).status, 200);
+  }
+  t.is((await ask(other, SECRET, busy)).status, 200, 'nor other imported ones from their first');
+  t.true(checked < 8, 'in the time of all this the flood goes on');
+  await busy[Symbol.asyncDispose]();
+  await Promise.allSettled(flood);
+});
+
+test('of very many different values at once, most are refused without being checked', async (t) => {
+  const { busy, flooded } = await startFlooded();
+  const refused: TokenAnswer[] = [];
+  const many = Promise.withResolvers<void>();
+  const flood = Array.from({ length: 50 }, async (_, index) => {
+    refused.push(await ask(flooded, `wrong ${index}`, busy));
+    if (refused.length === 40) many.resolve();
+  });
+  await many.promise;
+  const answers = refused.filter(({ status }) => status === 429);
+  t.true(answers.length >= 38, String(answers.length));
+  t.deepEqual(answers[0]?.body as object, {
+    error: 'temporarily_unavailable',
+    error_description: 'too many attempts to authenticate this client; try again in some seconds',
+  });
+  await busy[Symbol.asyncDispose]();
+  await Promise.allSettled(flood);
+});

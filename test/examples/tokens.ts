@@ -1,0 +1,44 @@
+import { Browser } from '../harness/browser.ts';
+import { postJson } from '../harness/requests.ts';
+import type { Announced, AnnouncedClient } from './running-example.ts';
+
+/** An access token of one of the example's apps. */
+export async function clientToken(announced: Announced, name: string): Promise<string> {
+  return tokenOf(announced, { grant_type: 'client_credentials', ...credentials(announced, name) });
+}
+
+/** An access token for one of the example's people, got with the real pages. */
+export async function userToken(announced: Announced, login: string): Promise<string> {
+  const app = clientOf(announced, 'Command line');
+  const redirectUri = app.redirect_uris[0]!;
+  const url = new URL('/oauth/authorize', announced.base_url);
+  url.search = String(
+    new URLSearchParams({ client_id: app.client_id, redirect_uri: redirectUri, response_type: 'code' }),
+  );
+  const browser = new Browser();
+  const { password } = announced.users.find((user) => user.login === login)!;
+  let page = await browser.open(url);
+  page = await browser.follow(await browser.submit(page, 'Sign in', { login, password }));
+  page = await browser.follow(await browser.submit(page, 'Authorize'));
+  return tokenOf(announced, {
+    grant_type: 'authorization_code',
+    ...credentials(announced, app.name),
+    redirect_uri: redirectUri,
+    code: page.url.searchParams.get('code')!,
+  });
+}
+
+async function tokenOf(announced: Announced, parameters: Record<string, string>): Promise<string> {
+  const { body, text } = await postJson(`${announced.base_url}/oauth/token`, parameters);
+  if (typeof body?.['access_token'] !== 'string') throw new Error(`No token: ${text}`);
+  return body['access_token'];
+}
+
+function credentials(announced: Announced, name: string): { client_id: string; client_secret: string } {
+  const { client_id, client_secret } = clientOf(announced, name);
+  return { client_id, client_secret };
+}
+
+function clientOf(announced: Announced, name: string): AnnouncedClient {
+  return announced.clients.find((client) => client.name === name)!;
+}

@@ -1,0 +1,104 @@
+import { inspect } from 'node:util';
+
+import test from 'ava';
+import { ConfigError, PdfClient } from 'koa-gatehouse/pdf';
+import type { PdfHooks } from 'koa-gatehouse/pdf';
+
+import { PDF, clientOf, errorOf } from './clients.ts';
+import { TREE, answer, faultServer, json, png } from './fault-server.ts';
+
+const KEY = 'sk-0123456789abcdef';
+
+test('the key is sent with every request, and with none when it is empty or not given', async (t) => {
+  await using service = await faultServer(answer(503, ''), json(TREE), json(TREE), png);
+  const client = clientOf(service, { apiKey: KEY });
+  await client.extract(PDF);
+  await client.extract('https://example.com/a.pdf');
+  await client.render(PDF);
+  t.deepEqual(
+    service.received.map(({ headers }) => headers.authorization),
+    Array.from({ length: 4 }, () => `Bearer ${KEY}`),
+  );
+
+  await using open = await faultServer(json(TREE));
+  await clientOf(open, { apiKey: '' }).extract(PDF);
+  await clientOf(open).extract(PDF);
+  for (const { headers } of open.received) t.false('authorization' in headers);
+});
+
+/** Everything that a log could make of a value. */
+function written(value: unknown): string {
+  const seen = new Set<unknown>();
+  const own: string[] = [];
+  (function walk(part: unknown) {
+    if (typeof part === 'string') own.push(part);
+    if (typeof part !== 'object' || part === null || seen.has(part)) return;
+    seen.add(part);
+    for (const name of Reflect.ownKeys(part)) walk((part as Record<PropertyKey, unknown>)[name]);
+  })(value);
+  const options = { depth: Infinity, showHidden: true, getters: true };
+  return [String(value), inspect(value, options), JSON.stringify(value), ...own].join('\n');
+}
+
+test('the key is in nothing that a client shows of itself', (t) => {
+  const client = new PdfClient({ apiKey: KEY, headers: { 'x-other-key': KEY } });
+  t.false(written(client).includes(KEY));
+  t.is(JSON.stringify(client), '{}');
+});
+
+test('the key is in no error, whatever goes wrong, and in no hook', async (t) => {
+  const echo = answer(401, `The key "${KEY}" is unknown`, { 'x-key': KEY, 'content-type': 'text/plain' });
+  await using echoing = await faultServer(echo);
+  await using html = await faultServer(answer(200, `<html>${KEY}`));
+  await using picture = await faultServer(answer(200, KEY, { 'content-type': 'text/html' }));
+  await using cut = await faultServer((request) => request.socket.destroy());
+  await using still = await faultServer((request) => request.resume());
+  const events: unknown[] = [];
+  const hooks: PdfHooks = {
+    onRequest: (event) => events.push(event),
+    onResponse: (event) => events.push(event),
+    onRetry: (event) => events.push(event),
+  };
+  const options = { apiKey: KEY, hooks };
+  const errors = await Promise.all([
+    errorOf(clientOf(echoing, options).extract(PDF)),
+    errorOf(clientOf(html, options).extract(PDF)),
+    errorOf(clientOf(picture, options).render(PDF)),
+    errorOf(clientOf(cut, options).extract(PDF)),
+    errorOf(clientOf(still, { ...options, timeout: 30 }).extract(PDF)),
+    errorOf(clientOf({ origin: 'http://127.0.0.1:1' }, options).extract(PDF)),
+    errorOf(clientOf(echoing, options).extract('/not/there')),
+  ]);
+  for (const error of [...errors, ...events]) t.false(written(error).includes(KEY), inspect(error));
+  t.is(errors[0].answer?.body, 'The key "[API key]" is unknown');
+  t.is(errors[0].answer?.headers['x-key'], '[API key]');
+  t.is(
+    errors[0].message,
+    `The PDF service answered ${echoing.origin}/extract with 401: The key "[API key]" is unknown`,
+  );
+  t.true(events.length > 10);
+});
+
+test('the stream of a picture shows nothing of the request', async (t) => {
+  await using service = await faultServer(png);
+  const image = await clientOf(service, { apiKey: KEY }).renderStream(PDF);
+  t.false(written(image).includes(KEY));
+  image.stream.destroy();
+});
+
+for (const [what, apiKey] of Object.entries<unknown>({
+  'a line break in it': `${KEY}\r\nX-Evil: 1`,
+  'a line break at its end': `${KEY}\n`,
+  'a space in it': `${KEY} ${KEY}`,
+  'letters beyond ASCII': `${KEY}é`,
+  'a type of its own': { KEY },
+})) {
+  test(`a key with ${what} is refused without being repeated`, (t) => {
+    const error = t.throws(() => new PdfClient({ apiKey: apiKey as string }), { instanceOf: ConfigError });
+    t.is(
+      error.message,
+      'apiKey: give a string of visible ASCII characters; one that was read from a file may end with a line break',
+    );
+    t.false(written(error).includes(KEY));
+  });
+}

@@ -1,0 +1,123 @@
+import { existsSync, openAsBlob } from 'node:fs';
+import {
+  appendFile,
+  mkdtemp,
+  readdir,
+  readlink,
+  rename,
+  rm,
+  truncate,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import type { PdfCallOptions } from 'koa-gatehouse/pdf';
+
+import { clientOf, errorOf } from './clients.ts';
+import { TREE, answer, faultServer, formOf, json } from './fault-server.ts';
+
+// More than fits into the buffers on the way, so that the file is still being read when it changes.
+const BYTES = Buffer.alloc(24_000_000, '%PDF-1.7 ');
+
+async function makeFile(t: ExecutionContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-changing-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const path = join(folder, 'a.pdf');
+  await writeFile(path, BYTES);
+  return path;
+}
+
+/** Does something once, when the upload is under way: the server has not begun to read. */
+function underWay(change: () => Promise<void>, release: () => void): PdfCallOptions {
+  let begun = false;
+  return {
+    onUploadProgress() {
+      if (begun) return;
+      begun = true;
+      void change().then(release);
+    },
+  };
+}
+
+for (const [what, change] of Object.entries({
+  shortened: (path: string) => truncate(path, 1000),
+  'made longer': (path: string) => appendFile(path, 'more'),
+  'written anew': (path: string) => writeFile(path, BYTES.toReversed()),
+})) {
+  test(`a file that is ${what} while it is sent is not taken for the one that was opened`, async (t) => {
+    const path = await makeFile(t);
+    const changed = Promise.withResolvers<void>();
+    await using service = await faultServer(async (...exchange) => {
+      await changed.promise;
+      await json(TREE)(...exchange);
+    });
+    const options = underWay(() => change(path), changed.resolve);
+    const error = await errorOf(clientOf(service).extract(path, options));
+    t.is(error.code, 'ERR_PDF_UNREADABLE');
+    t.is(error.message, `The PDF at ${path} changed while it was sent. Send it again.`);
+    t.is(error.attempts, 1);
+    t.is(service.received.length, 1);
+    t.is(service.received[0]!.body.byteLength, 0, 'the server had a whole request');
+  });
+}
+
+for (const [what, change] of Object.entries({
+  removed: (path: string) => unlink(path),
+  'replaced under its name': async (path: string) => {
+    await writeFile(`${path}.new`, 'something else');
+    await rename(`${path}.new`, path);
+  },
+})) {
+  test(`a file that is ${what} meanwhile is sent as it was opened, also by a second try`, async (t) => {
+    const path = await makeFile(t);
+    const changed = Promise.withResolvers<void>();
+    const unavailable = answer(503, '');
+    await using service = await faultServer(async (...exchange) => {
+      await changed.promise;
+      await unavailable(...exchange);
+    }, json(TREE));
+    const options = underWay(() => change(path), changed.resolve);
+    t.deepEqual(await clientOf(service).extract(path, options), TREE);
+    t.is(service.received.length, 2);
+    t.true((await formOf(service.received[1]!)).bytes.equals(BYTES));
+  });
+}
+
+test('a Blob whose file changes while it is sent', async (t) => {
+  const path = await makeFile(t);
+  const changed = Promise.withResolvers<void>();
+  await using service = await faultServer(async (...exchange) => {
+    await changed.promise;
+    await json(TREE)(...exchange);
+  });
+  const options = underWay(() => truncate(path, 1000), changed.resolve);
+  const error = await errorOf(clientOf(service).extract(await openAsBlob(path), options));
+  t.is(error.code, 'ERR_PDF_UNREADABLE');
+  t.is(error.message, 'The PDF cannot be read to its end. Has the file behind the Blob changed?');
+  t.is(error.attempts, 1);
+});
+
+test('a file is closed again, however the call ends', async (t) => {
+  const path = await makeFile(t);
+  await using service = await faultServer(answer(503, ''), json(TREE), answer(422, ''), (request) =>
+    request.socket.destroy(),
+  );
+  const client = clientOf(service, { retries: 1 });
+  await client.extract(path);
+  await errorOf(client.extract(path));
+  await errorOf(client.extract(path));
+  await t.throwsAsync(client.extract(path, { signal: AbortSignal.timeout(1) }), { name: 'TimeoutError' });
+  await errorOf(client.renderStream(path));
+  if (!existsSync('/proc/self/fd')) return;
+  const open = await Promise.all(
+    (await readdir('/proc/self/fd')).map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')),
+  );
+  t.deepEqual(
+    open.filter((name) => name === path),
+    [],
+  );
+});

@@ -1,0 +1,20 @@
+import { PdfClient, PdfError } from 'koa-gatehouse/pdf';
+import type { PdfClientOptions } from 'koa-gatehouse/pdf';
+
+/** Some bytes for a service that does not look at them. */
+export const PDF: Uint8Array<ArrayBuffer> = new TextEncoder().encode('%PDF-1.7 not really one');
+
+/** A client that loses no time: with its defaults a test would wait for seconds. */
+export function clientOf({ origin }: { origin: string }, options: PdfClientOptions = {}): PdfClient {
+  return new PdfClient({ baseUrl: origin, retryDelay: 1, timeout: 5000, ...options });
+}
+
+/** The error that a call rejects with. */
+export async function errorOf(call: Promise<unknown>): Promise<PdfError> {
+  const error = await call.then(
+    () => new Error('The call went well'),
+    (reason: unknown) => reason,
+  );
+  if (error instanceof PdfError) return error;
+  throw error;
+}

@@ -1,0 +1,89 @@
+import test from 'ava';
+import type { PdfHooks, PdfProgress } from 'koa-gatehouse/pdf';
+
+import { PDF, clientOf } from './clients.ts';
+import { PNG, TREE, answer, faultServer, json } from './fault-server.ts';
+
+test('hooks tell what happens on the way', async (t) => {
+  await using service = await faultServer(answer(503, ''), (request) => request.socket.destroy(), json(TREE));
+  const events: object[] = [];
+  const hooks: PdfHooks = {
+    onRequest: (event) => events.push({ request: event }),
+    onResponse: ({ ms, ...event }) => {
+      t.true(ms >= 0 && ms < 5000);
+      events.push({ response: event });
+    },
+    onRetry: ({ error, delay, attempt }) => {
+      t.true(delay <= 2);
+      events.push({ retry: { code: error.code, attempts: error.attempts, attempt } });
+    },
+  };
+  await clientOf(service, { hooks }).extract(PDF);
+  const url = `${service.origin}/extract`;
+  t.deepEqual(events, [
+    { request: { method: 'POST', url, attempt: 1 } },
+    { response: { status: 503, attempt: 1 } },
+    { retry: { code: 'ERR_PDF_HTTP', attempts: 1, attempt: 1 } },
+    { request: { method: 'POST', url, attempt: 2 } },
+    { retry: { code: 'ERR_PDF_CONNECTION', attempts: 2, attempt: 2 } },
+    { request: { method: 'POST', url, attempt: 3 } },
+    { response: { status: 200, attempt: 3 } },
+  ]);
+});
+
+test('progress goes from piece to piece up to the whole, and begins again with every try', async (t) => {
+  const length = String(PNG.byteLength);
+  const picture = answer(200, PNG, { 'content-type': 'image/png', 'content-length': length });
+  await using service = await faultServer(answer(503, ''), picture);
+  const up: PdfProgress[] = [];
+  const down: PdfProgress[] = [];
+  await clientOf(service).render(new Uint8Array(200_000), {
+    onUploadProgress: (progress) => up.push(progress),
+    onDownloadProgress: (progress) => down.push(progress),
+  });
+  const total = Number(service.received[0]!.headers['content-length']);
+  for (const attempt of [1, 2]) {
+    const steps = up.filter((progress) => progress.attempt === attempt);
+    t.true(steps.length > 3);
+    t.true(steps.every((step) => step.total === total));
+    t.deepEqual(
+      steps,
+      steps.toSorted((a, b) => a.transferred - b.transferred),
+    );
+    t.is(steps.at(-1)!.transferred, total);
+  }
+  t.deepEqual(down, [{ transferred: PNG.byteLength, total: PNG.byteLength, attempt: 2 }]);
+});
+
+test('the total of a stream without a size is not known', async (t) => {
+  await using service = await faultServer(json(TREE));
+  const totals = new Set<number | undefined>();
+  await clientOf(service).extract(new Blob([PDF]).stream(), {
+    onUploadProgress: ({ total }) => totals.add(total),
+  });
+  t.deepEqual([...totals], [undefined]);
+});
+
+const mine = new Error('Mine');
+function fail(): never {
+  throw mine;
+}
+
+for (const [what, { hooks, callbacks, requests }] of Object.entries({
+  onRequest: { hooks: { onRequest: fail }, callbacks: {}, requests: 0 },
+  onResponse: { hooks: { onResponse: fail }, callbacks: {}, requests: 1 },
+  onRetry: { hooks: { onRetry: fail }, callbacks: {}, requests: 1 },
+  onDownloadProgress: { hooks: {}, callbacks: { onDownloadProgress: fail }, requests: 2 },
+})) {
+  test(`what ${what} throws ends the call, and is what it rejects with`, async (t) => {
+    await using service = await faultServer(answer(503, ''), json(TREE));
+    t.is(await t.throwsAsync(clientOf(service, { hooks }).extract(PDF, callbacks)), mine);
+    t.is(service.received.length, requests);
+  });
+}
+
+test('what onUploadProgress throws ends the call, and is what it rejects with', async (t) => {
+  await using service = await faultServer((request) => request.resume());
+  t.is(await t.throwsAsync(clientOf(service).extract(PDF, { onUploadProgress: fail })), mine);
+  t.true(service.received.length <= 1);
+});

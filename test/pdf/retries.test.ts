@@ -1,0 +1,215 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import test from 'ava';
+import type { PdfHooks } from 'koa-gatehouse/pdf';
+
+import { PDF, clientOf, errorOf } from './clients.ts';
+import { PNG, TREE, answer, faultServer, formOf, json, png } from './fault-server.ts';
+import type { Reply } from './fault-server.ts';
+
+const unavailable = answer(503, 'try later', { 'content-type': 'text/plain' });
+
+test('a service that is unavailable twice is asked three times, with the same document', async (t) => {
+  await using service = await faultServer(unavailable, unavailable, json(TREE));
+  t.deepEqual(await clientOf(service).extract(PDF), TREE);
+  t.is(service.received.length, 3);
+  for (const record of service.received) {
+    t.like(record, { method: 'POST', url: '/extract' });
+    t.deepEqual((await formOf(record)).bytes, Buffer.from(PDF));
+  }
+});
+
+test('tries are used up: the error says how many, and shows the last answer', async (t) => {
+  await using service = await faultServer(unavailable);
+  const error = await errorOf(clientOf(service).extract(PDF));
+  t.is(service.received.length, 3);
+  t.is(error.code, 'ERR_PDF_HTTP');
+  t.is(error.attempts, 3);
+  t.is(error.status, 502);
+  t.is(error.message, `The PDF service answered ${service.origin}/extract with 503: try later`);
+  t.is(error.answer?.status, 503);
+  t.is(error.answer?.body, 'try later');
+  t.is(error.answer?.headers['content-type'], 'text/plain');
+});
+
+test('retries count the tries after the first: 0 makes one request, the call’s own number counts', async (t) => {
+  await using service = await faultServer(unavailable);
+  const client = clientOf(service, { retries: 0 });
+  t.is((await errorOf(client.extract(PDF))).attempts, 1);
+  client.retries = 1;
+  t.is((await errorOf(client.extract(PDF))).attempts, 2);
+  t.is((await errorOf(client.extract(PDF, { retries: 3 }))).attempts, 4);
+  t.is(service.received.length, 7);
+});
+
+for (const status of [408, 425, 429, 500, 502, 503, 504, 520, 529]) {
+  test(`${status} is tried again`, async (t) => {
+    await using service = await faultServer(answer(status, ''), png);
+    t.deepEqual((await clientOf(service).render(PDF)).data, PNG);
+    t.is(service.received.length, 2);
+  });
+}
+
+for (const status of [400, 401, 403, 404, 413, 415, 422, 501]) {
+  test(`${status} is not tried again`, async (t) => {
+    await using service = await faultServer(answer(status, ''), png);
+    const error = await errorOf(clientOf(service).render(PDF));
+    t.is(error.code, 'ERR_PDF_HTTP');
+    t.is(error.answer?.status, status);
+    t.is(error.attempts, 1);
+    t.is(service.received.length, 1);
+  });
+}
+
+/** A port that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+test('a connection is refused until the service is there', async (t) => {
+  const port = await freePort();
+  const server = createServer();
+  const hooks: PdfHooks = {
+    onRetry({ error, attempt }) {
+      t.is(error.code, 'ERR_PDF_CONNECTION');
+      if (attempt === 2)
+        server.on('request', (_request, response) => response.end(JSON.stringify(TREE))).listen(port);
+    },
+  };
+  t.teardown(() => server.close());
+  const client = clientOf({ origin: `http://127.0.0.1:${port}` }, { hooks, retries: 20, maxRetryDelay: 50 });
+  t.deepEqual(await client.extract(PDF), TREE);
+});
+
+test('a connection that is refused to the end: every form of input is tried again', async (t) => {
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  for (const input of [PDF, new Blob([PDF]), import.meta.filename, 'https://pdf.example/a.pdf']) {
+    const error = await errorOf(clientOf({ origin }).extract(input));
+    t.is(error.code, 'ERR_PDF_CONNECTION');
+    t.like(error.cause, { code: 'ECONNREFUSED' });
+    t.is(error.attempts, 3);
+    t.is(
+      error.message,
+      `The connection to the PDF service at ${origin} failed: connect ECONNREFUSED 127.0.0.1:${port}. Does the service run there?`,
+    );
+  }
+});
+
+test('a host that does not exist is tried again, too', async (t) => {
+  const error = await errorOf(clientOf({ origin: 'http://pdf.invalid' }).extract(PDF));
+  t.is(error.code, 'ERR_PDF_CONNECTION');
+  t.regex(String((error.cause as { code?: string }).code), /^(ENOTFOUND|EAI_AGAIN)$/);
+  t.is(error.attempts, 3);
+});
+
+const resets: Record<string, Reply> = {
+  'before the answer': (request) => request.socket.destroy(),
+  'in the middle of the document': (request) => request.once('data', () => request.socket.destroy()),
+  'in the middle of an answer with a length': (request, response) => {
+    request.resume();
+    response.writeHead(200, { 'content-type': 'image/png', 'content-length': '1000' });
+    response.write(PNG.subarray(0, 10), () => request.socket.destroy());
+  },
+  'in the middle of an answer in chunks': (request, response) => {
+    request.resume();
+    response.writeHead(200, { 'content-type': 'image/png' });
+    response.write(PNG.subarray(0, 10), () => request.socket.destroy());
+  },
+};
+
+for (const [when, reset] of Object.entries(resets)) {
+  test(`a connection that is cut ${when} is tried again`, async (t) => {
+    const large = new Uint8Array(5_000_000);
+    await using service = await faultServer(reset, reset, png);
+    t.deepEqual((await clientOf(service).render(large)).data, PNG);
+    t.is(service.received.length, 3);
+
+    await using dead = await faultServer(reset);
+    const error = await errorOf(clientOf(dead).render(large));
+    t.is(error.code, 'ERR_PDF_CONNECTION');
+    t.regex(
+      String((error.cause as { code?: string }).code),
+      /^(ECONNRESET|EPIPE|ERR_HTTP_CONTENT_LENGTH_MISMATCH)$/,
+    );
+    t.is(error.attempts, 3);
+    t.is(dead.received.length, 3);
+  });
+}
+
+test('a server that refuses before it has read the document: its answer is seen', async (t) => {
+  await using service = await faultServer((request, response) => {
+    request.pause();
+    response.writeHead(413).end('{"error":"too large"}');
+  });
+  const error = await errorOf(clientOf(service).extract(new Uint8Array(20_000_000)));
+  t.is(error.code, 'ERR_PDF_HTTP');
+  t.is(error.answer?.status, 413);
+  t.is(error.attempts, 1);
+});
+
+/** The waits that the hook was told. */
+async function waits(service: { origin: string }, options: object): Promise<number[]> {
+  const delays: number[] = [];
+  const hooks: PdfHooks = { onRetry: ({ delay }) => delays.push(delay) };
+  await errorOf(clientOf(service, { hooks, ...options }).extract(PDF));
+  return delays;
+}
+
+test('waits double up to the longest, each shortened by half at most', async (t) => {
+  await using service = await faultServer(unavailable);
+  const delays = await waits(service, { retries: 5, retryDelay: 16, maxRetryDelay: 40 });
+  t.is(delays.length, 5);
+  for (const [index, most] of [16, 32, 40, 40, 40].entries()) {
+    t.true(delays[index]! <= most && delays[index]! >= most / 2, `${index}: ${delays[index]}`);
+  }
+});
+
+test('Retry-After is waited for, in seconds or as a date', async (t) => {
+  for (const value of ['5', new Date(Date.now() + 20_000).toUTCString()]) {
+    await using service = await faultServer(answer(503, '', { 'retry-after': value }), json(TREE));
+    const delays: number[] = [];
+    const gone = new AbortController();
+    const hooks: PdfHooks = {
+      onRetry({ delay }) {
+        delays.push(delay);
+        gone.abort();
+      },
+    };
+    await t.throwsAsync(clientOf(service, { hooks }).extract(PDF, { signal: gone.signal }), {
+      name: 'AbortError',
+    });
+    t.true(delays[0]! > 2000 && delays[0]! <= 20_000, String(delays));
+  }
+});
+
+test('a Retry-After beyond the longest wait ends the call at once', async (t) => {
+  await using service = await faultServer(answer(429, '', { 'retry-after': '3600' }));
+  const error = await errorOf(clientOf(service).extract(PDF));
+  t.is(service.received.length, 1);
+  t.is(error.attempts, 1);
+  t.is(error.answer?.headers['retry-after'], '3600');
+});
+
+for (const nonsense of ['soon', '-5', '', '1.5', new Date(0).toUTCString()]) {
+  test(`a Retry-After of "${nonsense}" asks for nothing`, async (t) => {
+    await using service = await faultServer(answer(503, '', { 'retry-after': nonsense }), json(TREE));
+    t.deepEqual(await clientOf(service).extract(PDF), TREE);
+    t.is(service.received.length, 2);
+  });
+}
+
+test('a stream is sent once: there is no second try', async (t) => {
+  await using service = await faultServer(unavailable);
+  const error = await errorOf(clientOf(service).extract({ stream: new Blob([PDF]).stream() }));
+  t.is(error.code, 'ERR_PDF_HTTP');
+  t.is(error.attempts, 1);
+  t.is(service.received.length, 1);
+});

@@ -1,0 +1,103 @@
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
+
+import test from 'ava';
+import { PdfClient } from 'koa-gatehouse/pdf';
+
+import { JobPool } from '../../examples/pdf-service/job-pool.ts';
+import { startPdfService } from '../../examples/pdf-service/service.ts';
+import { DEFAULTS } from '../../examples/pdf-service/settings.ts';
+import type { Settings } from '../../examples/pdf-service/settings.ts';
+import { send } from '../harness/requests.ts';
+import { errorOf } from './clients.ts';
+import { makePdf } from './make-pdf.ts';
+
+const pdf = await makePdf();
+
+async function start(
+  settings: Partial<Settings>,
+): Promise<AsyncDisposable & { url: string; client: PdfClient }> {
+  const service = await startPdfService({ port: 0, workers: 1, ...settings });
+  const client = new PdfClient({ baseUrl: service.url, retries: 0 });
+  return { url: service.url, client, [Symbol.asyncDispose]: () => service.stop() };
+}
+
+function codeOf(error: { answer: { body: string } | undefined }): string {
+  return JSON.parse(error.answer?.body ?? '').error.code;
+}
+
+test('with an API key, only its bearer is served; everybody may ask for its health', async (t) => {
+  await using service = await start({ apiKey: 'sesame' });
+  const error = await errorOf(service.client.extract(pdf));
+  t.is(error.answer?.status, 401);
+  t.is(error.answer?.headers['www-authenticate'], 'Bearer');
+  t.is(codeOf(error), 'api_key_invalid');
+  const wrong = new PdfClient({ baseUrl: service.url, apiKey: 'Sesame' });
+  t.is((await errorOf(wrong.extract(pdf))).answer?.status, 401);
+  const right = new PdfClient({ baseUrl: service.url, apiKey: 'sesame' });
+  t.is((await right.extract(pdf))['number of pages'], 2);
+  t.is((await send(`${service.url}/health`)).status, 200);
+});
+
+test('a PDF that is too large is refused, with its length told in advance or not', async (t) => {
+  await using service = await start({ maxBytes: pdf.byteLength });
+  t.is((await service.client.extract(pdf))['number of pages'], 2);
+  for (const input of [Buffer.alloc(pdf.byteLength + 1), new Blob([new Uint8Array(5_000_000)]).stream()]) {
+    const error = await errorOf(service.client.extract(input));
+    t.is(error.answer?.status, 413);
+    t.is(codeOf(error), 'too_large');
+  }
+  const error = await errorOf(service.client.extract(new Uint8Array(30_000_000)));
+  t.is(codeOf(error), 'too_large');
+  t.is((await service.client.extract(pdf))['number of pages'], 2);
+});
+
+test('a job that takes too long is ended, and the next one is done', async (t) => {
+  await using service = await start({ jobTimeout: 1 });
+  const error = await errorOf(service.client.extract(pdf));
+  t.is(error.answer?.status, 422);
+  t.is(codeOf(error), 'too_complex');
+  t.like((await send(`${service.url}/health`)).body, { running: 0, waiting: 0 });
+  t.is(codeOf(await errorOf(service.client.extract(pdf))), 'too_complex');
+});
+
+test('more jobs than may wait are answered with 503 and Retry-After; a client comes back and gets its turn', async (t) => {
+  await using service = await start({ queue: 1 });
+  const errors = await Promise.all(
+    Array.from({ length: 6 }, () =>
+      service.client.extract(pdf).then(
+        () => undefined,
+        (error: unknown) => error,
+      ),
+    ),
+  );
+  const refused = errors.filter((error) => error !== undefined);
+  t.true(refused.length >= 1 && refused.length <= 4, String(refused.length));
+  for (const error of refused) t.like(error, { code: 'ERR_PDF_HTTP', answer: { status: 503 } });
+  t.like(refused[0], { answer: { headers: { 'retry-after': '1' } } });
+
+  const patient = new PdfClient({ baseUrl: service.url, retries: 5 });
+  const trees = await Promise.all(Array.from({ length: 4 }, () => patient.extract(pdf)));
+  t.is(trees.length, 4);
+});
+
+test('work holds up nobody who only asks how the service is', async (t) => {
+  const long = await makePdf(Array.from({ length: 60 }, (_, index) => `Chapter ${index}`));
+  await using service = await start({});
+  const work = service.client.extract(long);
+  const over = new AbortController();
+  void work.finally(() => over.abort());
+  let asked = 0;
+  for (; !over.signal.aborted; asked += 1) t.is((await send(`${service.url}/health`)).status, 200);
+  t.true(asked > 3, String(asked));
+  t.is((await work)['number of pages'], 60);
+});
+
+test('who went away while waiting costs no work', async (t) => {
+  const jobs = new JobPool({ ...DEFAULTS, workers: 1 });
+  const gone = new PassThrough().destroy();
+  await once(gone, 'close');
+  const job = { task: 'extract', path: '/not/there', filename: null } as const;
+  await t.throwsAsync(jobs.run(job, gone), { message: 'Nobody waits for the result any more.' });
+  t.deepEqual(jobs.load, { running: 0, waiting: 0 });
+});

@@ -1,0 +1,92 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
+
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { PdfClient } from 'koa-gatehouse/pdf';
+
+import { send } from '../harness/requests.ts';
+import { makePdf } from './make-pdf.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const COMMAND = ['--conditions=gatehouse:source', 'examples/pdf-service/start.js'];
+
+/** Starts the service as `npm run pdf-service` does. Resolves once it listens. */
+async function start(t: ExecutionContext, environment: Record<string, string>) {
+  const { PATH = '' } = process.env;
+  const env = { PATH, PORT: '0', ...environment };
+  const child = spawn(process.execPath, COMMAND, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  t.teardown(() => child.kill('SIGKILL'));
+  const [chunk] = await once(child.stdout, 'data');
+  const output = String(chunk);
+  return { child, output, baseUrl: /http:\/\/[\d.:]+/.exec(output)?.[0] ?? '' };
+}
+
+/** Runs it to its end. */
+async function fail(
+  environment: Record<string, string>,
+  words: string[] = [],
+): Promise<{ code: unknown; said: string }> {
+  const { PATH = '' } = process.env;
+  const settings = { cwd: ROOT, env: { PATH, ...environment } };
+  return new Promise((done) => {
+    const child = execFile(process.execPath, [...COMMAND, ...words], settings, (_error, output, errors) => {
+      done({ code: child.exitCode, said: output + errors });
+    });
+  });
+}
+
+test('it says where it listens, asks for the key it was given, and stops when it is told to', async (t) => {
+  const { child, output, baseUrl } = await start(t, { PDF_API_KEY: 'sesame' });
+  t.is(output, `The PDF service listens at ${baseUrl}, with the API key of PDF_API_KEY.\n`);
+  t.false(output.includes('sesame'));
+  const client = new PdfClient({ baseUrl, apiKey: 'sesame' });
+  t.is((await client.extract(await makePdf()))['number of pages'], 2);
+
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  t.deepEqual(await exited, [0, null]);
+});
+
+test('a running job is finished before it stops', async (t) => {
+  const { child, baseUrl } = await start(t, {});
+  const exited = once(child, 'exit');
+  const tree = new PdfClient({ baseUrl, retries: 0 }).extract(await makePdf());
+  let running: unknown = 0;
+  while (running === 0) running = (await send(`${baseUrl}/health`)).body?.['running'];
+  child.kill('SIGTERM');
+  t.is((await tree)['number of pages'], 2);
+  t.deepEqual(await exited, [0, null]);
+});
+
+test('a port that is taken, and settings that cannot be used', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  t.teardown(() => taken.close());
+  const { port } = taken.address() as AddressInfo;
+  const both = await Promise.all([
+    fail({ PORT: String(port) }),
+    fail({ PORT: 'http' }),
+    fail({ PDF_FETCH_URLS: 'yes' }),
+    fail({ PDF_WORKERS: '0' }),
+  ]);
+  t.deepEqual(both, [
+    {
+      code: 1,
+      said: `listen EADDRINUSE: address already in use 127.0.0.1:${port}. Stop what listens there, or choose another port: PORT=0 npm run pdf-service.\n`,
+    },
+    { code: 1, said: 'PORT: give a whole number from 0 to 65535, not "http".\n' },
+    { code: 1, said: 'PDF_FETCH_URLS: give off, public or any.\n' },
+    { code: 1, said: 'PDF_WORKERS: give a whole number from 1 to 64, not "0".\n' },
+  ]);
+});
+
+test('asked for help, it tells its settings', async (t) => {
+  const { code, said } = await fail({}, ['--help']);
+  t.is(code, 0);
+  t.regex(said, /^Usage: npm run pdf-service\n/);
+  t.regex(said, /PDF_FETCH_URLS/);
+});

@@ -1,0 +1,179 @@
+import { Agent } from 'node:http';
+
+import test from 'ava';
+import { ConfigError, GatehouseError, PdfClient, PdfError } from 'koa-gatehouse/pdf';
+import type { PdfClientOptions } from 'koa-gatehouse/pdf';
+
+import { PDF, clientOf, errorOf } from './clients.ts';
+import { PNG, TREE, answer, faultServer, json, png } from './fault-server.ts';
+
+test.serial('the address: the option, else PDF_BASE_URL, else the local example service', (t) => {
+  delete process.env['PDF_BASE_URL'];
+  t.like(new PdfClient(), { configured: false, baseUrl: 'http://127.0.0.1:7330' });
+  process.env['PDF_BASE_URL'] = '';
+  t.like(new PdfClient(), { configured: false, baseUrl: 'http://127.0.0.1:7330' });
+  process.env['PDF_BASE_URL'] = 'https://pdf.example/';
+  t.like(new PdfClient(), { configured: true, baseUrl: 'https://pdf.example' });
+  t.like(new PdfClient({ baseUrl: 'http://other.example' }), {
+    configured: true,
+    baseUrl: 'http://other.example',
+  });
+  process.env['PDF_BASE_URL'] = 'pdf.example';
+  t.throws(() => new PdfClient(), {
+    instanceOf: ConfigError,
+    message: 'PDF_BASE_URL: give an http or https URL, such as https://pdf.example',
+  });
+  delete process.env['PDF_BASE_URL'];
+});
+
+test('a path in the base URL is kept, with or without a slash at its end', async (t) => {
+  await using service = await faultServer(json(TREE));
+  for (const end of ['', '/', '//']) {
+    const client = clientOf({ origin: `${service.origin}/pdf/v2${end}` });
+    t.is(client.baseUrl, `${service.origin}/pdf/v2`);
+    await client.extract(PDF);
+    t.is(service.received.at(-1)!.url, '/pdf/v2/extract');
+  }
+  t.is(new PdfClient({ baseUrl: new URL('HTTPS://PDF.example:443/a') }).baseUrl, 'https://pdf.example/a');
+});
+
+test('defaults: 60 seconds, two retries', (t) => {
+  t.like(new PdfClient(), { timeout: 60_000, retries: 2 });
+});
+
+test('timeout and retries have setters, and each is checked', (t) => {
+  const client = new PdfClient({ timeout: 5, retries: 0 });
+  t.like(client, { timeout: 5, retries: 0 });
+  client.timeout = 1000;
+  client.retries = 7;
+  t.like(client, { timeout: 1000, retries: 7 });
+  for (const wrong of [0, -1, 1.5, NaN, Infinity, 2 ** 31, '5', null, undefined]) {
+    t.throws(() => (client.timeout = wrong as number), {
+      instanceOf: ConfigError,
+      code: 'ERR_CONFIG',
+      message: 'timeout: give a whole number from 1 to 2147483647',
+    });
+  }
+  for (const wrong of [-1, 0.5, 101, NaN, '2', null, undefined]) {
+    t.throws(() => (client.retries = wrong as number), {
+      instanceOf: ConfigError,
+      message: 'retries: give a whole number from 0 to 100',
+    });
+  }
+  t.like(client, { timeout: 1000, retries: 7 });
+});
+
+test('what the service says of itself cannot be written', (t) => {
+  const client = new PdfClient();
+  for (const name of ['configured', 'baseUrl'] as const) {
+    t.throws(() => Object.assign(client, { [name]: 'x' }), { instanceOf: TypeError });
+  }
+});
+
+const WRONG: readonly [options: object, message: string][] = [
+  [{ baseUrl: 'ftp://pdf.example' }, 'baseUrl: give an http or https URL, such as https://pdf.example'],
+  [{ baseUrl: '/extract' }, 'baseUrl: give an http or https URL, such as https://pdf.example'],
+  [{ baseUrl: '' }, 'baseUrl: give an http or https URL, such as https://pdf.example'],
+  [{ baseUrl: 5 }, 'baseUrl: give an http or https URL, such as https://pdf.example'],
+  [
+    { baseUrl: 'https://a:b@pdf.example' },
+    'baseUrl: leave the credentials out; the service takes an API key, see apiKey',
+  ],
+  [{ baseUrl: 'https://pdf.example/?v=2' }, 'baseUrl: leave out query and fragment'],
+  [{ baseUrl: 'https://pdf.example/#top' }, 'baseUrl: leave out query and fragment'],
+  [{ timeout: 0 }, 'timeout: give a whole number from 1 to 2147483647'],
+  [{ retries: -1 }, 'retries: give a whole number from 0 to 100'],
+  [{ retryDelay: -1 }, 'retryDelay: give a whole number from 0 to 2147483647'],
+  [{ maxRetryDelay: '1s' }, 'maxRetryDelay: give a whole number from 0 to 2147483647'],
+  [{ maxResponseBytes: 0 }, 'maxResponseBytes: give a whole number from 1 to 9007199254740991'],
+  [
+    { headers: { Authorization: 'Bearer x' } },
+    'headers.Authorization: leave it out: the client sets it itself; for authorization, see apiKey',
+  ],
+  [
+    { headers: { 'content-length': '5' } },
+    'headers.content-length: leave it out: the client sets it itself; for authorization, see apiKey',
+  ],
+  [
+    { headers: { 'x-a': 'b\r\nx-c: d' } },
+    'headers.x-a: give a header field that HTTP allows (RFC 9110 section 5)',
+  ],
+  [{ headers: { 'x a': 'b' } }, 'headers.x a: give a header field that HTTP allows (RFC 9110 section 5)'],
+  [
+    { headers: { 'x-a': undefined } },
+    'headers.x-a: give a header field that HTTP allows (RFC 9110 section 5)',
+  ],
+];
+
+for (const [options, message] of WRONG) {
+  test(`refused at once: ${JSON.stringify(options)}`, (t) => {
+    t.throws(() => new PdfClient(options as PdfClientOptions), { instanceOf: ConfigError, message });
+  });
+}
+
+test('the options of a call are checked, too', async (t) => {
+  await using service = await faultServer(png);
+  const client = clientOf(service);
+  await t.throwsAsync(client.extract(PDF, { timeout: 0 }), { instanceOf: ConfigError });
+  await t.throwsAsync(client.extract(PDF, { headers: { host: 'x' } }), { instanceOf: ConfigError });
+  t.is(service.received.length, 0);
+});
+
+const PARAMETERS: readonly [options: object, message: string][] = [
+  [{ page: 0 }, 'The page of a picture is a whole number of 1 or more.'],
+  [{ page: 1.5 }, 'The page of a picture is a whole number of 1 or more.'],
+  [{ page: '1' }, 'The page of a picture is a whole number of 1 or more.'],
+  [{ quality: -3 }, 'The quality of a picture is a whole number of 1 or more.'],
+  [{ width: NaN }, 'The width of a picture is a whole number of 1 or more.'],
+  [{ format: 'gif' }, "The format of a picture is 'png' or 'jpg'."],
+];
+
+for (const [options, message] of PARAMETERS) {
+  for (const call of ['render', 'renderStream'] as const) {
+    test(`${call} refuses ${JSON.stringify(options)} before any request`, async (t) => {
+      await using service = await faultServer(png);
+      const error = await errorOf(clientOf(service)[call](PDF, options));
+      t.is(error.code, 'ERR_PDF_INPUT');
+      t.is(error.message, message);
+      t.is(service.received.length, 0);
+    });
+  }
+}
+
+test('the parameters of a picture are sent in the query, those that are given', async (t) => {
+  await using service = await faultServer(png);
+  const client = clientOf(service);
+  await client.render(PDF);
+  await client.render(PDF, { page: 3, width: 800 });
+  await errorOf(client.render(PDF, { page: 1, format: 'jpg', quality: 70, width: 20 }));
+  t.deepEqual(
+    service.received.map(({ url }) => url),
+    ['/render', '/render?page=3&width=800', '/render?page=1&quality=70&width=20&format=jpg'],
+  );
+});
+
+test('header fields of the client and of the call are sent, the call’s before the client’s', async (t) => {
+  await using service = await faultServer(json(TREE));
+  const client = clientOf(service, { headers: { 'User-Agent': 'portal/1', 'X-Trace': 'a' } });
+  await client.extract(PDF, { headers: { 'x-trace': 'b' } });
+  t.like(service.received[0]!.headers, { 'user-agent': 'portal/1', 'x-trace': 'b' });
+});
+
+test('requests go through the agent that is given', async (t) => {
+  await using service = await faultServer(png);
+  const http = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.teardown(() => http.destroy());
+  const client = clientOf(service, { agent: { http } });
+  const pictures = await Promise.all(Array.from({ length: 4 }, () => client.render(PDF)));
+  for (const { data } of pictures) t.deepEqual(data, PNG);
+  t.is(Object.values(http.freeSockets).flat().length, 1);
+});
+
+test('errors have one base and one shape', async (t) => {
+  await using service = await faultServer(answer(404, 'not here'));
+  const error = await errorOf(clientOf(service).extract(PDF));
+  t.true(error instanceof PdfError && error instanceof GatehouseError && error instanceof Error);
+  t.is(error.name, 'PdfError');
+  t.like(error, { code: 'ERR_PDF_HTTP', status: 502, attempts: 1 });
+  t.like(error.answer, { status: 404, body: 'not here' });
+});

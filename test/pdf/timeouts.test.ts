@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+
+import test from 'ava';
+
+import { PDF, clientOf, errorOf } from './clients.ts';
+import { TREE, faultServer, json } from './fault-server.ts';
+
+const SHORT = { timeout: 60, retries: 1 };
+
+test('a service that does not begin to answer', async (t) => {
+  await using service = await faultServer((request) => request.resume());
+  const error = await errorOf(clientOf(service, SHORT).extract(PDF));
+  t.is(error.code, 'ERR_PDF_TIMEOUT');
+  t.is(error.status, 504);
+  t.is(error.attempts, 2);
+  t.is(service.received.length, 2);
+  t.regex(
+    error.message,
+    /^For 60 ms the PDF service (did not begin to answer|neither took nor sent anything) \(http:\/\/127\.0\.0\.1:\d+\)\. Raise timeout, or find out what holds the service up\.$/,
+  );
+});
+
+test('a service that says again and again that it is busy, and never answers', async (t) => {
+  await using service = await faultServer((request, response) => {
+    request.resume();
+    const busy = setInterval(() => response.writeProcessing(), 10);
+    response.on('close', () => clearInterval(busy));
+  });
+  const error = await errorOf(clientOf(service, { timeout: 700, retries: 0 }).extract(PDF));
+  t.is(error.code, 'ERR_PDF_TIMEOUT');
+  t.regex(error.message, /^For 700 ms the PDF service did not begin to answer/);
+});
+
+test('a service that lets its answer drip for ever', async (t) => {
+  await using service = await faultServer((request, response) => {
+    request.resume();
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const drip = setInterval(() => response.write(' '), 10);
+    response.on('close', () => clearInterval(drip));
+  });
+  const error = await errorOf(clientOf(service, { timeout: 700, retries: 0 }).extract(PDF));
+  t.is(error.code, 'ERR_PDF_TIMEOUT');
+  t.regex(error.message, /^For 700 ms the PDF service did not finish its answer/);
+});
+
+test('a service that takes nothing of the document', async (t) => {
+  await using service = await faultServer((request) => request.pause());
+  const error = await errorOf(clientOf(service, SHORT).extract(new Uint8Array(30_000_000)));
+  t.is(error.code, 'ERR_PDF_TIMEOUT');
+  t.regex(error.message, /neither took nor sent anything/);
+  t.is(error.attempts, 2);
+});
+
+test('a server that accepts connections and says nothing at all', async (t) => {
+  const sockets = new Set<{ destroy(): void }>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {}).resume();
+  }).listen(0, '127.0.0.1');
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  await once(server, 'listening');
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  t.is((await errorOf(clientOf({ origin }, SHORT).extract(PDF))).code, 'ERR_PDF_TIMEOUT');
+  // The handshake of TLS never ends.
+  const secure = clientOf({ origin: origin.replace('http:', 'https:') }, SHORT);
+  t.is((await errorOf(secure.extract(PDF))).code, 'ERR_PDF_TIMEOUT');
+  t.is(sockets.size, 4);
+});
+
+test('an upload may take longer than the timeout, as long as it moves', async (t) => {
+  await using service = await faultServer(json(TREE));
+  const slow = {
+    async *[Symbol.asyncIterator]() {
+      for (let sent = 0; sent < 10; sent += 1) {
+        await new Promise((resolve) => {
+          setTimeout(resolve, 100);
+        });
+        yield PDF;
+      }
+    },
+  };
+  t.deepEqual(await clientOf(service, { timeout: 900 }).extract(slow), TREE);
+});
+
+test('the call’s own timeout counts, and a setter is for the calls that follow', async (t) => {
+  await using service = await faultServer((request) => request.resume());
+  const client = clientOf(service, { retries: 0, timeout: 60_000 });
+  t.regex((await errorOf(client.extract(PDF, { timeout: 30 }))).message, /^For 30 ms/);
+  client.timeout = 40;
+  t.regex((await errorOf(client.extract(PDF))).message, /^For 40 ms/);
+});

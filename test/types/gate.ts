@@ -1,0 +1,154 @@
+import { defineGate } from 'koa-gatehouse';
+import type { Gate, Principal, UserPrincipal } from 'koa-gatehouse';
+
+import { same } from './same.ts';
+import { pupil, school } from './school.ts';
+import type { Person, Pupil, School } from './school.ts';
+
+const permissions = {
+  view_schools: 'View schools',
+  edit_school: 'Edit a school',
+  grade_pupil: 'Grade a pupil',
+};
+
+// Permissions and roles are the names that were given.
+const plain = defineGate({ permissions, roles: { registrar: ['view_schools', 'edit_school'] } });
+same<typeof plain, Gate<'view_schools' | 'edit_school' | 'grade_pupil', 'registrar'>>();
+const bare = defineGate({ permissions: { view_schools: 'View schools' } });
+same<typeof bare, Gate<'view_schools', never>>();
+
+// Each subject is what its rule takes.
+const gate = defineGate({
+  permissions,
+  roles: { registrar: ['view_schools'] },
+  rules: {
+    edit_school: (principal, { registrarId }: School) => {
+      same<typeof principal, Principal<'view_schools' | 'edit_school' | 'grade_pupil'>>();
+      return principal.can('view_schools') && principal.user?.id === registrarId;
+    },
+    grade_pupil: (_principal, { grade }: Pupil) => grade > 3,
+  },
+});
+type Subjects = { edit_school: School; grade_pupil: Pupil };
+same<typeof gate, Gate<'view_schools' | 'edit_school' | 'grade_pupil', 'registrar', Subjects>>();
+
+declare const principal: Principal<'view_schools' | 'edit_school' | 'grade_pupil', Person>;
+gate.can(principal, 'view_schools') satisfies boolean;
+gate.can(principal, 'edit_school') satisfies boolean;
+gate.can(principal, 'edit_school', school) satisfies boolean;
+gate.authorize(principal, 'grade_pupil', pupil);
+// @ts-expect-error a pupil is no school
+gate.can(principal, 'edit_school', pupil);
+// @ts-expect-error a pupil is no school
+gate.authorize(principal, 'edit_school', pupil);
+// @ts-expect-error a school that may not be there
+gate.can(principal, 'edit_school', school as School | undefined);
+// @ts-expect-error the permission has no rule
+gate.can(principal, 'view_schools', school);
+// @ts-expect-error there is no such permission
+gate.can(principal, 'edit_schools');
+// @ts-expect-error there is no such permission
+gate.authorize(principal, 'edit_schools', school);
+// @ts-expect-error a gate without rules knows no subjects
+plain.can(principal, 'edit_school', school);
+
+// Functions that are shared, and the actions of the API, know no names: any principal will do.
+declare const somebody: Principal;
+gate.authorize(somebody, 'edit_school', school);
+
+// A rule may know more of the host's users than every host has. One annotation is enough.
+const ofPersons = defineGate({
+  permissions,
+  rules: {
+    edit_school: ({ user }: Principal<string, Person>, { id }: School) =>
+      user?.schoolIds.includes(id) ?? false,
+    grade_pupil: ({ user }, { schoolId }: Pupil) => user?.schoolIds.includes(schoolId) ?? false,
+  },
+});
+same<typeof ofPersons, Gate<keyof typeof permissions, never, Subjects>>();
+
+defineGate({
+  permissions,
+  rules: {
+    // @ts-expect-error it would throw for clients
+    edit_school: ({ user }: UserPrincipal, { registrarId }: School) => user.id === registrarId,
+  },
+});
+defineGate({
+  permissions,
+  rules: {
+    // @ts-expect-error the user may be undefined: clients come too
+    edit_school: (caller, { registrarId }: School) => caller.user.id === registrarId,
+  },
+});
+defineGate({
+  permissions,
+  rules: {
+    // @ts-expect-error not every user has schools; the principal has to be annotated
+    edit_school: (caller, { id }: School) => caller.user?.schoolIds.includes(id) ?? false,
+  },
+});
+
+defineGate({
+  permissions,
+  // @ts-expect-error there is no such permission
+  roles: { registrar: ['view_school'] },
+});
+defineGate({
+  permissions,
+  rules: {
+    edit_school: (caller, { registrarId }: School) => caller.user?.id === registrarId,
+    // @ts-expect-error there is no such permission
+    edit_schools: (caller, { registrarId }: School) => caller.user?.id === registrarId,
+  },
+});
+defineGate({
+  permissions,
+  rules: {
+    // @ts-expect-error a rule answers at once
+    edit_school: async (caller, { registrarId }: School) => caller.user?.id === registrarId,
+  },
+});
+defineGate({
+  permissions,
+  rules: {
+    // @ts-expect-error a rule answers with true or false
+    edit_school: (caller, { registrarId }: School) => caller.user && registrarId,
+  },
+});
+defineGate({
+  permissions,
+  rules: {
+    // @ts-expect-error there is no such permission
+    edit_school: (caller, { registrarId }: School) => caller.can('view_school') && registrarId !== '',
+  },
+});
+
+// A gate that knows its names is taken where any gate will do.
+gate satisfies Gate;
+gate satisfies Gate<keyof typeof permissions, 'registrar'>;
+function withoutSubjects<P extends string, R extends string, S extends object>(
+  given: Gate<P, R, S>,
+): Gate<P, R> {
+  return given;
+}
+same<
+  ReturnType<typeof withoutSubjects<'drive_bus', never, { drive_bus: Pupil }>>,
+  Gate<'drive_bus', never>
+>();
+principal satisfies Principal;
+
+// What roles and permissions there are is known.
+gate.permissions.edit_school.message satisfies string;
+// @ts-expect-error there is no such permission
+void gate.permissions.edit_schools;
+// @ts-expect-error there is no such role
+void gate.roles.teacher;
+for (const [permission, sources] of gate.effective({ roles: [], permissions: [] })) {
+  same<typeof permission, 'view_schools' | 'edit_school' | 'grade_pupil'>();
+  for (const source of sources) {
+    if (source.type === 'role') source.role satisfies string;
+    // @ts-expect-error a permission that is held directly has no role
+    else void source.role;
+  }
+}

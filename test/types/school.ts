@@ -1,0 +1,19 @@
+import type { User } from 'koa-gatehouse';
+
+/** A host's user, with more than every host has. */
+export interface Person extends User {
+  readonly schoolIds: readonly string[];
+}
+
+export interface School {
+  readonly id: string;
+  readonly registrarId: string;
+}
+
+export interface Pupil {
+  readonly schoolId: string;
+  readonly grade: number;
+}
+
+export declare const school: School;
+export declare const pupil: Pupil;

@@ -1,0 +1,92 @@
+import { createApiRouter, createAuthServer, defineGate } from 'koa-gatehouse';
+import type {
+  ApiAuth,
+  AuthServer,
+  AuthServerOptions,
+  Client,
+  ClientPrincipal,
+  UserPrincipal,
+  UserStore,
+} from 'koa-gatehouse';
+
+import { same } from './same.ts';
+import { pupil, school } from './school.ts';
+import type { Person, School } from './school.ts';
+
+const gate = defineGate({
+  permissions: { view_schools: 'View schools', edit_school: 'Edit a school' },
+  roles: { registrar: ['view_schools'] },
+  rules: { edit_school: ({ user }, { registrarId }: School) => user?.id === registrarId },
+});
+declare const users: UserStore<Person>;
+declare const others: Pick<AuthServerOptions, 'issuer' | 'storage' | 'interactions'>;
+
+// A server knows the names of its gate, its users and the subjects of its rules.
+const auth = await createAuthServer({ ...others, users, gate });
+type Permission = 'view_schools' | 'edit_school';
+auth satisfies AuthServer<Permission, 'registrar', Person, { edit_school: School }>;
+
+// One that knows them is taken where any server will do.
+auth satisfies AuthServer;
+auth satisfies AuthServer<Permission, 'registrar', Person>;
+auth satisfies ApiAuth;
+await createAuthServer<Permission, 'registrar', Person>({ ...others, users, gate });
+
+auth.requires('view_schools', 'edit_school');
+// @ts-expect-error there is no such permission
+auth.requires('edit_schools');
+// @ts-expect-error one permission at least
+auth.requires();
+
+await createAuthServer({
+  ...others,
+  users,
+  gate,
+  // @ts-expect-error there is no such permission
+  scopes: { 'schools:read': { description: 'See your schools', permissions: ['view_school'] } },
+});
+
+// Handlers know who calls, and what they can be asked about.
+const api = createApiRouter({ auth });
+api.get('/schools/:id', auth.requires('view_schools'), ({ state }) => {
+  const { principal } = state;
+  principal.can('edit_school') satisfies boolean;
+  principal.can('edit_school', school) satisfies boolean;
+  // @ts-expect-error a pupil is no school
+  principal.can('edit_school', pupil);
+  // @ts-expect-error the permission has no rule
+  principal.can('view_schools', school);
+  // @ts-expect-error there is no such permission
+  principal.can('edit_schools');
+  gate.authorize(principal, 'edit_school', school);
+  same<ReturnType<typeof principal.sources.keys>, MapIterator<Permission>>();
+
+  if (principal.type === 'user') {
+    same<typeof principal, UserPrincipal<Permission, Person, { edit_school: School }>>();
+    principal.user.schoolIds satisfies readonly string[];
+  } else {
+    same<typeof principal, ClientPrincipal<Permission, { edit_school: School }>>();
+    same<typeof principal.user, undefined>();
+  }
+  if (state.user) same<typeof state.client, undefined>();
+  else same<typeof state.client, Client>();
+  // @ts-expect-error there may be no user
+  void state.user.name;
+});
+
+// Roles and permissions of users and clients are checked.
+await auth.assignments.assign('1', { roles: ['registrar'], permissions: ['edit_school'] });
+await auth.assignments.assign('1', {});
+// @ts-expect-error there is no such role
+await auth.assignments.assign('1', { roles: ['registrars'] });
+// @ts-expect-error there is no such permission
+await auth.assignments.assign('1', { permissions: ['edit_schools'] });
+// @ts-expect-error there is no such field
+await auth.assignments.assign('1', { role: 'registrar' });
+await auth.clients.create({ name: 'Sync', grantType: 'client_credentials', permissions: ['edit_school'] });
+// @ts-expect-error there is no such permission
+await auth.clients.create({ name: 'Sync', grantType: 'client_credentials', permissions: ['edit_schools'] });
+
+// A user store may leave it to the storage who holds what.
+const nobody = async (): Promise<undefined> => undefined;
+({ authenticate: nobody, find: nobody }) satisfies UserStore<Person>;
