@@ -21,7 +21,10 @@ export function createConnectedApps({
     return {
       client: stored.client,
       // A scope that is no longer defined is told by its name: leaving it out could make "nothing" look like "everything".
-      scopes: consent.scopes.map((name) => ({ name, description: scopes.get(name)?.description ?? name })),
+      scopes: namedScopes(consent).map((name) => ({
+        name,
+        description: scopes.get(name)?.description ?? name,
+      })),
       createdAt: consent.createdAt,
       lastUsedAt: consent.lastUsedAt,
     };
@@ -45,7 +48,7 @@ export function createConnectedApps({
         await grants.revoke({ userId: user.id, clientId }, now);
         if (consent && removed) {
           audit.record(
-            { type: 'consent_withdrawn', userId: user.id, clientId, scopes: consent.scopes },
+            { type: 'consent_withdrawn', userId: user.id, clientId, scopes: namedScopes(consent) },
             { actorId: user.id, address },
           );
         }
@@ -53,4 +56,9 @@ export function createConnectedApps({
       },
     };
   };
+}
+
+/** None when the user agreed to a request without scopes: then the app may do all that they may do. */
+function namedScopes({ scopes }: Consent): readonly string[] {
+  return scopes.includes('') ? [] : scopes;
 }

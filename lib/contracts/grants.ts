@@ -2,6 +2,7 @@
 export interface Consent {
   readonly userId: string;
   readonly clientId: string;
+  /** Those agreed to so far. An empty name stands for a request without scopes: all that the user may do. */
   readonly scopes: readonly string[];
   readonly createdAt: number;
   readonly updatedAt: number;

@@ -20,6 +20,9 @@ export function createLoadGrant(
     const { account, client, provider, requestParamScopes } = ctx.oidc;
     const scopes = await agreedScopes(ctx);
     if (!scopes) return undefined;
+    // A token without scopes may do more than one with some: who agreed to some is asked.
+    if (requestParamScopes.size === 0 && scopes !== 'all' && !scopes.includes(WITHOUT_SCOPES))
+      return undefined;
     const grant = new provider.Grant({ accountId: account!.accountId, clientId: client!.clientId });
     grant.jti = randomUUID();
     const granted = [...requestParamScopes].filter((scope) => scopes === 'all' || scopes.includes(scope));
@@ -44,7 +47,10 @@ function allowEmptyScope(grant: Grant): void {
   grant.getOIDCScopeFiltered = (filter) => filtered(filter) || ' ';
 }
 
-/** Tells whether the user was never asked: an authorization without a stored consent has a grant without an id. */
+// Stands among the agreed scopes for a request that named none. No scope has an empty name.
+const WITHOUT_SCOPES = '';
+
+/** Tells whether the user never agreed to such a request: without an agreement the grant has no id. */
 export function isConsentMissing(ctx: KoaContextWithOIDC): boolean {
   return ctx.oidc.entities.Grant?.jti === undefined;
 }
@@ -55,10 +61,11 @@ export async function rememberConsent(
   agreed: { userId: string; clientId: string; scopes: readonly string[]; at: number },
 ): Promise<void> {
   const before = await consents.find(agreed.userId, agreed.clientId);
+  const added = agreed.scopes.length === 0 ? [WITHOUT_SCOPES] : agreed.scopes;
   await consents.save({
     userId: agreed.userId,
     clientId: agreed.clientId,
-    scopes: [...new Set([...(before?.scopes ?? []), ...agreed.scopes])].toSorted(),
+    scopes: [...new Set([...(before?.scopes ?? []), ...added])].toSorted(),
     createdAt: before?.createdAt ?? agreed.at,
     updatedAt: agreed.at,
     lastUsedAt: undefined,

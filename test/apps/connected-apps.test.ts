@@ -117,7 +117,7 @@ test('disconnecting ends every token of the app for this person at once, and nob
     userId: 'ann',
     actorId: 'ann',
     address: '192.0.2.1',
-    scopes: ['schools:read'],
+    scopes: [],
   });
 });
 
