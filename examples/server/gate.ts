@@ -1,15 +1,27 @@
 import { defineGate } from 'koa-gatehouse';
 import type { Gate, Scope } from 'koa-gatehouse';
 
-export type Permission = 'view_schools' | 'edit_schools' | 'close_schools';
+export type Permission =
+  | 'view_schools'
+  | 'edit_schools'
+  | 'close_schools'
+  | 'manage_apps'
+  | 'manage_all_apps';
 export type Role = 'registrar' | 'administrator';
 
 /** Who may do what on the platform. */
 export const gate: Gate<Permission, Role> = defineGate({
-  permissions: { view_schools: 'View schools', edit_schools: 'Edit schools', close_schools: 'Close schools' },
+  permissions: {
+    view_schools: 'View schools',
+    edit_schools: 'Edit schools',
+    close_schools: 'Close schools',
+    // These two open the developer area.
+    manage_apps: 'Manage apps of your own',
+    manage_all_apps: 'Manage everybody’s apps',
+  },
   roles: {
     registrar: ['view_schools'],
-    administrator: ['view_schools', 'edit_schools', 'close_schools'],
+    administrator: ['view_schools', 'edit_schools', 'close_schools', 'manage_apps', 'manage_all_apps'],
   },
 });
 

@@ -22,7 +22,11 @@ test('one line of JSON tells scripts everything', (t) => {
   t.regex(announced.base_url, /^http:\/\/localhost:\d+$/);
   t.deepEqual(
     announced.users.map(({ permissions }) => permissions),
-    [['view_schools', 'edit_schools', 'close_schools'], ['view_schools'], []],
+    [
+      ['view_schools', 'edit_schools', 'close_schools', 'manage_apps', 'manage_all_apps'],
+      ['view_schools'],
+      [],
+    ],
   );
   for (const user of announced.users) t.regex(user.password, /^(\w{4}-){3}\w{4}$/);
   t.deepEqual(
@@ -150,6 +154,8 @@ test('the public app exchanges its code with PKCE and without a secret', async (
   t.deepEqual((await api('identity', answer.body.access_token)).body.data.permissions, [
     'close_schools',
     'edit_schools',
+    'manage_all_apps',
+    'manage_apps',
     'view_schools',
   ]);
 });
