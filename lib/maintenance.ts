@@ -36,6 +36,9 @@ export function startMaintenance(chores: readonly Chore[], logger: Logger): () =
   return async function stop() {
     stopping.abort();
     for (const timer of timers) clearInterval(timer);
+    // A chore may wait for a timer that keeps no process alive; who stops wants to see its end.
+    const alive = setInterval(() => {}, LONGEST_WAIT);
     await Promise.all(underway.values());
+    clearInterval(alive);
   };
 }

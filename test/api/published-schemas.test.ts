@@ -129,7 +129,8 @@ test('what an action returns fits its published output schema', async (t) => {
       const answer = await post('/actions/school/found-school-action', given);
       if (answer.status !== 200 || !fits(answer.body['data'])) throw new Error(JSON.stringify(answer.body));
     }),
-    { numRuns: 100 },
+    // Only some of what is made up is fine.
+    { numRuns: 500 },
   );
   t.true(ran > 0);
 });

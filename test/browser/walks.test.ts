@@ -40,7 +40,8 @@ const keyboard: Hands = {
     await page.keyboard.type(text);
   },
   async copySecret(page) {
-    // It has the focus, and is selected.
+    // It has the focus, and is selected once the script has run.
+    await page.getByRole('button', { name: 'Copy Client secret' }).waitFor();
     await page.keyboard.press('Control+c');
   },
 };
