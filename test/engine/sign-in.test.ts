@@ -155,7 +155,7 @@ test('another user on the same browser has nothing of the first one’s session'
     t.is(answer.status, 400);
     t.is(answer.heading, 'This sign-in is no longer open');
   }
-  t.deepEqual((await storage.consents.find('1', app.client.id))?.scopes, []);
+  t.deepEqual((await storage.consents.find('1', app.client.id))?.scopes, ['']);
   t.is((await browser.open(authorizeUrl(own.platform, app))).heading, 'Authorize Reports');
   await own.platform[Symbol.asyncDispose]();
 });
