@@ -1,0 +1,22 @@
+/**
+ * What the code blocks of the guides take as given: an app, a server, a database. A block may declare its own in their
+ * place. Each block is checked as a module of its own, with nothing else in sight.
+ */
+import type { Knex } from 'knex';
+import type Koa from 'koa';
+import type { AuthServer, ClientFields, Gate, Storage, User, UserStore } from 'koa-gatehouse';
+import type Router from 'koa-router';
+
+type Permission = 'view_schools' | 'edit_schools' | 'manage_apps' | 'manage_all_apps';
+
+declare global {
+  const app: Koa;
+  const router: Router;
+  const knex: Knex;
+  const storage: Storage;
+  const users: UserStore;
+  const user: User;
+  const gate: Gate<Permission, 'registrar'>;
+  const auth: AuthServer<Permission, 'registrar'>;
+  const fields: ClientFields;
+}

@@ -1,0 +1,92 @@
+import { execFile } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+
+import test from 'ava';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/** A block of TypeScript in a guide. */
+interface Block {
+  /** Such as `docs/actions.md:12`, where the block begins. */
+  readonly place: string;
+  readonly code: string;
+}
+
+function guides(): string[] {
+  const docs = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
+  return ['README.md', ...docs.map((name) => join('docs', name))];
+}
+
+function blocksOf(guide: string): Block[] {
+  const text = readFileSync(join(ROOT, guide), 'utf8');
+  return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(({ 1: code = '', index }) => ({
+    place: `${guide}:${text.slice(0, index).split('\n').length}`,
+    code,
+  }));
+}
+
+/** Checks the blocks as a stranger's compiler would, and resolves to what it says. */
+async function check(blocks: readonly Block[]): Promise<string> {
+  // Inside the package, so that its own name resolves; in a folder that git ignores.
+  mkdirSync(join(ROOT, '.data'), { recursive: true });
+  const folder = mkdtempSync(join(ROOT, '.data/guides-'));
+  try {
+    const options = { noUnusedLocals: false, noUnusedParameters: false, isolatedDeclarations: false };
+    const above = relative(folder, ROOT);
+    writeFileSync(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({
+        extends: `${above}/tsconfig.json`,
+        compilerOptions: { ...options, declaration: false, rootDir: above },
+        include: ['*.ts', `${above}/test/docs/ambient.ts`],
+      }),
+    );
+    for (const { place, code } of blocks) {
+      writeFileSync(join(folder, `${place.replaceAll(/[/:.]/g, '-')}.ts`), `export {};${code}`);
+    }
+    const output = await compile(folder);
+    return blocks.reduce(
+      (text, { place }) => text.replaceAll(`${place.replaceAll(/[/:.]/g, '-')}.ts`, place),
+      output.replaceAll(/^.*?(?=[\w-]+\.ts\()/gm, ''),
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function compile(folder: string): Promise<string> {
+  return new Promise((done) => {
+    execFile(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder, '--pretty', 'false'], (_error, stdout) => {
+      done(stdout);
+    });
+  });
+}
+
+test('every block of TypeScript in the README and the guides compiles', async (t) => {
+  const blocks = guides().flatMap(blocksOf);
+  t.true(blocks.length > 20, `only ${blocks.length} blocks were found`);
+  t.is(await check(blocks), '');
+});
+
+test('a block that does not compile is found, and named by its place', async (t) => {
+  const wrong = { place: 'docs/wrong.md:7', code: "\nauth.requires('view_schols');\n" };
+  t.regex(await check([wrong]), /docs\/wrong\.md:7\(2,\d+\): error TS2345: .*"view_schols"/);
+});
+
+test('every link of the README and the guides to a file of the repository leads somewhere', (t) => {
+  for (const guide of guides()) {
+    const text = readFileSync(join(ROOT, guide), 'utf8');
+    for (const [, target = ''] of text.matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)) {
+      t.true(existsSync(resolve(ROOT, guide, '..', target)), `${guide} links to ${target}`);
+    }
+  }
+});
