@@ -25,7 +25,14 @@ export async function createService(issuer: string): Promise<AuthServer<'view_sc
 if (process.argv[1] === import.meta.filename) {
   const issuer = 'http://localhost:3000';
   const auth = await createService(issuer);
-  createServer(auth.callback()).listen(3000, '127.0.0.1');
+  // Whoever sends slowly is cut off after these many milliseconds; Node's own times are 60,000 and 300,000.
+  const server = createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, auth.callback());
+  server.listen(3000, '127.0.0.1');
+  process.once('SIGTERM', () => {
+    // What is running ends; `/readyz` says so to whoever sends requests here.
+    server.close();
+    void auth.close().then(() => process.exit());
+  });
 
   const { client, secret } = await auth.clients.create({
     name: 'Robot',

@@ -5,7 +5,8 @@ import { sentence } from './sentence.ts';
 import type { Site } from './site.ts';
 
 /** Shows the consent page: which app wants what, who is asked, and where they go next. */
-export function askForConsent(ctx: Context, interaction: Interaction, { show, text, brand }: Site): void {
+export function askForConsent(ctx: Context, interaction: Interaction, site: Site): void {
+  const { brand, nameOf, show, text } = site;
   const { action, canSwitchUser, client, redirectUri, scopes, user } = interaction;
   const names = { client: client.name, brand };
   show(ctx, {
@@ -14,7 +15,7 @@ export function askForConsent(ctx: Context, interaction: Interaction, { show, te
     lead: sentence(text['consent.lead'], names),
     formsStayHere: false,
     action,
-    scopes: scopes.map(({ description }) => description),
+    scopes: scopes.map((scope) => nameOf('scope', scope)),
     user: user && displayName(user),
     canSwitchUser,
     destination: destination(redirectUri),

@@ -3,8 +3,9 @@ import type { PageError } from '../lib/contracts.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { GatehouseErrorCode } from '../lib/errors.ts';
 import { sentence } from './sentence.ts';
-import type { Site } from './site.ts';
-import type { TextKey, Texts } from './text.ts';
+import type { Site, SiteFor } from './site.ts';
+import { isTextKey } from './text.ts';
+import type { TextKey } from './text.ts';
 import type { Viewer } from './viewer.ts';
 
 type ErrorName = { [K in TextKey]: K extends `error.${infer Name}.heading` ? Name : never }[TextKey];
@@ -18,13 +19,16 @@ const REFUSALS: Partial<Record<GatehouseErrorCode, ErrorName>> = {
   ERR_PERMISSION_MISSING: 'not_permitted',
 };
 
-/** Those whose message tells a person more than the page does. */
-const TELLING: ReadonlySet<GatehouseErrorCode> = new Set(['ERR_BODY', 'ERR_PERMISSION_MISSING']);
+/** Those whose message tells a person more than the page does, and its language, unless the host wrote it. */
+const TELLING: Partial<Record<GatehouseErrorCode, { readonly language?: string }>> = {
+  ERR_BODY: { language: 'en' },
+  ERR_PERMISSION_MISSING: {},
+};
 
 /** Shows an error in words for a person; below them, small, what the developer of the app needs. */
 export function showError(ctx: Context, error: PageError, { show, text }: Site): void {
   const { status, error: code, description, reference } = error;
-  const known = isErrorName(code, text) ? code : undefined;
+  const known = isErrorName(code) ? code : undefined;
   const name = known ?? (status >= 500 ? 'server_error' : 'other');
   show(ctx, {
     view: 'notice',
@@ -33,19 +37,19 @@ export function showError(ctx: Context, error: PageError, { show, text }: Site):
     lead: sentence(text[`error.${name}.lead`]),
     details: [
       { label: text['error.code'], value: code },
-      { label: text['error.description'], value: description },
+      { label: text['error.description'], value: description, language: 'en' },
       { label: text['error.reference'], value: reference },
     ].filter(({ value }) => value !== ''),
   });
 }
 
 /** Answers what a page's step refuses with a page, and lets every other error pass. */
-export function answerRefusals(site: Site): Middleware {
+export function answerRefusals(siteFor: SiteFor): Middleware {
   return async function answerRefusal(ctx, next) {
     try {
       await next();
     } catch (error) {
-      showRefusal(ctx, error, site);
+      showRefusal(ctx, error, siteFor(ctx));
     }
   };
 }
@@ -54,16 +58,17 @@ export function answerRefusals(site: Site): Middleware {
 export function showRefusal(ctx: Context, error: unknown, { show, text }: Site, viewer?: Viewer): void {
   const name = error instanceof GatehouseError ? REFUSALS[error.code] : undefined;
   if (!(error instanceof GatehouseError) || !name) throw error;
+  const telling = TELLING[error.code];
   show(ctx, {
     view: 'notice',
     status: error.status,
     viewer,
     heading: sentence(text[`error.${name}.heading`]),
     lead: sentence(text[`error.${name}.lead`]),
-    details: TELLING.has(error.code) ? [{ label: text['error.description'], value: error.message }] : [],
+    details: telling ? [{ label: text['error.description'], value: error.message, ...telling }] : [],
   });
 }
 
-function isErrorName(code: string, text: Texts): code is ErrorName {
-  return Object.hasOwn(text, `error.${code}.heading`);
+function isErrorName(code: string): code is ErrorName {
+  return isTextKey(`error.${code}.heading`);
 }

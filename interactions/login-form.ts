@@ -1,8 +1,9 @@
 import type { Context } from 'koa';
 import type { User } from '../lib/contracts.ts';
+import { TooManyAttemptsError } from '../lib/errors.ts';
 import { readForm } from '../lib/http/body.ts';
 import type { Problem } from './page.ts';
-import { sentence } from './sentence.ts';
+import { plain, sentence } from './sentence.ts';
 import type { Sentence } from './sentence.ts';
 import type { Site } from './site.ts';
 
@@ -12,10 +13,13 @@ export interface LoginForm {
   readonly problems: readonly Problem[];
   /** Nothing is missing, but it does not fit. */
   readonly refused?: boolean;
+  /** In seconds: when it may be sent again, after too many that did not fit. */
+  readonly retryAfter?: number;
 }
 
 /** Checks what was typed. Resolves to the user, or to the form to show again. */
-export async function checkLogin(ctx: Context, { flow, text }: Site): Promise<{ user: User } | LoginForm> {
+export async function checkLogin(ctx: Context, site: Site): Promise<{ user: User } | LoginForm> {
+  const { flow, text } = site;
   const { login: typed = '', password = '' } = await readForm(ctx);
   // Pasted addresses bring blanks along; in a password they may be meant.
   const login = typed.trim();
@@ -25,20 +29,37 @@ export async function checkLogin(ctx: Context, { flow, text }: Site): Promise<{ 
   if (password === '') problems.push({ field: 'password', message: text['login.passwordMissing'] });
   if (problems.length > 0) return { login, problems };
 
-  const user = await flow.authenticate(ctx, login, password);
-  if (user) return { user };
+  try {
+    const user = await flow.authenticate(ctx, login, password);
+    if (user) return { user };
+  } catch (error) {
+    if (!(error instanceof TooManyAttemptsError)) throw error;
+    const { retryAfter } = error;
+    return { login, problems: [{ message: plain(whenToTryAgain(site, retryAfter)) }], retryAfter };
+  }
   return { login, problems: [{ field: 'login', message: text['login.refused'] }], refused: true };
 }
 
-/** Shows the login page; with 422 when there is something to mend. */
+// A count of seconds above this is nothing that people wait by.
+const LONGEST_IN_SECONDS = 90;
+
+function whenToTryAgain({ count }: Site, seconds: number): Sentence {
+  return seconds > LONGEST_IN_SECONDS
+    ? count('login.throttledMinutes', Math.ceil(seconds / 60))
+    : count('login.throttledSeconds', seconds);
+}
+
+/** Shows the login page; with 422 when there is something to mend, and with 429 after too much of it. */
 export function showLogin(
   ctx: Context,
   { show, text }: Site,
-  page: LoginForm & { readonly action: string; readonly lead: Sentence },
+  { retryAfter, ...page }: LoginForm & { readonly action: string; readonly lead: Sentence },
 ): void {
+  if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
+  const wrong = page.problems.length > 0 ? 422 : 200;
   show(ctx, {
     view: 'login',
-    status: page.problems.length > 0 ? 422 : 200,
+    status: retryAfter === undefined ? wrong : 429,
     heading: sentence(text['login.heading']),
     // Where people go on from here may lead to another site.
     formsStayHere: false,

@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { isAbsolute } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { ConfigError } from '../lib/errors.ts';
+import { readOptionFile, urlOf } from './option-file.ts';
 
 const OPTION = 'interactions.brand.logo';
 const LIMIT = 256 * 1024;
@@ -16,9 +14,9 @@ export type Logo =
 /** Reads the logo, or refuses it with a ConfigError that says what to give instead. */
 export function resolveLogo(logo: string | URL | undefined): Logo {
   if (logo === undefined) return { kind: 'mark' };
-  const url = typeof logo === 'string' && isAbsolute(logo) ? pathToFileURL(logo) : URL.parse(String(logo));
+  const url = urlOf(logo);
   if (url?.protocol === 'https:') return { kind: 'remote', url };
-  if (url?.protocol === 'file:') return image(readLogo(url));
+  if (url?.protocol === 'file:') return image(readOptionFile(OPTION, url));
   if (url?.protocol === 'data:') return image(decodeDataUrl(url));
   throw new ConfigError(
     OPTION,
@@ -33,16 +31,6 @@ function image(content: Buffer): Logo {
   const format = imageFormat(content);
   if (!format) throw new ConfigError(OPTION, 'is not an SVG, PNG, JPEG or WebP image.');
   return { kind: 'image', name: `logo.${format.extension}`, type: format.type, content };
-}
-
-function readLogo(url: URL): Buffer {
-  try {
-    return readFileSync(url);
-  } catch (error) {
-    throw new ConfigError(OPTION, `cannot be read from ${url.href}. Check the path and its permissions.`, {
-      cause: error,
-    });
-  }
 }
 
 function decodeDataUrl(url: URL): Buffer {

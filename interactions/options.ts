@@ -1,8 +1,11 @@
 import { ConfigError } from '../lib/errors.ts';
 import { resolveLogo } from './logo.ts';
 import type { Logo } from './logo.ts';
-import { resolveTexts } from './text.ts';
-import type { Language, Texts } from './text.ts';
+import type { Asset } from './assets.ts';
+import type { OwnViews } from './own-views.ts';
+import { resolveStylesheet } from './stylesheet.ts';
+import { resolveLanguages, resolveTexts } from './text.ts';
+import type { Language, OwnTexts, Texts } from './text.ts';
 import { resolveColours } from './theme.ts';
 import type { Colours } from './theme.ts';
 
@@ -31,6 +34,11 @@ export interface Brand {
    * @default `accent`, lightened
    */
   readonly accentDark?: string | undefined;
+  /**
+   * A stylesheet of yours, after the bundled ones: an absolute path or a `file:` URL. It is read once, at start. Pages load
+   * images from this server only, and no fonts. Nobody checks its colours.
+   */
+  readonly stylesheet?: string | URL | undefined;
   /** Your terms of use: an `https:` URL, or a path such as `/terms`. */
   readonly terms?: string | undefined;
   /** Your privacy policy: an `https:` URL, or a path such as `/privacy`. */
@@ -41,10 +49,28 @@ export interface Brand {
 export interface PagesOptions {
   /** @default the issuer's host as the name, a neutral mark, a blue accent */
   readonly brand?: Brand | undefined;
-  /** @default 'en' */
-  readonly language?: Language | undefined;
-  /** Your own sentences in place of the bundled ones, by name. */
-  readonly text?: Partial<Texts> | undefined;
+  /**
+   * The language of the pages, or several, the most preferred first: then an app's `ui_locales` decides (OpenID Connect Core
+   * 1.0 section 3.1.2.1), else the browser's `Accept-Language`, else the first.
+   *
+   * @default 'en'
+   */
+  readonly language?: Language | readonly Language[] | undefined;
+  /**
+   * Your own sentences in place of the bundled ones, by name; with several languages, by language. Also what your scopes,
+   * permissions and roles are called, where that is not what their description says: `'scope.schools:read'`,
+   * `'permission.view_schools'`, `'role.registrar'`.
+   */
+  readonly text?: OwnTexts | undefined;
+  /**
+   * Views of yours in place of the bundled ones: a folder, as an absolute path or a `file:` URL, with EJS files that are
+   * named as the bundled ones in `interactions/views`, such as `login.ejs`; or functions by the name of the view. Either gets
+   * {@link PageData} as `page` and gives the HTML below the heading; `layout` gives the document around it.
+   *
+   * Files are compiled once, at start. In EJS `<%=` escapes and `<%-` does not; a function escapes by itself. The headers
+   * stay: scripts, styles and images of other servers are not loaded, nor is anything inline.
+   */
+  readonly views?: string | URL | OwnViews | undefined;
 }
 
 /** The options, checked and complete. */
@@ -55,27 +81,40 @@ export interface Settings {
   readonly colours: Colours;
   readonly terms: string | undefined;
   readonly privacy: string | undefined;
-  readonly language: Language;
-  readonly text: Texts;
+  readonly stylesheet: Asset | undefined;
+  readonly languages: readonly [Language, ...Language[]];
+  readonly texts: ReadonlyMap<Language, Texts>;
 }
 
 /** Checks the options once, at start. Throws `ConfigError` for the first mistake. */
 export function resolveSettings(options: PagesOptions): Settings {
-  refuseUnknown('interactions', options, ['brand', 'language', 'text']);
-  const { brand, language = 'en', text = {} } = options;
+  refuseUnknown('interactions', options, ['brand', 'language', 'text', 'views']);
+  const { brand } = options;
   if (brand) {
-    refuseUnknown('interactions.brand', brand, ['name', 'logo', 'accent', 'accentDark', 'terms', 'privacy']);
+    refuseUnknown('interactions.brand', brand, BRAND);
   }
+  const languages = resolveLanguages(options.language);
   return Object.freeze({
     name: brand && checkName(brand.name),
     logo: resolveLogo(brand?.logo),
     colours: resolveColours(brand?.accent, brand?.accentDark),
     terms: checkLink('terms', brand?.terms),
     privacy: checkLink('privacy', brand?.privacy),
-    language,
-    text: resolveTexts(language, text),
+    stylesheet: resolveStylesheet(brand?.stylesheet),
+    languages,
+    texts: resolveTexts(languages, options.text),
   });
 }
+
+const BRAND: readonly (keyof Brand)[] = [
+  'name',
+  'logo',
+  'accent',
+  'accentDark',
+  'stylesheet',
+  'terms',
+  'privacy',
+];
 
 function refuseUnknown(option: string, value: object, known: readonly string[]): void {
   const unknown = Object.keys(value).find((key) => !known.includes(key));

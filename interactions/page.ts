@@ -1,13 +1,7 @@
-import { readFileSync } from 'node:fs';
-import ejs from 'ejs';
-import type { TemplateFunction } from 'ejs';
-import type { Context } from 'koa';
-import { setPageHeaders } from '../lib/http/headers.ts';
 import type { AppView } from './apps/views.ts';
 import type { ConnectionsView } from './connections/views.ts';
-import { plain } from './sentence.ts';
 import type { Sentence } from './sentence.ts';
-import type { Texts } from './text.ts';
+import type { Language, Texts } from './text.ts';
 import type { Viewer } from './viewer.ts';
 
 /** Something that a person has to mend in a form. */
@@ -29,15 +23,17 @@ export type View =
   | {
       readonly view: 'consent';
       readonly action: string;
+      /** What the app would be able to do, in words; empty: all that the person can. */
       readonly scopes: readonly string[];
       readonly user: string | undefined;
       readonly canSwitchUser: boolean;
+      /** The origin, or the scheme, that the person is sent to. */
       readonly destination: string;
     }
   | { readonly view: 'logout'; readonly action: string }
   | {
       readonly view: 'notice';
-      readonly details: readonly { readonly label: string; readonly value: string }[];
+      readonly details: readonly Detail[];
       /** Opens in another tab, beside the page. */
       readonly beside?: Link;
     }
@@ -46,7 +42,15 @@ export type View =
   | AppView
   | ConnectionsView;
 
-/** One page. */
+/** Something small below a notice, for whoever looks into it. */
+export interface Detail {
+  readonly label: string;
+  readonly value: string;
+  /** The language of the value, when it is not the page's. */
+  readonly language?: string | undefined;
+}
+
+/** One page, as the steps of the pages ask for it. */
 export type Page = View & {
   /** @default 200 */
   readonly status?: number;
@@ -67,92 +71,48 @@ export type Page = View & {
   readonly scripts?: readonly string[];
 };
 
-/** What is the same on every page. */
-export interface Frame {
-  readonly language: string;
+/** The name of a view: `login`, `apps/settings` and so on. */
+export type ViewName = View['view'];
+
+/** What is on every page, whichever view it has. */
+export interface PageFrame {
+  readonly language: Language;
+  /** Every sentence of the pages, in this language. */
   readonly text: Texts;
+  /** The brand's name. */
   readonly brand: string;
   /** URL of the brand's logo. */
   readonly logo: string;
   /** Whether the logo is the bundled mark, which needs the brand's name beside it. */
   readonly logoIsMark: boolean;
-  readonly stylesheets: readonly string[];
-  /** Besides, for pages of people who are signed in. */
-  readonly signedInStylesheet: string;
   readonly terms: string | undefined;
   readonly privacy: string | undefined;
-  /** Origins that the logo comes from, besides this server. */
-  readonly imageOrigins: readonly string[];
-  /** The whole URL of a script. */
-  readonly scriptUrl: (name: string) => string;
+  /** URLs, in the order that they apply. */
+  readonly stylesheets: readonly string[];
+  /** URLs of scripts of this server that make the page handier. Others do not run. */
+  readonly scripts: readonly string[];
+  /** The heading as plain text, with a word in front when there are problems. */
+  readonly title: string;
+  readonly heading: Sentence;
+  /** Below the heading; empty when there is nothing to say. */
+  readonly lead: Sentence;
+  /** What has to be mended; empty when nothing. */
+  readonly problems: readonly Problem[];
+  /** What has just been done. */
+  readonly done: Sentence | undefined;
+  /** Who is signed in, and where they can go. */
+  readonly viewer: Viewer | undefined;
+  readonly wide: boolean;
+  readonly above: Link | undefined;
+  /** The HTML of a part that views have in common, such as `page.part('problem', { field: 'name' })`. */
+  readonly part: (name: string, own: object) => string;
 }
 
-/** Answers a request with a page. */
-export type ShowPage = (ctx: Context, page: Page) => void;
+/** What a view is given, as `page`: its own data, and what is on every page. */
+export type PageData<V extends ViewName = ViewName> = PageFrame & Extract<View, { readonly view: V }>;
 
-/** Compiles the views, once, at start. What it returns fits them with a frame. */
-export function compileViews(): (frame: Frame) => ShowPage {
-  const layout = compileView('layout');
-  const views: Readonly<Record<View['view'], TemplateFunction>> = {
-    login: compileView('login'),
-    consent: compileView('consent'),
-    logout: compileView('logout'),
-    notice: compileView('notice'),
-    confirm: compileView('confirm'),
-    'apps/list': compileView('apps/list'),
-    'apps/new': compileView('apps/new'),
-    'apps/created': compileView('apps/created'),
-    'apps/settings': compileView('apps/settings'),
-    'apps/permissions': compileView('apps/permissions'),
-    'apps/secrets': compileView('apps/secrets'),
-    'apps/new-secret': compileView('apps/new-secret'),
-    'apps/activity': compileView('apps/activity'),
-    connections: compileView('connections/list'),
-  };
-  const parts = new Map(PARTS.map((name) => [name, compileView(`parts/${name}`)]));
-
-  return (frame) =>
-    function showPage(ctx, page) {
-      const { status = 200, problems = [], formsStayHere } = page;
-      const heading = plain(page.heading);
-      const title = problems.length > 0 ? `${frame.text['page.errorTitle']} ${heading}` : heading;
-      const scripts = (page.scripts ?? []).map(frame.scriptUrl);
-      const stylesheets = page.viewer ? [...frame.stylesheets, frame.signedInStylesheet] : frame.stylesheets;
-      const data = { lead: [], ...frame, ...page, problems, title, scripts, stylesheets, part };
-      function part(name: string, own: object): string {
-        return parts.get(name)!({ ...data, ...own });
-      }
-      const html = layout({ ...data, body: views[page.view](data) });
-      setPageHeaders(ctx, { formsStayHere, imageOrigins: frame.imageOrigins, scripts });
-      ctx.status = status;
-      ctx.type = 'html';
-      ctx.body = html;
-    };
-}
-
-/** What several views have in common. A view puts one in with `page.part('problem', { field: 'name' })`. */
-const PARTS = [
-  'app-name',
-  'app-tabs',
-  'brand',
-  'choice',
-  'connect',
-  'copy',
-  'first-party',
-  'pager',
-  'places',
-  'problem',
-  'redirect-uris',
-  'sentence',
-  'time',
-];
-
-function compileView(name: string): TemplateFunction {
-  const file = new URL(import.meta.resolve(`#views/${name}.ejs`));
-  // Without `with`, a view sees only `page` and its own variables: no name in the data can shadow anything.
-  return ejs.compile(readFileSync(file, 'utf8'), {
-    _with: false,
-    localsName: 'page',
-    filename: file.pathname,
-  });
-}
+/** What the layout is given: the view's data, and its HTML. */
+export type LayoutData = PageData & {
+  /** The HTML of the view. */
+  readonly body: string;
+};

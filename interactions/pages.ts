@@ -1,15 +1,20 @@
+import type { Context } from 'koa';
 import type { InteractionFlow, Interactions } from '../lib/contracts.ts';
 import { bundledAsset, publishAssets } from './assets.ts';
 import type { Assets } from './assets.ts';
 import { showError } from './error.ts';
+import { chooseLanguage } from './languages.ts';
 import { resolveSettings } from './options.ts';
 import type { PagesOptions, Settings } from './options.ts';
-import { compileViews } from './page.ts';
-import type { Frame } from './page.ts';
 import { pageRoutes } from './routes.ts';
-import type { Site } from './site.ts';
-import { clockIn } from './time.ts';
+import { fitViews } from './show-page.ts';
+import type { Frame } from './show-page.ts';
+import { makeSite } from './site.ts';
+import type { SiteFor } from './site.ts';
+import type { Language } from './text.ts';
 import { brandVariables } from './theme.ts';
+import { compileViews } from './views.ts';
+import type { Views } from './views.ts';
 
 /**
  * The bundled pages: login, consent, logout and errors, the developer area and people's connected apps, under your brand.
@@ -20,48 +25,77 @@ import { brandVariables } from './theme.ts';
  */
 export function pages(options: PagesOptions = {}): Interactions {
   const settings = resolveSettings(options);
+  const assets = publishAssets(filesOf(settings));
+  const views = compileViews(options.views);
+
+  return function makePages(flow) {
+    const siteFor = makeSites(settings, { assets, flow, views });
+    return {
+      middleware: pageRoutes(flow, siteFor, assets),
+      error: async (ctx, error) => showError(ctx, error, siteFor(ctx)),
+    };
+  };
+}
+
+function filesOf({ colours, logo, stylesheet }: Settings): Parameters<typeof publishAssets>[0] {
   const theme = bundledAsset('theme.css', 'text/css');
-  const assets = publishAssets([
-    { ...theme, content: Buffer.concat([theme.content, Buffer.from(brandVariables(settings.colours))]) },
+  return [
+    { ...theme, content: Buffer.concat([theme.content, Buffer.from(brandVariables(colours))]) },
     bundledAsset('page.css', 'text/css'),
     bundledAsset('signed-in.css', 'text/css'),
     bundledAsset('mark.svg', 'image/svg+xml'),
     bundledAsset('copy.js', 'text/javascript'),
     bundledAsset('send-once.js', 'text/javascript'),
-    ...(settings.logo.kind === 'image' ? [settings.logo] : []),
-  ]);
-  const fitViews = compileViews();
-
-  return function makePages(flow) {
-    const frame = makeFrame(settings, assets, flow);
-    const site: Site = {
-      flow,
-      show: fitViews(frame),
-      text: frame.text,
-      brand: frame.brand,
-      clock: clockIn(settings.language),
-    };
-    return {
-      middleware: pageRoutes(site, assets),
-      error: async (ctx, error) => showError(ctx, error, site),
-    };
-  };
+    ...(logo.kind === 'image' ? [logo] : []),
+    ...(stylesheet ? [stylesheet] : []),
+  ];
 }
 
-function makeFrame(settings: Settings, assets: Assets, { basePath, origin }: InteractionFlow): Frame {
-  const { name, logo, language, text, terms, privacy } = settings;
+interface SiteParts {
+  readonly assets: Assets;
+  readonly flow: InteractionFlow;
+  readonly views: Views;
+}
+
+/** Makes the pages in each language; a request then gets those that fit it. */
+function makeSites(settings: Settings, { assets, flow, views }: SiteParts): SiteFor {
+  const { languages, texts } = settings;
+  const sites = new Map(
+    languages.map((language) => {
+      const frame = makeFrame(language, settings, { assets, flow });
+      const parts = { flow, show: fitViews(views, frame), text: texts.get(language)!, brand: frame.brand };
+      return [language, makeSite(language, parts)];
+    }),
+  );
+  return (ctx, uiLocales = localesOf(ctx)) => sites.get(chooseLanguage(ctx, languages, uiLocales))!;
+}
+
+function localesOf({ query }: Context): readonly string[] {
+  const locales = query['ui_locales'];
+  return typeof locales === 'string' ? locales.split(' ') : [];
+}
+
+function makeFrame(
+  language: Language,
+  { languages, logo, name, privacy, stylesheet, terms, texts }: Settings,
+  { assets, flow: { basePath, origin } }: Omit<SiteParts, 'views'>,
+): Frame {
   const ownLogo = logo.kind === 'image' ? logo.name : 'mark.svg';
+  const stylesheets = (files: readonly string[]): readonly string[] =>
+    [...files, ...(stylesheet ? [stylesheet.name] : [])].map((file) => basePath + assets.path(file));
+  const signedOut = stylesheets(['theme.css', 'page.css']);
+  const signedIn = stylesheets(['theme.css', 'page.css', 'signed-in.css']);
   return {
     language,
-    text,
+    text: texts.get(language)!,
     terms,
     privacy,
     brand: name ?? new URL(origin).host,
     logo: logo.kind === 'remote' ? logo.url.href : basePath + assets.path(ownLogo),
     logoIsMark: logo.kind === 'mark',
-    stylesheets: ['theme.css', 'page.css'].map((file) => basePath + assets.path(file)),
-    signedInStylesheet: basePath + assets.path('signed-in.css'),
+    stylesheetsOf: ({ isSignedIn }) => (isSignedIn ? signedIn : signedOut),
     scriptUrl: (file) => origin + basePath + assets.path(file),
     imageOrigins: logo.kind === 'remote' ? [logo.url.origin] : [],
+    isNegotiated: languages.length > 1,
   };
 }

@@ -9,7 +9,12 @@ export type Sentence = readonly SentencePart[];
 
 /** The names that a sentence can mention. */
 export type Names = Readonly<
-  Partial<Record<'client' | 'user' | 'brand' | 'label' | 'hint' | 'number' | 'problem', string>>
+  Partial<
+    Record<
+      'client' | 'user' | 'brand' | 'label' | 'hint' | 'number' | 'problem' | 'most' | 'name' | 'count',
+      string
+    >
+  >
 >;
 
 /** Fills the placeholders of a text with names, as in `sentence('Authorize {client}', { client: 'Reports' })`. */
@@ -20,11 +25,13 @@ export function sentence(text: string, names: Names = {}): Sentence {
     .map((part) => {
       const name = filled.get(part.slice(1, -1));
       if (name === undefined || !part.startsWith('{')) return { text: part, isName: false };
-      // The brand is the page's own word.
-      return { text: printable(name), isName: part !== '{brand}' };
+      return { text: printable(name), isName: !OWN_WORDS.has(part) };
     })
     .filter(({ text: part }) => part !== '');
 }
+
+// Not chosen by somebody else: the brand, and numbers.
+const OWN_WORDS: ReadonlySet<string> = new Set(['{brand}', '{count}', '{most}', '{number}']);
 
 /** The sentence as plain text, for the title. */
 export function plain(parts: Sentence): string {

@@ -4,17 +4,21 @@ import { GatehouseError } from '../lib/errors.ts';
 import { showRefusal } from './error.ts';
 import { seeOther } from './see-other.ts';
 import { sentence } from './sentence.ts';
-import type { Site } from './site.ts';
+import type { Site, SiteFor } from './site.ts';
 import { describeViewer } from './viewer.ts';
 
 /** Runs a step of the pages that need somebody who is signed in; everybody else is asked to sign in first. */
-export function signedIn(site: Site, step: (ctx: Context, user: User) => Promise<void>): Middleware {
-  const { flow } = site;
+export function signedIn(
+  siteFor: SiteFor,
+  step: (ctx: Context, user: User, site: Site) => Promise<void>,
+): Middleware {
   return async function runSignedIn(ctx) {
+    const site = siteFor(ctx);
+    const { flow } = site;
     const user = await flow.currentUser(ctx);
     if (user) {
       try {
-        await step(ctx, user);
+        await step(ctx, user, site);
       } catch (error) {
         if (!(error instanceof GatehouseError)) throw error;
         showRefusal(ctx, error, site, await describeViewer(ctx, user, site));

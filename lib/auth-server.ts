@@ -12,12 +12,16 @@ import type {
   Finding,
   Gate,
   Logger,
+  Observer,
   Storage,
   User,
 } from './contracts.ts';
 import type { SigningKey } from './engine/key-ring.ts';
 import type { RevocationTarget } from './engine/revoke.ts';
+import type { Readiness } from './health/readiness.ts';
+import type { Admission } from './http/admission.ts';
 import type { PruneOptions } from './prune.ts';
+import type { CloseOptions } from './shutdown.ts';
 
 /** An authorization server and the gate of an API, ready to be mounted. */
 export interface AuthServer<
@@ -41,6 +45,11 @@ export interface AuthServer<
    * function that comes back stops it.
    */
   readonly events: Pick<AuditLog, 'on'>;
+  /**
+   * Tells of each request to the endpoints and the guard, for figures; `createMetrics()` of `koa-gatehouse/metrics` is
+   * made with it. The function that comes back stops it.
+   */
+  observe(this: void, observer: Observer): () => void;
   /** What happened on every node and was kept, for `auditRetention`. */
   readonly audit: Pick<AuditLog, 'list' | 'flush'>;
   /** Serves the OAuth endpoints and the pages in a Koa app; every other request goes on to the app. */
@@ -69,8 +78,25 @@ export interface AuthServer<
   prune(options?: PruneOptions): Promise<number>;
   /** What an operator should look at; empty when all is well. */
   check(): Promise<readonly Finding[]>;
-  /** Writes what is still to be kept of what happened, and releases what the storage opened. */
-  close(): Promise<void>;
+  /**
+   * Whether this server can serve: the storage can be reached and is migrated, the signing keys are there, and `close()`
+   * was not called. Answers within a second, also when the storage hangs, and remembers the answer for a second.
+   */
+  ready(): Promise<Readiness>;
+  /**
+   * Serves `GET /livez`, 200 as long as the process answers, and `GET /readyz`, 200 or 503 by `ready()`, for load
+   * balancers and orchestrators. `callback()` has them; in an app of your own mount it first.
+   */
+  health(): Middleware;
+  /**
+   * Lets the requests end that are running here and in the API, and answers later ones, those at the guard included,
+   * with 503 and `Retry-After`. Then writes what is still to be kept, for at most 5 s, and releases what the storage
+   * opened. Every call gives the same promise.
+   * @throws ConfigError when the timeout is no duration
+   */
+  close(options?: CloseOptions): Promise<void>;
+  /** Which requests are let in; the API router asks it too. */
+  readonly admission: Admission;
   /** Where the server writes; the API router writes there too. */
   readonly logger: Logger;
   /** Who may do what, as it was given. */

@@ -1,6 +1,8 @@
 import Koa from 'koa';
+import type { Context } from 'koa';
 import type { Provider } from 'oidc-provider';
 
+import { createActorLoader } from './access/acting.ts';
 import { createAssignments } from './access/assignments.ts';
 import { createGuard } from './access/guard.ts';
 import { createHolders } from './access/holders.ts';
@@ -18,25 +20,39 @@ import { createClientRegistry } from './engine/client-registry.ts';
 import { engineConfiguration } from './engine/configuration.ts';
 import { createNoteUse } from './engine/connection-use.ts';
 import { createInteractionFlow } from './engine/interactions.ts';
+import { createIssueToken } from './engine/issue-token.ts';
 import { createKeyMaterial } from './engine/key-material.ts';
 import { createKeyRing } from './engine/key-ring.ts';
 import { ensureKeys } from './engine/keys.ts';
-import { logEvents } from './engine/log.ts';
+import { noteDenials } from './engine/denials.ts';
+import { logLogins } from './engine/log.ts';
 import { createMount } from './engine/mount.ts';
 import { observeRevocations } from './engine/observed-storage.ts';
+import { originOf } from './engine/origin.ts';
 import { createPresentations } from './engine/presentations.ts';
 import { createProvider } from './engine/provider.ts';
 import { createRenderError } from './engine/render-error.ts';
+import { createReport } from './engine/report.ts';
 import { isRevoked } from './engine/revocation.ts';
 import { createRevoke } from './engine/revoke.ts';
 import { createUnwrapToken } from './engine/structured-token.ts';
 import { createVerifyAccessToken } from './engine/tokens.ts';
 import { MigrationsPendingError } from './errors.ts';
+import { healthEndpoints } from './health/health-endpoints.ts';
+import { createReadiness } from './health/readiness.ts';
+import { createAdmission } from './http/admission.ts';
+import { isConnectionError } from './http/connection-error.ts';
+import { keepInternals } from './internals.ts';
+import { followLastUses } from './last-uses.ts';
 import { startMaintenance } from './maintenance.ts';
+import { createObservers } from './observers.ts';
 import { checkPages } from './option-checks.ts';
 import { resolveOptions } from './options.ts';
 import type { AuthServerOptions } from './options.ts';
 import { pruneExpired } from './prune.ts';
+import { createThrottles } from './throttle/throttles.ts';
+import { createClose } from './shutdown.ts';
+import { createTracing } from './telemetry/tracing.ts';
 
 /**
  * Makes an authorization server from options.
@@ -76,7 +92,12 @@ export async function createAuthServer<
     );
   });
   const options = { ...resolved, storage };
+  const admission = createAdmission(options.maxRequests);
+  const lastUses = followLastUses(storage);
   const audit = createAuditLog(storage.audit, { logger, retention: auditRetention });
+  logLogins(audit, logger);
+  const observers = createObservers(logger);
+  const trace = await createTracing();
   const material = createKeyMaterial(options.keyEncryptionKeys);
   if (options.keyEncryptionKeys.length === 0 && process.env['NODE_ENV'] === 'production') {
     logger.warn(
@@ -86,6 +107,7 @@ export async function createAuthServer<
   }
   const cookieKeys =
     options.cookieKeys ?? (await ensureKeys(storage.keys, material, 'cookie')).map(({ jwk }) => jwk.k!);
+  const throttles = createThrottles(storage.attempts, { ...options, secret: cookieKeys[0]! });
   const keyRing = await createKeyRing(storage.keys, material, {
     algorithm: options.signingAlgorithm,
     tokenLifetime: lifetimes.accessToken,
@@ -102,12 +124,15 @@ export async function createAuthServer<
     findKeys: () => keyRing.reload(),
   });
 
-  const directory = createClientDirectory(storage.clients, { maxAge: revocationLag, logger });
+  const directory = createClientDirectory(lastUses.clients, { maxAge: revocationLag, logger });
   const holders = createHolders({ users, assignments: storage.assignments });
-  const noteUse = createNoteUse(storage.consents, logger);
+  const noteUse = createNoteUse(lastUses.consents, logger);
   const guard = createGuard<P, U>({
     realm: issuer,
+    server: admission,
     logger,
+    observers,
+    trace,
     revocationLag,
     verify,
     async isRevoked(claims) {
@@ -117,6 +142,7 @@ export async function createAuthServer<
     },
     // Not from the directory: what it and the guard remember would add up to twice the lag.
     loadPrincipal: createPrincipalLoader({ holders, clients: storage.clients, gate, scopes }),
+    loadActor: createActorLoader({ holders, gate, scopes }),
   });
   const registryFor = createClientRegistry(
     storage.clients,
@@ -149,8 +175,8 @@ export async function createAuthServer<
       signing: keyRing.signing,
       renderError,
     });
-    const built = createProvider(options, configuration, directory);
-    logEvents(built, logger);
+    const built = createProvider(options, configuration, directory, throttles.clients);
+    noteDenials(built);
     auditEvents(built, audit, noteUse);
     return built;
   };
@@ -169,14 +195,19 @@ export async function createAuthServer<
   const flow = createInteractionFlow(options, {
     audit,
     clients: directory,
+    logins: throttles.logins,
     provider: () => provider,
-    developer: async (ctx, user) => enterDeveloperArea(user, { address: ctx.ip }),
-    connections: (ctx, user) => connectionsOf(user, { address: ctx.ip }),
+    developer: async (ctx, user) => enterDeveloperArea(user, originOf(ctx)),
+    connections: (ctx, user) => connectionsOf(user, originOf(ctx)),
   });
   const pages: Pages = checkPages(options.interactions(flow));
   const mount = createMount(options, {
-    provider: () => provider,
+    admission,
     pages,
+    provider: () => provider,
+    report: createReport(logger, observers),
+    throttle: throttles.clients,
+    trace,
     unwrapToken: createUnwrapToken(verify),
   });
 
@@ -195,25 +226,30 @@ export async function createAuthServer<
     logger,
   );
 
-  return {
+  const ready = createReadiness({ storage, server: admission, logger });
+  const health = healthEndpoints(ready);
+
+  const auth: AuthServer<P, R, U, S> = {
     issuer,
     basePath,
     mountPath,
     clients: registryFor(),
     assignments,
     events: audit,
+    observe: observers.add,
     audit,
     middleware: () => mount,
     callback() {
-      const app = new Koa({ proxy: trustProxy });
-      app.on('error', (error: Error & { expose?: boolean }) => {
-        if (!error.expose) logger.error({ err: error }, 'request failed');
+      // Of what the header says, only the last address is the proxy's own word.
+      const app = new Koa({ proxy: trustProxy, maxIpsCount: 1 });
+      app.on('error', (error: Error & { expose?: boolean }, ctx?: Context) => {
+        if (!error.expose && !isConnectionError(error, ctx)) logger.error({ err: error }, 'request failed');
       });
-      const handle = app.use(mount).callback();
+      const handle = app.use(health).use(mount).callback();
       return (request, response) => void handle(request, response);
     },
     guard: () => guard,
-    requires: createRequires<P>({ gate, realm: issuer }),
+    requires: createRequires<P>({ gate, realm: issuer, observers }),
     revoke: createRevoke(storage, { verify, audit, accessTokenLifetime: lifetimes.accessToken }),
     keys: {
       list: () => keyRing.list(),
@@ -232,12 +268,10 @@ export async function createAuthServer<
         production: process.env['NODE_ENV'] === 'production',
         issuer: undefined,
       }),
-    async close() {
-      await stopMaintenance();
-      // What could not be written is in the log.
-      await audit.flush().catch(() => {});
-      await storage.close();
-    },
+    ready,
+    health: () => health,
+    close: createClose({ admission, audit, lastUses, logger, stopMaintenance, storage }),
+    admission,
     logger,
     gate,
     scopes,
@@ -246,4 +280,6 @@ export async function createAuthServer<
       return provider;
     },
   };
+  keepInternals(auth, { issueToken: createIssueToken(options, { provider: () => provider, storage }) });
+  return auth;
 }

@@ -1,3 +1,8 @@
+import type { FieldError } from './errors/field-errors.ts';
+
+export type { FieldError, FieldErrorCode, FieldErrorParameters } from './errors/field-errors.ts';
+export { fieldError } from './errors/field-errors.ts';
+
 /**
  * Every code that a {@link GatehouseError} can carry. Codes are stable: match on them, not on messages.
  */
@@ -6,10 +11,12 @@ export type GatehouseErrorCode =
   | 'ERR_STORAGE'
   | 'ERR_MIGRATIONS_PENDING'
   | 'ERR_CLIENT_INVALID'
+  | 'ERR_CLIENT_CHANGED'
   | 'ERR_CLIENT_NOT_FOUND'
   | 'ERR_ASSIGNMENT_INVALID'
   | 'ERR_PERMISSION_MISSING'
   | 'ERR_INTERACTION_EXPIRED'
+  | 'ERR_TOO_MANY_ATTEMPTS'
   | 'ERR_BODY'
   | 'ERR_ACTION'
   | 'ERR_IDEMPOTENCY_KEY'
@@ -72,13 +79,6 @@ export class MigrationsPendingError extends GatehouseError {
   }
 }
 
-/** What is wrong with one field of a client or an assignment. */
-export interface FieldError {
-  /** The field, such as `name` or `redirectUris[1]`. */
-  field: string;
-  message: string;
-}
-
 /** A client was refused at registration or update. `fields` has one entry per mistake. */
 export class ClientInvalidError extends GatehouseError {
   readonly fields: readonly FieldError[];
@@ -88,6 +88,17 @@ export class ClientInvalidError extends GatehouseError {
       status: 422,
     });
     this.fields = fields;
+  }
+}
+
+/** A client is not what the one who changes it has seen: somebody else was first. Nothing was changed. */
+export class ClientChangedError extends GatehouseError {
+  constructor() {
+    super(
+      'ERR_CLIENT_CHANGED',
+      'Somebody else has changed this client. Look at it as it is now, and try again.',
+      { status: 409 },
+    );
   }
 }
 
@@ -106,10 +117,16 @@ export class AssignmentInvalidError extends GatehouseError {
 /** Somebody lacks a permission. The message is the gate's, such as "Missing permission to view schools." */
 export class PermissionMissingError extends GatehouseError {
   readonly permission: string;
+  /**
+   * Whether it is held and only the scopes of the token keep it back. A token with more scopes would do, and the API says
+   * so in a challenge (RFC 6750 section 3.1).
+   */
+  readonly insufficientScope: boolean;
 
-  constructor(permission: string, message: string) {
+  constructor(permission: string, message: string, options: { insufficientScope?: boolean } = {}) {
     super('ERR_PERMISSION_MISSING', message, { status: 403 });
     this.permission = permission;
+    this.insufficientScope = options.insufficientScope ?? false;
   }
 }
 
@@ -120,6 +137,18 @@ export class InteractionExpiredError extends GatehouseError {
       ...options,
       status: 400,
     });
+  }
+}
+
+/** Somebody has guessed too often. What they sent last was not looked at. */
+export class TooManyAttemptsError extends GatehouseError {
+  /** In seconds, at least 1: for the header `Retry-After`. */
+  readonly retryAfter: number;
+
+  constructor(retryAfter: number) {
+    const seconds = Math.max(Math.ceil(retryAfter), 1);
+    super('ERR_TOO_MANY_ATTEMPTS', `Too many attempts. Try again in ${seconds} s.`, { status: 429 });
+    this.retryAfter = seconds;
   }
 }
 

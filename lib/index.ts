@@ -27,6 +27,8 @@ export type {
   Assignment,
   Assignments,
   AssignmentStore,
+  AttemptStore,
+  AttemptWindow,
   AuditEvent,
   AuditEventType,
   AuditLog,
@@ -35,6 +37,7 @@ export type {
   AuditRecord,
   AuditStore,
   Client,
+  ClientChanges,
   ClientFields,
   ClientGrantType,
   ClientPrincipal,
@@ -49,12 +52,14 @@ export type {
   Credential,
   CredentialStore,
   Developer,
+  EndpointOutcome,
   Finding,
   Gate,
   Grant,
   GrantSelector,
   GrantStore,
   GuardedState,
+  GuardOutcome,
   IdempotencyStore,
   Interaction,
   InteractionFlow,
@@ -63,6 +68,7 @@ export type {
   KeyStore,
   Logger,
   NewSecret,
+  Observer,
   PageError,
   Pages,
   PermissionSource,
@@ -88,10 +94,13 @@ export type { Duration } from './duration.ts';
 export type { ImportedClient, ImportOutcome } from './engine/client-import.ts';
 export type { SigningKey } from './engine/key-ring.ts';
 export type { RevocationTarget } from './engine/revoke.ts';
+export type { NotReadyReason, Readiness } from './health/readiness.ts';
+export type { Admission, Exchange, Refusal } from './http/admission.ts';
 export {
   ActionError,
   AssignmentInvalidError,
   BodyError,
+  ClientChangedError,
   ClientInvalidError,
   ConfigError,
   GatehouseError,
@@ -99,7 +108,19 @@ export {
   MigrationsPendingError,
   PermissionMissingError,
   StorageError,
+  TooManyAttemptsError,
 } from './errors.ts';
-export type { FieldError, GatehouseErrorCode } from './errors.ts';
-export type { AuthServerOptions, LifetimePreset, Lifetimes, Scope, SigningAlgorithm } from './options.ts';
+export type { FieldError, FieldErrorCode, FieldErrorParameters, GatehouseErrorCode } from './errors.ts';
+export type {
+  AuthServerOptions,
+  ClientThrottling,
+  LifetimePreset,
+  Lifetimes,
+  LoginThrottling,
+  Scope,
+  SigningAlgorithm,
+  Throttling,
+} from './options.ts';
 export type { PruneOptions } from './prune.ts';
+export { requestIdOf } from './request-id.ts';
+export type { CloseOptions } from './shutdown.ts';

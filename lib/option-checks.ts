@@ -182,6 +182,11 @@ export function checkDuration(option: string, duration: unknown, least: number):
   return seconds;
 }
 
+export function checkCount(option: string, count: unknown): number {
+  if (Number.isSafeInteger(count) && Number(count) >= 0) return Number(count);
+  throw new ConfigError(option, 'give a whole number, such as 1000, or 0 for any number');
+}
+
 export function checkAlgorithm(algorithm: unknown): SigningAlgorithm {
   if (algorithm === 'ES256' || algorithm === 'RS256' || algorithm === 'EdDSA') return algorithm;
   throw new ConfigError('signingAlgorithm', 'choose ES256, RS256 or EdDSA');

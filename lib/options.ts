@@ -7,6 +7,7 @@ import { ConfigError } from './errors.ts';
 import {
   checkAlgorithm,
   checkBoolean,
+  checkCount,
   checkDuration,
   checkFunction,
   checkGate,
@@ -20,6 +21,10 @@ import {
   checkSecrets,
   checkStorage,
 } from './option-checks.ts';
+import { checkThrottling } from './option-checks/throttling.ts';
+import type { ResolvedThrottling, Throttling } from './option-checks/throttling.ts';
+
+export type { ClientThrottling, LoginThrottling, Throttling } from './option-checks/throttling.ts';
 
 /** What a scope means: a sentence for the consent page, and the permissions a token with it is limited to. */
 export interface Scope<P extends string = string> {
@@ -70,7 +75,7 @@ export interface AuthServerOptions<
   /** The people: your user table behind two to four methods. */
   readonly users: UserStore<U>;
   /** Who is logged in by the host's own session. With it, people who are logged in already see no login page. */
-  readonly currentUser?: (ctx: Context) => U | undefined | Promise<U | undefined>;
+  readonly currentUser?: (ctx: Context) => NoInfer<U> | undefined | Promise<NoInfer<U> | undefined>;
   /** The host's own login page, a path or URL; people come with `?return_to=`. @default the bundled login page */
   readonly loginUrl?: string;
   /**
@@ -117,7 +122,21 @@ export interface AuthServerOptions<
   readonly pruneInterval?: Duration;
   /** How long events are kept for `auth.audit`. `0`: they are not, and `auth.events` tells them still. @default '90 days' */
   readonly auditRetention?: Duration;
-  /** For `callback()`: read the client's address from `X-Forwarded-For`. In your own app set `app.proxy`. @default false */
+  /**
+   * How many requests to the server's own endpoints and pages and to the API may run at once. Those that come on top are
+   * answered with 503 and `Retry-After` at once, instead of filling the memory while the storage is slow. `0`: any number.
+   * @default 1000
+   */
+  readonly maxRequests?: number;
+  /**
+   * How often people and clients may guess. `false`: as often as they like, for hosts that see to it in front of the app.
+   * @default the limits that are documented at each member
+   */
+  readonly throttling?: Throttling | false;
+  /**
+   * For `callback()`: take the last address of `X-Forwarded-For`, which the proxy in front has written, for the client's.
+   * In your own app set `app.proxy`, and `app.maxIpsCount` to the number of your proxies. @default false
+   */
   readonly trustProxy?: boolean;
   /** A pino-shaped logger. @default warnings and errors on stderr */
   readonly logger?: Logger;
@@ -160,6 +179,8 @@ export interface ResolvedOptions<
   readonly keyRotation: number;
   readonly pruneInterval: number;
   readonly auditRetention: number;
+  readonly maxRequests: number;
+  readonly throttling: ResolvedThrottling;
   readonly configure: (configuration: Configuration) => Configuration;
 }
 
@@ -184,6 +205,8 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof AuthServerOptions>([
   'keyRotation',
   'pruneInterval',
   'auditRetention',
+  'maxRequests',
+  'throttling',
   'trustProxy',
   'logger',
   'configure',
@@ -214,12 +237,14 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     interactions,
     keyRotation = '90 days',
     lifetimes = 'reference',
+    maxRequests = 1000,
     pruneInterval = '1 hour',
     refreshGrace = 10,
     revocationLag = 5,
     scopes = {},
     signingAlgorithm = 'ES256',
     storage,
+    throttling = {},
     trustProxy = false,
     users,
   } = options;
@@ -266,6 +291,8 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     keyRotation: checkDuration('keyRotation', keyRotation, 0),
     pruneInterval: checkDuration('pruneInterval', pruneInterval, 0),
     auditRetention: checkDuration('auditRetention', auditRetention, 0),
+    maxRequests: checkCount('maxRequests', maxRequests),
+    throttling: checkThrottling(throttling),
     trustProxy: checkBoolean('trustProxy', trustProxy),
     logger: checkLogger(options.logger),
     configure:

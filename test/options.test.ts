@@ -266,6 +266,28 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     'trustProxy',
     'pass true or false',
   ]),
+  ...[null, true, 5, 'strict', []].map((throttling): (typeof mistakes)[number] => [
+    { throttling },
+    'throttling',
+    'give an object with some of login, clientAuthentication, or false for no limits',
+  ]),
+  [{ throttling: { logins: {} } }, 'throttling.logins', /^there is no such limit; they are login, /],
+  [
+    { throttling: { login: true } },
+    'throttling.login',
+    /^give an object with some of perAccountAndAddress, /,
+  ],
+  [
+    { throttling: { login: { perUser: 5 } } },
+    'throttling.login.perUser',
+    /; they are perAccountAndAddress, /,
+  ],
+  ...[null, 0, -1, 1.5, '5', Infinity].map((perAddress): (typeof mistakes)[number] => [
+    { throttling: { clientAuthentication: { perAddress } } },
+    'throttling.clientAuthentication.perAddress',
+    'give how many may fail in a window, at least 1',
+  ]),
+  [{ throttling: { login: { window: 0 } } }, 'throttling.login.window', /at least 1 s$/],
   ...[null, {}, 5].map((logger): (typeof mistakes)[number] => [
     { logger },
     'logger',
@@ -359,6 +381,9 @@ const accepted: [given: Record<string, unknown>, expected: Record<string, unknow
   [{ keyEncryptionKey: RANDOM }, {}],
   [{ refreshGrace: 0, keyRotation: 0, pruneInterval: 0, auditRetention: 0, revocationLag: 1 }, {}],
   [{ trustProxy: true }, {}],
+  [{ throttling: false }, {}],
+  [{ throttling: { login: false, clientAuthentication: undefined } }, {}],
+  [{ throttling: { login: { perAccount: 50, window: '1 hour' } } }, {}],
 ];
 
 for (const [given, expected] of accepted) {

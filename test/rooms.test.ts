@@ -16,28 +16,41 @@ const ROOMS: Readonly<Record<string, string>> = {
   'lib/errors': '',
   'lib/duration': '',
   'lib/runtime': '',
+  'lib/request-id': '',
+  'lib/observers': 'lib/contracts',
+  'lib/telemetry': 'lib/contracts @opentelemetry/api',
+  'lib/metrics': 'lib/contracts prom-client #runtime',
   'lib/options': 'lib/contracts lib/duration lib/errors lib/option-checks type:oidc-provider',
   'lib/option-checks': 'lib/contracts lib/duration lib/errors lib/options',
-  'lib/http': 'lib/contracts lib/errors raw-body',
+  'lib/http': 'lib/contracts lib/errors lib/request-id raw-body',
   'lib/http/body': 'lib/http lib/contracts lib/errors raw-body koa-body',
-  'lib/access': 'lib/contracts lib/errors lib/http/problem',
+  'lib/access': 'lib/contracts lib/errors lib/http/problem lib/http/refusal',
   'lib/apps': 'lib/contracts lib/errors',
   'lib/audit': 'lib/contracts lib/errors',
-  'lib/api': 'lib/contracts lib/errors lib/http lib/access koa-compose koa-router type:@standard-schema/spec',
-  'lib/engine': 'lib/contracts lib/errors lib/options oidc-provider bcryptjs jose koa koa-compose raw-body',
+  'lib/throttle': 'lib/contracts lib/errors',
+  'lib/api':
+    'lib/contracts lib/errors lib/http lib/access lib/request-id koa-compose koa-router type:@standard-schema/spec',
+  'lib/engine':
+    'lib/contracts lib/errors lib/options lib/request-id lib/http/admission lib/http/refusal oidc-provider bcryptjs jose koa koa-compose raw-body',
   'lib/pdf': 'lib/errors got #runtime',
-  'lib/testing': 'lib/contracts lib/errors #runtime',
-  'lib/auth-server': 'lib/contracts lib/access lib/engine lib/prune type:oidc-provider',
+  'lib/internals': 'lib/engine',
+  'lib/testing':
+    'lib/contracts lib/errors lib/duration lib/options lib/access lib/auth-server lib/internals public koa #runtime',
+  'lib/auth-server':
+    'lib/contracts lib/access lib/engine lib/health lib/http/admission lib/prune lib/shutdown type:oidc-provider',
   'lib/create-auth-server':
-    'lib/auth-server lib/contracts lib/errors lib/options lib/option-checks lib/maintenance lib/prune lib/checks lib/http lib/access lib/apps lib/audit lib/engine koa type:oidc-provider',
+    'lib/auth-server lib/contracts lib/errors lib/options lib/option-checks lib/maintenance lib/prune lib/checks lib/health lib/http lib/access lib/apps lib/audit lib/engine lib/internals lib/last-uses lib/shutdown lib/throttle lib/observers lib/telemetry koa type:oidc-provider',
   'lib/maintenance': 'lib/contracts',
   'lib/prune': 'lib/contracts',
+  'lib/last-uses': 'lib/contracts',
+  'lib/shutdown': 'lib/contracts lib/duration lib/http/admission lib/last-uses lib/option-checks',
+  'lib/health': 'lib/contracts lib/errors',
   'lib/checks': 'lib/contracts lib/errors',
   'lib/administration':
     'lib/contracts lib/errors lib/duration lib/options lib/option-checks lib/prune lib/checks lib/audit lib/engine',
   'lib/index':
-    'lib/contracts lib/errors lib/duration lib/options lib/access lib/engine lib/api lib/administration lib/auth-server lib/create-auth-server lib/prune #runtime',
-  'lib/cli': 'public #runtime commander',
+    'lib/contracts lib/errors lib/duration lib/options lib/access lib/engine lib/api lib/administration lib/auth-server lib/create-auth-server lib/health lib/http/admission lib/prune lib/request-id lib/shutdown #runtime',
+  'lib/cli': 'public lib/administration lib/errors #runtime commander',
   'lib/cli/gate-file': 'lib/cli public computed',
   'adapters/memory': 'lib/contracts lib/errors #runtime',
   'adapters/knex': 'lib/contracts lib/errors knex #runtime',
@@ -49,7 +62,7 @@ const ROOMS: Readonly<Record<string, string>> = {
 
 /** Rooms whose tests, `test/access/**` or `test/options.test.ts`, may import the room and what the room may. */
 const INNER_ROOMS = ['interactions'].concat(
-  'access api apps audit checks duration engine errors http option-checks options pdf'
+  'access api apps audit checks cli duration engine errors http option-checks options pdf throttle'
     .split(' ')
     .map((name) => `lib/${name}`),
 );

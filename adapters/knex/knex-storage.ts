@@ -12,6 +12,7 @@ import { openKnex, unsupported } from './open-knex.ts';
 import { findPendingMigrations } from './pending-migrations.ts';
 import { prune } from './prune.ts';
 import { assignmentStore } from './stores/assignments.ts';
+import { attemptStore } from './stores/attempts.ts';
 import { auditStore } from './stores/audit.ts';
 import { clientStore } from './stores/clients.ts';
 import { consentStore } from './stores/consents.ts';
@@ -80,6 +81,7 @@ export function knexStorage(
     assignments: assignmentStore(opened),
     audit: auditStore(opened),
     idempotency: idempotencyStore(opened),
+    attempts: attemptStore(opened),
     transaction: async (work) => transact(opened, knex, work),
     migrate: async () => migrate(opened),
     pendingMigrations: async () =>

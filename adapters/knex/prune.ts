@@ -15,6 +15,7 @@ export const EXPIRING: readonly { table: string; key: readonly string[]; column:
   { table: 'gatehouse_revocations', key: ['kind', 'value'], column: 'expires_at' },
   { table: 'gatehouse_idempotency', key: ['id'], column: 'expires_at' },
   { table: 'gatehouse_audit', key: ['id'], column: 'expires_at' },
+  { table: 'gatehouse_attempts', key: ['id'], column: 'expires_at' },
 ];
 
 /** Removes up to `limit` expired rows, in batches, and lets other work go on between them. */

@@ -1,6 +1,20 @@
 import type { Knex } from 'knex';
 
+import { StorageError } from '../../lib/errors.ts';
 import type { Database, Loan } from './database.ts';
+import type { Statements } from './statements.ts';
+
+// Of the transactions under way. A host could not get past the end of its own by one.
+const statementsOf = new WeakMap<object, Statements>();
+
+/** The storage's own statements in a transaction that {@link transact} has handed to work that is still under way. */
+export function statementsIn(transaction: unknown): Statements {
+  const isObject =
+    typeof transaction === 'function' || (typeof transaction === 'object' && transaction !== null);
+  const statements = isObject ? statementsOf.get(transaction) : undefined;
+  if (!statements) throw new StorageError('This is not a transaction of the storage, or it is over.');
+  return statements;
+}
 
 type Outcome<T> = { readonly value: T } | { readonly thrown: unknown };
 
@@ -44,11 +58,14 @@ async function run<T>(
       // From here on the host waits as its connection does.
       dialect.leave(connection);
       begun.resolve();
+      statementsOf.set(transaction, loan.statements);
       try {
         worked.resolve({ value: await work(transaction) });
       } catch (thrown) {
         worked.resolve({ thrown });
         throw thrown;
+      } finally {
+        statementsOf.delete(transaction);
       }
     },
     { connection },

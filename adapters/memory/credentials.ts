@@ -5,7 +5,7 @@ import { keyOf } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Authorization codes and refresh tokens. */
-export function credentialStore({ credentials, grants }: Tables): CredentialStore {
+export function credentialStore({ consents, credentials, grants }: Tables): CredentialStore {
   function findLive(kind: Credential['kind'], id: string) {
     const credential = credentials.get(keyOf(kind, id));
     const row = credential && grants.get(credential.grantId);
@@ -23,11 +23,15 @@ export function credentialStore({ credentials, grants }: Tables): CredentialStor
   }
 
   return {
-    async start(grant, code) {
+    async start(grant, code, agreed) {
+      if (agreed && consents.get(keyOf(agreed.userId, agreed.clientId))?.createdAt !== agreed.createdAt) {
+        return false;
+      }
       refuseKnown(code);
       if (grants.has(grant.id)) throw new StorageError('A row with this id is there already.');
       grants.set(grant.id, { grant: copy(grant), neededUntil: Math.max(grant.expiresAt, code.expiresAt) });
       insert(code);
+      return true;
     },
     async find(kind, id) {
       const found = findLive(kind, id);

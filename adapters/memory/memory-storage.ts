@@ -1,5 +1,6 @@
 import type { Storage } from '../../lib/contracts.ts';
 import { assignmentStore } from './assignments.ts';
+import { attemptStore } from './attempts.ts';
 import { auditStore } from './audit.ts';
 import { clientStore } from './clients.ts';
 import { consentStore } from './consents.ts';
@@ -32,6 +33,7 @@ export function memoryStorage(): Storage {
     assignments: assignmentStore(tables),
     audit: auditStore(tables),
     idempotency: idempotencyStore(tables),
+    attempts: attemptStore(tables),
     transaction: async (work) => work(undefined),
     async migrate() {},
     pendingMigrations: async () => [],

@@ -31,6 +31,7 @@ export interface Tables {
   readonly assignments: Map<string, Assignment>;
   readonly audit: Map<string, { readonly record: AuditRecord; readonly expiresAt: number }>;
   readonly requests: Map<string, StoredRequest>;
+  readonly attempts: Map<string, { readonly count: number; readonly expiresAt: number }>;
 }
 
 export function emptyTables(): Tables {
@@ -46,6 +47,7 @@ export function emptyTables(): Tables {
     assignments: new Map(),
     audit: new Map(),
     requests: new Map(),
+    attempts: new Map(),
   };
 }
 

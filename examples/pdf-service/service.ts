@@ -21,8 +21,9 @@ export async function startPdfService(given: Partial<Settings> = {}): Promise<Pd
   const jobs = new JobPool(settings);
   const listener = createApp(settings, jobs).callback();
   const server = createServer((request, response) => void listener(request, response));
-  const stopServer = gracefulStop(server, settings.grace);
-  server.listen(settings.port, settings.host);
+  const stopServer = gracefulStop(server, { running: settings.grace, arriving: settings.grace });
+  // Of this process alone: workers of node:cluster would share it, and each has a key of its own.
+  server.listen({ port: settings.port, host: settings.host, exclusive: true });
   await once(server, 'listening');
   const { address, family, port } = server.address() as AddressInfo;
   return {

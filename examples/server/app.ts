@@ -31,9 +31,10 @@ export function createApp(options: AppOptions): Koa {
 
   const app = new Koa();
   app.use(answerNotFound(render));
+  app.use(auth.health());
   app.use(auth.middleware());
   app.use(api.routes());
-  app.use(createPages({ auth, render }).routes());
+  app.use(createPages({ render }).routes());
   const documents = createDocuments({ baseUrl, folder: documentsFolder, pdf, render });
   app.use(createPortal({ baseUrl, credentials: portalCredentials, render, documents }).routes());
   return app;

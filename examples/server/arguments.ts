@@ -8,6 +8,8 @@ export interface Arguments {
   readonly newSecrets: boolean;
   /** Added to the seeded authorization-code apps. */
   readonly redirectUris: readonly string[];
+  /** In how many processes the platform runs. */
+  readonly workers: number;
   readonly help: boolean;
 }
 
@@ -25,6 +27,7 @@ Starts a small school platform: an OAuth 2.0 server, its pages, an API and an ou
                        npm start --silent -- --json leaves out npm's own lines
   --new-secrets        make new passwords and client secrets; the old ones stop
   --redirect-uri URL   add a redirect URI to the seeded authorization-code apps; may be repeated
+  --workers N          run in so many processes that share the port and the database (1)
   --help               print this
 
 Environment:
@@ -51,8 +54,15 @@ export function readArguments(argv: readonly string[]): Arguments {
     json: values.json === true,
     newSecrets: values['new-secrets'] === true,
     redirectUris,
+    workers: readWorkers(values.workers),
     help: values.help === true,
   };
+}
+
+function readWorkers(text: string = '1'): number {
+  const workers = /^\d{1,2}$/.test(text) ? Number(text) : 0;
+  if (workers >= 1) return workers;
+  throw new UsageError(`--workers takes a number from 1 to 99, not "${text}"`);
 }
 
 function parse(argv: readonly string[]) {
@@ -63,6 +73,7 @@ function parse(argv: readonly string[]) {
         json: { type: 'boolean' },
         'new-secrets': { type: 'boolean' },
         'redirect-uri': { type: 'string', multiple: true },
+        workers: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
     });

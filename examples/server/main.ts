@@ -1,3 +1,5 @@
+import cluster from 'node:cluster';
+
 import { GatehouseError } from 'koa-gatehouse';
 
 import { announceAsText } from './announce.ts';
@@ -6,6 +8,7 @@ import { USAGE, UsageError, readArguments } from './arguments.ts';
 import { startPlatform } from './platform.ts';
 import { SettingsError, readSettings } from './settings.ts';
 import { stopOnSignals } from './shutdown.ts';
+import { reportReady, startWorkers, WorkerError } from './workers.ts';
 
 // What the platform writes holds signing keys and hashes of passwords: for its own user only.
 process.umask(0o077);
@@ -18,15 +21,20 @@ try {
 }
 
 async function run(): Promise<void> {
-  const { help, json, ...wanted } = readArguments(process.argv.slice(2));
+  const { help, json, workers, ...wanted } = readArguments(process.argv.slice(2));
   if (help) {
     process.stdout.write(USAGE);
     return;
   }
-  const starting = startPlatform({ settings: readSettings(process.env), ...wanted });
+  const options = { settings: readSettings(process.env), ...wanted };
+  const starting = workers > 1 ? startWorkers(workers, options) : startPlatform(options);
   // A start that has begun is finished first: half a seeding would be in the way of the next one.
   stopOnSignals(async () => (await starting).stop());
   const { announcement, portalFile } = await starting;
+  if (cluster.isWorker) {
+    reportReady();
+    return;
+  }
   const text = json ? `${announceAsJson(announcement)}\n` : announceAsText(announcement, { portalFile });
   process.stdout.write(text);
 }
@@ -35,6 +43,7 @@ function explain(error: unknown): string {
   if (error instanceof UsageError) return `${error.message}\n\n${USAGE}`;
   if (error instanceof SettingsError || error instanceof GatehouseError)
     return error.message.replace(/^issuer:/, 'BASE_URL:');
+  if (error instanceof WorkerError) return error.message;
   if (!(error instanceof Error)) return String(error);
   if ('code' in error && error.code === 'EADDRINUSE') {
     return `${error.message}. Stop what listens there, or choose another port: PORT=0 npm start picks a free one.`;

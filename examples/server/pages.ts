@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 
-import type { AuthServer } from 'koa-gatehouse';
 import Router from 'koa-router';
 
 import type { Render } from './views.ts';
@@ -11,12 +10,11 @@ const FILES = ['style.css', 'logo.svg', 'portal.svg'].map(
 );
 
 export interface PagesOptions {
-  readonly auth: Pick<AuthServer, 'check'>;
   readonly render: Render;
 }
 
 /** The platform's own pages: the start page, the page that shows a code to copy, and the files they refer to. */
-export function createPages({ auth, render }: PagesOptions): Router {
+export function createPages({ render }: PagesOptions): Router {
   const router = new Router();
 
   router.get('/', (ctx) => render(ctx, 'start', { title: 'Larkfield Schools' }));
@@ -26,14 +24,6 @@ export function createPages({ auth, render }: PagesOptions): Router {
     ctx.set('Cache-Control', 'no-store');
     const answer = new URLSearchParams(ctx.querystring);
     render(ctx, 'code', { title: 'Your code', code: answer.get('code'), error: answer.get('error') });
-  });
-
-  // For load balancers and the like.
-  router.get('/health', async (ctx) => {
-    const findings = await auth.check();
-    const healthy = findings.every(({ severity }) => severity !== 'error');
-    ctx.status = healthy ? 200 : 503;
-    ctx.body = { status: healthy ? 'ok' : 'failing', findings };
   });
 
   for (const [name, content] of FILES) {

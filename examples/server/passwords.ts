@@ -7,10 +7,15 @@
 import * as crypto from 'node:crypto';
 import { promisify } from 'node:util';
 
+import { fewAtOnce } from './few-at-once.ts';
+
 const ARGON2 = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const;
 const ARGON2_PREFIX = `$argon2id$v=19$m=${ARGON2.memory},t=${ARGON2.passes},p=${ARGON2.parallelism}$`;
 const SCRYPT = { cost: 2 ** 14, blockSize: 8, parallelization: 5, maxmem: 64 * 2 ** 20 } as const;
 const SCRYPT_PREFIX = `$scrypt$ln=14,r=${SCRYPT.blockSize},p=${SCRYPT.parallelization}$`;
+
+// Half of the threads that Node has for such work: the other half is for files and names, which tokens wait for too.
+const inTurn = fewAtOnce({ most: 2, waiting: 200 });
 
 type Derive = (password: string, salt: Buffer) => Promise<Buffer>;
 
@@ -33,7 +38,7 @@ export async function hashPassword(password: string): Promise<string> {
   const [prefix, derive] = deriveWithArgon2
     ? [ARGON2_PREFIX, deriveWithArgon2]
     : [SCRYPT_PREFIX, deriveWithScrypt];
-  const key = await derive(password, salt);
+  const key = await inTurn(async () => derive(password, salt));
   return `${prefix}${salt.toString('base64url')}$${key.toString('base64url')}`;
 }
 
@@ -51,7 +56,8 @@ export async function verifyPassword(hash: string, password: string): Promise<bo
   }
   const [salt = '', key = ''] = hash.split('$').slice(-2);
   const expected = Buffer.from(key, 'base64url');
-  return crypto.timingSafeEqual(expected, await derive(password, Buffer.from(salt, 'base64url')));
+  const derived = await inTurn(async () => derive(password, Buffer.from(salt, 'base64url')));
+  return crypto.timingSafeEqual(expected, derived);
 }
 
 /** Makes a password that a person can read aloud: 80 random bits in four groups, without look-alikes such as l and 1. */

@@ -3,7 +3,9 @@ import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import { resolve } from 'node:path';
 
+import type { Knex } from 'knex';
 import { createAuthServer } from 'koa-gatehouse';
+import type { AuthServer } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { pages } from 'koa-gatehouse/interactions';
 
@@ -11,10 +13,13 @@ import { prepareAnnouncement } from './announcement.ts';
 import type { Announcement } from './announcement.ts';
 import { createApp } from './app.ts';
 import { Apps } from './apps.ts';
+import { CONNECTION_LIMITS } from './connection-limits.ts';
 import { migrateDatabase, openDatabase } from './database.ts';
 import { pdfAccess } from './documents/pdf-service.ts';
 import { gate, scopes } from './gate.ts';
+import type { Permission, Role } from './gate.ts';
 import { credentialsFile } from './portal/credentials.ts';
+import type { CredentialsFile } from './portal/credentials.ts';
 import { APPS } from './sample.ts';
 import { registerPortal, seed } from './seed.ts';
 import type { Settings } from './settings.ts';
@@ -36,21 +41,52 @@ export interface PlatformOptions {
   readonly redirectUris: readonly string[];
 }
 
+/** What the platform works with, before it serves anybody. */
+interface PreparedPlatform {
+  readonly auth: AuthServer<Permission, Role>;
+  readonly database: Knex;
+  readonly announcement: Announcement;
+  readonly portalFile: string;
+  readonly portalCredentials: CredentialsFile;
+  readonly close: () => Promise<void>;
+}
+
 /** Starts the platform. It listens first, because the issuer holds the port; requests wait until everything is ready. */
-export async function startPlatform({
-  settings,
-  newSecrets,
-  redirectUris,
-}: PlatformOptions): Promise<Platform> {
+export async function startPlatform(options: PlatformOptions): Promise<Platform> {
+  const { settings } = options;
   const pdf = pdfAccess(process.env);
   const ready = Promise.withResolvers<RequestListener>();
-  const server = createServer((request, response) => {
+  const server = createServer(CONNECTION_LIMITS, (request, response) => {
     void ready.promise.then((listener) => listener(request, response));
   });
   const stopServer = gracefulStop(server);
   const port = await listen(server, settings);
   const baseUrl = settings.baseUrl ?? `http://localhost:${port}`;
+  const prepared = await preparePlatform({ ...options, baseUrl });
 
+  const documentsFolder = resolve(settings.dataDirectory, 'documents');
+  const app = createApp({ ...prepared, baseUrl, documentsFolder, pdf });
+  const listener = app.callback();
+  ready.resolve((request, response) => void listener(request, response));
+
+  return {
+    announcement: prepared.announcement,
+    portalFile: prepared.portalFile,
+    async stop() {
+      await stopServer();
+      await pdf.stop();
+      await prepared.close();
+    },
+  };
+}
+
+/** Opens the database, brings it up to date, and fills it if it is new. Several processes may do this at once. */
+export async function preparePlatform({
+  settings,
+  newSecrets,
+  redirectUris,
+  baseUrl,
+}: PlatformOptions & { readonly baseUrl: string }): Promise<PreparedPlatform> {
   const database = await openDatabase(settings.databaseUrl);
   await migrateDatabase(database);
   const storage = knexStorage(database);
@@ -77,17 +113,14 @@ export async function startPlatform({
   const made = await seed({ database, apps, baseUrl, newSecrets });
   await apps.addRedirectUris(APPS, baseUrl, redirectUris);
   await registerPortal(apps, portalCredentials, made);
-  const documentsFolder = resolve(settings.dataDirectory, 'documents');
-  const app = createApp({ auth, database, baseUrl, portalCredentials, documentsFolder, pdf });
-  const listener = app.callback();
-  ready.resolve((request, response) => void listener(request, response));
 
   return {
+    auth,
+    database,
     announcement: prepareAnnouncement(baseUrl, await apps.find(APPS), made),
     portalFile,
-    async stop() {
-      await stopServer();
-      await pdf.stop();
+    portalCredentials,
+    async close() {
       await auth.close();
       await database.destroy();
     },

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientFields, ClientGrantType } from '../../lib/contracts.ts';
-import { ClientInvalidError } from '../../lib/errors.ts';
 import { readForm } from '../../lib/http/body.ts';
 import type { Problem } from '../page.ts';
 import { seeOther } from '../see-other.ts';
 import { sentence } from '../sentence.ts';
 import { connectOf } from './connect.ts';
-import { fieldsForPeople, problemsOf, readAppForm } from './form.ts';
+import { fieldsForPeople, readAppForm, refusalOf } from './form.ts';
 import type { AppForm } from './views.ts';
 import { afterwards, appPath, onceOf, showPage } from './visit.ts';
 import type { Visit } from './visit.ts';
@@ -39,8 +38,7 @@ export async function createApp(visit: Visit): Promise<void> {
       seeOther(ctx, afterwards(appPath(home, created.client.id), 'created'));
     else showCreated(visit, created.client, created.secret);
   } catch (error) {
-    if (!(error instanceof ClientInvalidError)) throw error;
-    showForm(visit, form, { once, problems: problemsOf(error, site.text) });
+    showForm(visit, form, { once, ...refusalOf(error, site.text) });
   }
 }
 
@@ -59,21 +57,19 @@ function fieldsOf(form: AppForm): Omit<ClientFields, 'ownerId'> {
 function showForm(
   visit: Visit,
   form: AppForm,
-  { once, problems = [] }: { once: string; problems?: readonly Problem[] },
+  page: { once: string; status?: number; problems?: readonly Problem[] },
 ): void {
   const { developer, home, site } = visit;
   showPage(visit, {
     view: 'apps/new',
-    status: problems.length > 0 ? 422 : 200,
     heading: sentence(site.text['apps.newHeading']),
     above: { href: home, label: site.text['page.apps'] },
-    problems,
     action: `${home}/new`,
-    once,
     form,
     mayBeFirstParty: developer.administrator,
     cancel: home,
     scripts: ['send-once.js'],
+    ...page,
   });
 }
 

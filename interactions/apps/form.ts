@@ -1,9 +1,10 @@
 import type { Client, ClientFields } from '../../lib/contracts.ts';
-import type { ClientInvalidError } from '../../lib/errors.ts';
+import { ClientChangedError, ClientInvalidError } from '../../lib/errors.ts';
 import type { Problem } from '../page.ts';
-import { plain, printable, sentence } from '../sentence.ts';
+import { printable } from '../sentence.ts';
 import type { Texts } from '../text.ts';
 import { fieldsOfPlace, isPlace, kindOf } from './kind.ts';
+import { problemsOf } from './problems.ts';
 import type { AppForm } from './views.ts';
 
 /** What was typed into the form of an app. */
@@ -54,26 +55,24 @@ export function versionOf({ updatedAt }: Client): string {
   return String(updatedAt);
 }
 
-/** What a person has to mend. What the pages have no words of their own for is told in the registry's. */
-export function problemsOf(error: ClientInvalidError, text: Texts): readonly Problem[] {
-  const problems = error.fields.map(({ field, message }): Problem => {
-    const number = /^redirectUris\[(\d+)\]$/.exec(field)?.[1];
-    if (number !== undefined) {
-      const names = { number: String(Number(number) + 1), problem: message };
-      return { field: 'redirectUris', message: plain(sentence(text['apps.problem.redirectUri'], names)) };
-    }
-    const key = `apps.problem.${field}`;
-    const ownWords = isText(key, text)
-      ? text[key]
-      : plain(sentence(text['apps.problem.other'], { problem: message }));
-    return { message: ownWords, ...(WITH_A_PLACE.has(field) ? { field } : {}) };
-  });
-  return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
+/** The state that a form came back with, as the developer area knows it. */
+export function stateSeen({ version }: Readonly<Record<string, string>>): { readonly ifUpdatedAt: number } {
+  // A form that says nothing was not opened here.
+  return { ifUpdatedAt: Number(version) };
 }
 
-/** The fields that a form can point at. */
-const WITH_A_PLACE: ReadonlySet<string> = new Set(['name', 'grantType', 'redirectUris', 'label']);
-
-function isText(key: string, text: Texts): key is keyof Texts {
-  return Object.hasOwn(text, key);
+/**
+ * What a page says about a change that was refused.
+ *
+ * @throws the error itself when it is no refusal
+ */
+export function refusalOf(
+  error: unknown,
+  text: Texts,
+): { readonly status: number; readonly problems: readonly Problem[] } {
+  if (error instanceof ClientChangedError) {
+    return { status: 409, problems: [{ message: text['apps.problem.changed'] }] };
+  }
+  if (!(error instanceof ClientInvalidError)) throw error;
+  return { status: 422, problems: problemsOf(error.fields, text) };
 }

@@ -6,7 +6,7 @@ export type Kind = 'service' | Place;
 /** Where an app runs that people sign in to. */
 export type Place = 'server' | 'browser' | 'device';
 
-export const PLACES: readonly Place[] = ['server', 'browser', 'device'];
+const PLACES: readonly Place[] = ['server', 'browser', 'device'];
 
 export function kindOf({ confidential, grantType, native }: Client): Kind {
   if (grantType === 'client_credentials') return 'service';

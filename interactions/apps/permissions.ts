@@ -1,10 +1,9 @@
 import type { Client, ClientFields } from '../../lib/contracts.ts';
-import { ClientInvalidError } from '../../lib/errors.ts';
 import { readForm } from '../../lib/http/body.ts';
 import type { Problem } from '../page.ts';
 import { seeOther } from '../see-other.ts';
 import { frameOf } from './app-page.ts';
-import { problemsOf, versionOf } from './form.ts';
+import { refusalOf, stateSeen, versionOf } from './form.ts';
 import type { Choice } from './views.ts';
 import { afterwards, appPath, findApp, showPage, whatWasDone } from './visit.ts';
 import type { Visit } from './visit.ts';
@@ -24,18 +23,10 @@ export async function savePermissions(visit: Visit): Promise<void> {
   const client = await findApp(visit);
   const posted = await readForm(ctx);
   const given = readGiven(posted);
-  if (posted['version'] !== versionOf(client)) {
-    return show(visit, client, {
-      given,
-      status: 409,
-      problems: [{ message: site.text['apps.problem.changed'] }],
-    });
-  }
   try {
-    await developer.update(client.id, changesOf(given, client));
+    await developer.update(client.id, changesOf(given, client), stateSeen(posted));
   } catch (error) {
-    if (!(error instanceof ClientInvalidError)) throw error;
-    return show(visit, client, { given, status: 422, problems: problemsOf(error, site.text) });
+    return show(visit, await findApp(visit), { given, ...refusalOf(error, site.text) });
   }
   return seeOther(ctx, afterwards(appPath(home, client.id, 'permissions'), 'saved'));
 }
@@ -62,7 +53,7 @@ function show(
   client: Client,
   { given, ...page }: { given: Given; status?: number; problems?: readonly Problem[] },
 ): void {
-  const { developer, home } = visit;
+  const { developer, home, site } = visit;
   showPage(visit, {
     view: 'apps/permissions',
     ...frameOf(visit, client, 'permissions'),
@@ -70,14 +61,14 @@ function show(
     action: appPath(home, client.id, 'permissions'),
     version: versionOf(client),
     hasPeople: client.grantType === 'authorization_code',
-    roles: choices(developer.roles, 'role', client.roles, given.roles),
-    permissions: choices(developer.permissions, 'permission', client.permissions, given.permissions),
-    scopes: developer.scopes.map(({ name, description }, index) => ({
+    roles: choices(rolesOf(visit), 'role', client.roles, given.roles),
+    permissions: choices(permissionsOf(visit), 'permission', client.permissions, given.permissions),
+    scopes: developer.scopes.map((scope, index) => ({
       field: `scope-${index}`,
-      name,
-      label: description,
+      name: scope.name,
+      label: site.nameOf('scope', scope),
       details: [],
-      isChecked: given.scopes?.includes(name) ?? false,
+      isChecked: given.scopes?.includes(scope.name) ?? false,
       isOpen: true,
     })),
     everyScope: given.scopes === undefined,
@@ -85,25 +76,43 @@ function show(
   });
 }
 
+/** A role or a permission, in the words of the page. */
+interface Offered extends Pick<Choice, 'name' | 'label' | 'details'> {
+  readonly assignable: boolean;
+}
+
+function rolesOf({ developer, site: { nameOf } }: Visit): readonly Offered[] {
+  return developer.roles.map(({ assignable, name, permissions }) => ({
+    name,
+    label: nameOf('role', { name, description: name.replaceAll('_', ' ') }),
+    details: permissions.map((permission) => nameOf('permission', permission)),
+    assignable,
+  }));
+}
+
+function permissionsOf({ developer, site: { nameOf } }: Visit): readonly Offered[] {
+  return developer.permissions.map((permission) => ({
+    name: permission.name,
+    label: nameOf('permission', permission),
+    details: [],
+    assignable: permission.assignable,
+  }));
+}
+
 /** The boxes of what the person may give, and of what the app has from somebody else. */
 function choices(
-  offered: readonly {
-    readonly name: string;
-    readonly description?: string;
-    readonly permissions?: readonly string[];
-    readonly assignable: boolean;
-  }[],
+  offered: readonly Offered[],
   prefix: string,
   has: readonly string[],
   checked: readonly string[],
 ): readonly Choice[] {
   return offered
     .filter(({ assignable, name }) => assignable || has.includes(name))
-    .map(({ assignable, description, name, permissions = [] }, index) => ({
+    .map(({ assignable, details, label, name }, index) => ({
       field: `${prefix}-${index}`,
       name,
-      label: description ?? name.replaceAll('_', ' '),
-      details: permissions,
+      label,
+      details,
       isChecked: (assignable ? checked : has).includes(name),
       isOpen: assignable,
     }));

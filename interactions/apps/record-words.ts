@@ -1,7 +1,8 @@
 import type { AuditRecord, Client } from '../../lib/contracts.ts';
 import { printable, sentence } from '../sentence.ts';
 import type { Sentence } from '../sentence.ts';
-import type { Texts } from '../text.ts';
+import { isTextKey } from '../text.ts';
+import type { TextKey, Texts } from '../text.ts';
 import type { Clock } from '../time.ts';
 import type { ActivityRow } from './views.ts';
 
@@ -16,7 +17,7 @@ interface Surroundings {
 /** A record in words: what happened, and the details that its kind has. */
 export function describeRecord(record: AuditRecord, surroundings: Surroundings): ActivityRow {
   const { clock, text } = surroundings;
-  const details: [keyof Texts, string | undefined][] = [
+  const details: [TextKey, string | undefined][] = [
     ['activity.grantType', 'grantType' in record ? record.grantType : undefined],
     ['activity.error', 'error' in record ? record.error : undefined],
     ['activity.reason', 'reason' in record ? record.reason : undefined],
@@ -39,11 +40,7 @@ export function describeRecord(record: AuditRecord, surroundings: Surroundings):
 function whatHappened(record: AuditRecord, text: Texts): Sentence {
   const key = `activity.${record.type}`;
   const names = 'hint' in record ? { hint: record.hint } : {};
-  return sentence(isText(key, text) ? text[key] : record.type, names);
-}
-
-function isText(key: string, text: Texts): key is keyof Texts {
-  return Object.hasOwn(text, key);
+  return sentence(isTextKey(key) ? text[key] : record.type, names);
 }
 
 function actorOf({ actorId }: AuditRecord, { client, text, viewerId }: Surroundings): string | undefined {

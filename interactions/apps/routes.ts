@@ -1,7 +1,8 @@
 import type { Middleware } from 'koa';
 import Router from 'koa-router';
 import { signedIn } from '../signed-in.ts';
-import type { Site } from '../site.ts';
+import type { InteractionFlow } from '../../lib/contracts.ts';
+import type { SiteFor } from '../site.ts';
 import { describeViewer } from '../viewer.ts';
 import { showActivity } from './activity.ts';
 import { askForNewApp, createApp } from './create.ts';
@@ -22,15 +23,15 @@ import { seeOther } from '../see-other.ts';
  * @param form - in front of every form that is posted
  */
 export function appRoutes(
-  site: Site,
+  flow: InteractionFlow,
+  siteFor: SiteFor,
   path: string,
   { view, form }: { view: Middleware[]; form: Middleware[] },
 ): Middleware {
-  const { flow } = site;
   const home = flow.basePath + path;
 
   const run = (step: Step): Middleware =>
-    signedIn(site, async (ctx, user) => {
+    signedIn(siteFor, async (ctx, user, site) => {
       const developer = await flow.developer(ctx, user);
       const viewer = await describeViewer(ctx, user, site, true);
       await step({ ctx, site, developer, viewer, home });

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Client, ClientSecret } from '../../lib/contracts.ts';
-import { ClientInvalidError, GatehouseError } from '../../lib/errors.ts';
+import { GatehouseError } from '../../lib/errors.ts';
 import { readForm } from '../../lib/http/body.ts';
 import type { Problem } from '../page.ts';
 import { seeOther } from '../see-other.ts';
 import { printable, sentence } from '../sentence.ts';
 import { frameOf } from './app-page.ts';
-import { problemsOf } from './form.ts';
+import { refusalOf } from './form.ts';
 import type { SecretRow } from './views.ts';
 import { afterwards, appPath, findApp, onceOf, parameter, showPage, whatWasDone } from './visit.ts';
 import type { Visit } from './visit.ts';
@@ -54,8 +54,7 @@ export async function addSecret(visit: Visit): Promise<void> {
       scripts: ['copy.js'],
     });
   } catch (error) {
-    if (!(error instanceof ClientInvalidError)) throw error;
-    return show(visit, client, { form, once, status: 422, problems: problemsOf(error, text) });
+    return show(visit, client, { form, once, ...refusalOf(error, text) });
   }
 }
 

@@ -1,12 +1,11 @@
 import type { Client, ClientFields } from '../../lib/contracts.ts';
-import { ClientInvalidError } from '../../lib/errors.ts';
 import { readForm } from '../../lib/http/body.ts';
 import { displayName } from '../display-name.ts';
 import type { Problem } from '../page.ts';
 import { seeOther } from '../see-other.ts';
 import { frameOf } from './app-page.ts';
 import { connectOf } from './connect.ts';
-import { fieldsForPeople, formOf, problemsOf, readAppForm, versionOf } from './form.ts';
+import { fieldsForPeople, formOf, readAppForm, refusalOf, stateSeen, versionOf } from './form.ts';
 import { kindOf } from './kind.ts';
 import type { AppForm } from './views.ts';
 import { afterwards, appPath, findApp, showPage, whatWasDone } from './visit.ts';
@@ -24,18 +23,10 @@ export async function saveSettings(visit: Visit): Promise<void> {
   const client = await findApp(visit);
   const posted = await readForm(ctx);
   const form = readAppForm(posted);
-  if (posted['version'] !== versionOf(client)) {
-    return show(visit, client, {
-      form,
-      status: 409,
-      problems: [{ message: site.text['apps.problem.changed'] }],
-    });
-  }
   try {
-    await developer.update(client.id, changesOf(form, client, visit));
+    await developer.update(client.id, changesOf(form, client, visit), stateSeen(posted));
   } catch (error) {
-    if (!(error instanceof ClientInvalidError)) throw error;
-    return show(visit, client, { form, status: 422, problems: problemsOf(error, site.text) });
+    return show(visit, await findApp(visit), { form, ...refusalOf(error, site.text) });
   }
   return seeOther(ctx, afterwards(appPath(home, client.id), 'saved'));
 }

@@ -8,14 +8,17 @@ import type { ConnectionRow } from './views.ts';
 /** Lists the apps that a person has authorized: what each may do, since when, and when it last did. */
 export async function listConnections(visit: Visit): Promise<void> {
   const { ctx, site, user } = visit;
-  const { brand, flow, show, text } = site;
+  const { brand, count, flow, show, text } = site;
   const connections = await flow.connections(ctx, user).list();
   show(ctx, {
-    view: 'connections',
+    view: 'connections/list',
     wide: true,
     viewer: await describeViewer(ctx, user, site),
     heading: sentence(text['connections.heading']),
-    lead: sentence(connections.length > 0 ? text['connections.lead'] : text['connections.none'], { brand }),
+    lead:
+      connections.length > 0
+        ? count('connections.lead', connections.length, { brand })
+        : sentence(text['connections.none'], { brand }),
     done:
       queryText(ctx, 'done') === 'disconnected' ? sentence(text['connections.done.disconnected']) : undefined,
     connections: connections.map((connection) => describe(connection, visit)),
@@ -26,10 +29,10 @@ function describe(
   { client, createdAt, lastUsedAt, scopes }: Connection,
   { home, site }: Visit,
 ): ConnectionRow {
-  const { clock } = site;
+  const { clock, nameOf } = site;
   return {
     name: printable(client.name),
-    scopes: scopes.map(({ description }) => description),
+    scopes: scopes.map((scope) => nameOf('scope', scope)),
     since: clock.day(createdAt),
     lastUsed: lastUsedAt === undefined ? undefined : clock.day(lastUsedAt),
     isDisabled: client.disabled,

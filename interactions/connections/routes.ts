@@ -1,7 +1,8 @@
 import type { Middleware } from 'koa';
 import Router from 'koa-router';
 import { signedIn } from '../signed-in.ts';
-import type { Site } from '../site.ts';
+import type { InteractionFlow } from '../../lib/contracts.ts';
+import type { SiteFor } from '../site.ts';
 import { askToDisconnect, disconnect } from './disconnect.ts';
 import { listConnections } from './list.ts';
 import type { Visit } from './visit.ts';
@@ -13,13 +14,14 @@ import type { Visit } from './visit.ts';
  * @param form - in front of every form that is posted
  */
 export function connectionRoutes(
-  site: Site,
+  { basePath }: InteractionFlow,
+  siteFor: SiteFor,
   path: string,
   { view, form }: { view: Middleware[]; form: Middleware[] },
 ): Middleware {
-  const home = site.flow.basePath + path;
+  const home = basePath + path;
   const run = (step: (visit: Visit) => Promise<void>): Middleware =>
-    signedIn(site, async (ctx, user) => step({ ctx, site, user, home }));
+    signedIn(siteFor, async (ctx, user, site) => step({ ctx, site, user, home }));
 
   const router = new Router()
     .get(path, ...view, run(listConnections))

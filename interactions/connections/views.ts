@@ -2,7 +2,7 @@ import type { Moment } from '../time.ts';
 
 /** What the views of the connected apps show below the heading. */
 export interface ConnectionsView {
-  readonly view: 'connections';
+  readonly view: 'connections/list';
   readonly connections: readonly ConnectionRow[];
 }
 

@@ -24,6 +24,10 @@ export const en = {
   'login.password': 'Password',
   'login.passwordMissing': 'Enter your password.',
   'login.refused': 'Email or password is incorrect.',
+  'login.throttledMinutes.one': 'Too many attempts to sign in. Try again in {count} minute.',
+  'login.throttledMinutes.other': 'Too many attempts to sign in. Try again in {count} minutes.',
+  'login.throttledSeconds.one': 'Too many attempts to sign in. Try again in {count} second.',
+  'login.throttledSeconds.other': 'Too many attempts to sign in. Try again in {count} seconds.',
   'login.submit': 'Sign in',
 
   'consent.heading': 'Authorize {client}',
@@ -50,7 +54,8 @@ export const en = {
   'signedOut.signIn': 'Sign in in another tab',
 
   'connections.heading': 'Connected apps',
-  'connections.lead': 'These apps can use your {brand} account.',
+  'connections.lead.one': 'One app can use your {brand} account.',
+  'connections.lead.other': '{count} apps can use your {brand} account.',
   'connections.none':
     'No app can use your {brand} account. Apps that you authorize are listed here, and you can disconnect them.',
   'connections.scopes': 'It can:',
@@ -154,15 +159,37 @@ export const en = {
     'This form was sent before: the secret is added, and listed here. If you do not have its value, remove it and add another one.',
   'apps.done.secretRemoved': 'The secret is removed.',
 
-  'apps.problem.name': 'Give a name of 1 to 100 characters, without control characters.',
-  'apps.problem.grantType': 'Choose how the app gets its tokens.',
-  'apps.problem.redirectUris': 'Give 1 to 100 redirect URIs, one per line.',
-  'apps.problem.redirectUri': 'Redirect URI {number}: {problem}.',
-  'apps.problem.firstParty': 'Only an administrator decides which apps are first-party.',
-  'apps.problem.roles': 'You can give an app only roles whose permissions you hold yourself.',
-  'apps.problem.permissions': 'You can give an app only permissions that you hold yourself.',
-  'apps.problem.scopes': 'One of these scopes is no longer there. Check the list and save again.',
-  'apps.problem.apps': 'You have 100 apps, the most that one person can have. Delete one first.',
+  'apps.problem.name_length': 'Give a name of 1 to {most} characters.',
+  'apps.problem.control_characters':
+    'The name has characters that cannot be seen. Type it again without them.',
+  'apps.problem.grant_type_unknown': 'Choose how the app gets its tokens.',
+  'apps.problem.administrators_only': 'Only an administrator decides which apps are first-party.',
+  'apps.problem.too_many_apps': 'You have {most} apps, the most that one person can have. Delete one first.',
+  'apps.problem.redirect_uri_missing': 'Give at least one redirect URI.',
+  'apps.problem.too_many_redirect_uris': 'Give at most {most} redirect URIs.',
+  'apps.problem.redirectUri': 'Redirect URI {number}: {problem}',
+  'apps.problem.uri_length': 'It is longer than {most} characters.',
+  'apps.problem.uri_characters':
+    'It has spaces, or characters that are not ASCII. Encode them, such as %20 for a space.',
+  'apps.problem.uri_relative': 'Give the whole address, such as https://app.example/callback.',
+  'apps.problem.uri_fragment': 'It must not have a fragment, the part that begins with #.',
+  'apps.problem.uri_wildcard':
+    'An asterisk stands for nothing else here. Give each address on a line of its own.',
+  'apps.problem.uri_credentials': 'It must not have a user name or a password.',
+  'apps.problem.uri_form': 'Write it as https://host/path.',
+  'apps.problem.uri_scheme':
+    'It must begin with https: or http:. Other schemes are for apps on a computer or phone.',
+  'apps.problem.uri_private_scheme':
+    'A scheme of your own is a domain name of yours, reversed: com.example.app:/callback.',
+  'apps.problem.uri_http_host':
+    'On a computer or phone, http: is for 127.0.0.1, [::1] and localhost. Everything else needs https:.',
+  'apps.problem.uri_https_loopback': 'Use http: for this computer’s own address.',
+  'apps.problem.unknown_scope': 'The scope “{name}” is no longer there. Check the list and save again.',
+  'apps.problem.not_assignable': 'You can give an app only what you hold yourself, which “{name}” is not.',
+  'apps.problem.label_form': 'Give a label of at most {most} characters, without any that cannot be seen.',
+  'apps.problem.too_many_secrets':
+    'The app has {most} secrets, the most that there can be. Remove one first.',
+  'apps.problem.public_client': 'This app runs where it cannot keep a secret.',
   'apps.problem.other': 'This was not accepted: {problem}.',
   'apps.problem.changed':
     'This app was changed after you opened the form, by somebody else or in another tab. Check the form and save it again to overwrite that.',
@@ -267,8 +294,10 @@ export const en = {
   'error.server_error.heading': 'Something went wrong on our side',
   'error.server_error.lead':
     'Wait a moment and try again. If it stays like this, tell us the reference below.',
-  'error.temporarily_unavailable.heading': 'We are too busy right now',
-  'error.temporarily_unavailable.lead': 'Nothing is lost. Wait a few minutes and try again.',
+  'error.temporarily_unavailable.heading': 'This is not working right now',
+  'error.temporarily_unavailable.lead': 'Nothing is lost. Try again in a moment.',
+  'error.too_many_attempts.heading': 'Too many attempts',
+  'error.too_many_attempts.lead': 'Wait some minutes, and try again.',
   'error.unauthorized_client.heading': 'This app cannot sign people in',
   'error.unauthorized_client.lead': 'It is not registered for that. Go back to it and tell its developer.',
   'error.unreadable_form.heading': 'That form could not be read',

@@ -1,5 +1,5 @@
 import type { Assignment, Assignments, AssignmentStore, AuditLog, Gate, UserStore } from '../contracts.ts';
-import { AssignmentInvalidError, ConfigError } from '../errors.ts';
+import { AssignmentInvalidError, ConfigError, fieldError } from '../errors.ts';
 import type { FieldError } from '../errors.ts';
 import { keepsAssignments } from './holders.ts';
 
@@ -54,11 +54,11 @@ export function createAssignments({ users, gate, store, audit, onChange }: Assig
 function checkAssignment(userId: unknown, given: unknown, gate: AssignmentsOptions['gate']): Assignment {
   const mistakes: FieldError[] = [];
   if (typeof userId !== 'string' || userId === '' || userId.length > 255) {
-    mistakes.push({ field: 'userId', message: "give a user's id, 1 to 255 characters" });
+    mistakes.push(fieldError('userId', 'user_id_length', { most: 255 }));
   }
   const { roles, permissions, ...others } = fieldsOf(given, mistakes);
   for (const field of Object.keys(others)) {
-    mistakes.push({ field, message: 'there is no such field; give roles and permissions' });
+    mistakes.push(fieldError(field, 'assignment_field'));
   }
   const assignment = {
     roles: namesOf(roles, 'role', (name) => Object.hasOwn(gate.roles, name), mistakes),
@@ -70,7 +70,7 @@ function checkAssignment(userId: unknown, given: unknown, gate: AssignmentsOptio
 
 function fieldsOf(given: unknown, mistakes: FieldError[]): Readonly<Record<string, unknown>> {
   if (typeof given === 'object' && given !== null && !Array.isArray(given)) return { ...given };
-  mistakes.push({ field: 'assignment', message: 'give an object with roles and permissions' });
+  mistakes.push(fieldError('assignment', 'assignment_form'));
   return {};
 }
 
@@ -83,12 +83,12 @@ function namesOf(
   if (given === undefined) return [];
   const field = `${kind}s`;
   if (!Array.isArray(given) || !given.every((name) => typeof name === 'string')) {
-    mistakes.push({ field, message: 'give an array of strings' });
+    mistakes.push(fieldError(field, 'not_strings'));
     return [];
   }
   const names = [...new Set(given)];
   for (const name of names) {
-    if (!isKnown(name)) mistakes.push({ field, message: `there is no ${kind} "${name}"` });
+    if (!isKnown(name)) mistakes.push(fieldError(field, `unknown_${kind}`, { name }));
   }
   return names;
 }

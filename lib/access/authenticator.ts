@@ -36,7 +36,9 @@ export interface Authenticator<P extends string = string, U extends User = User>
 export function createAuthenticator<P extends string, U extends User>(
   options: AuthenticatorOptions<P, U>,
 ): Authenticator<P, U> {
-  const { verify, isRevoked, loadPrincipal, revocationLag = 5, cacheSize = 10_000, now = Date.now } = options;
+  const { verify, isRevoked, loadPrincipal, revocationLag = 5, cacheSize = 10_000 } = options;
+  // Looked up each time: tests replace the clock.
+  const { now = () => Date.now() } = options;
   const lag = revocationLag * 1000;
   const cache = new TokenCache<P, U>(cacheSize);
   const underway = new Map<string, Promise<KnownToken<P, U> | Refusal>>();

@@ -109,7 +109,8 @@ export function defineGate<
         );
       }
       if (!can(principal, permission, ...subject)) {
-        throw new PermissionMissingError(permission, words.message);
+        const insufficientScope = principal.sources.has(permission) && !principal.permissions.has(permission);
+        throw new PermissionMissingError(permission, words.message, { insufficientScope });
       }
     },
   });

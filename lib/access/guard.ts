@@ -1,12 +1,15 @@
 import type { Next, ParameterizedContext } from 'koa';
 
-import type { GuardedState, Logger, Principal, User } from '../contracts.ts';
+import type { GuardedState, GuardOutcome, Logger, Principal, Trace, User } from '../contracts.ts';
 import { GatehouseError } from '../errors.ts';
 import { sendError, sendProblem } from '../http/problem.ts';
+import { refusalProblem } from '../http/refusal.ts';
+import { actorOf } from './acting.ts';
+import type { Actor, LoadActor } from './acting.ts';
 import { createAuthenticator } from './authenticator.ts';
 import type { AuthenticatorOptions } from './authenticator.ts';
 import { readBearerToken } from './bearer-token.ts';
-import { unauthorized } from './challenge.ts';
+import { REFUSALS, unauthorized } from './challenge.ts';
 import type { Refusal } from './challenge.ts';
 import type { KnownToken, TokenMatch } from './token-cache.ts';
 
@@ -18,6 +21,14 @@ export interface GuardOptions<P extends string = string, U extends User = User> 
   /** The issuer: names in a 401 what the token must be for. */
   readonly realm: string;
   readonly logger: Logger;
+  /** Puts the verification of a token into a trace. @default none */
+  readonly trace?: Trace;
+  /** Told of each request, if anybody is. */
+  readonly observers?: { readonly guarded: ((outcome: GuardOutcome) => void) | undefined };
+  /** Whose requests are refused, once it is closing. Left out: it never does. */
+  readonly server?: { readonly isClosing: boolean };
+  /** Lets the test kit say who calls. Left out: nobody gets in without a token. */
+  readonly loadActor?: LoadActor<P, U>;
 }
 
 type GuardContext<P extends string, U extends User, S extends object = object> = ParameterizedContext<
@@ -51,7 +62,7 @@ export type Guard<P extends string = string, U extends User = User> = GuardMiddl
  * cannot be reached, 503.
  */
 export function createGuard<P extends string, U extends User>(options: GuardOptions<P, U>): Guard<P, U> {
-  const { realm, logger } = options;
+  const { loadActor, logger, observers, realm, server, trace } = options;
   const authenticator = createAuthenticator(options);
 
   function answer(result: KnownToken<P, U> | Refusal, ctx: GuardContext<P, U>, next: Next): unknown {
@@ -59,36 +70,90 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
       admit(ctx.state, result.principal);
       return next();
     }
+    observers?.guarded?.({ admitted: false, code: result.code });
     sendProblem(ctx, unauthorized(realm, result));
     return undefined;
   }
 
   async function authenticate(token: string, ctx: GuardContext<P, U>, next: Next): Promise<unknown> {
+    const startedAt = performance.now();
     let result;
     try {
-      result = await authenticator.authenticate(token);
+      result = await verifyInTrace(token);
     } catch (error) {
+      observers?.guarded?.({ admitted: false, code: codeOf(error) });
       // An error of the host's own user store is the host's to handle.
       if (!(error instanceof GatehouseError)) throw error;
       sendError(ctx, error, logger);
       return undefined;
     }
+    if ('claims' in result && observers?.guarded) {
+      const seconds = (performance.now() - startedAt) / 1000;
+      observers.guarded({ admitted: true, remembered: false, seconds });
+    }
     return answer(result, ctx, next);
+  }
+
+  async function verifyInTrace(token: string): Promise<KnownToken<P, U> | Refusal> {
+    if (!trace) return authenticator.authenticate(token);
+    return trace('gatehouse.guard', async (span) => {
+      const result = await authenticator.authenticate(token);
+      span?.set(
+        'claims' in result ? { 'oauth.client_id': result.claims.client_id } : { 'error.type': result.code },
+      );
+      return result;
+    });
+  }
+
+  async function admitActor(
+    actor: Actor,
+    load: LoadActor<P, U>,
+    ctx: GuardContext<P, U>,
+    next: Next,
+  ): Promise<unknown> {
+    admit(ctx.state, await load(actor));
+    return next();
+  }
+
+  function withoutToken(refusal: Refusal, ctx: GuardContext<P, U>, next: Next): unknown {
+    const actor = refusal === REFUSALS.missing ? actorOf(ctx.req) : undefined;
+    return actor && loadActor ? admitActor(actor, loadActor, ctx, next) : answer(refusal, ctx, next);
+  }
+
+  function refuseAtEnd(ctx: GuardContext<P, U>): void {
+    const problem = refusalProblem('closing');
+    observers?.guarded?.({ admitted: false, code: problem.code });
+    sendProblem(ctx, problem);
   }
 
   // Not async: a known token needs no promise of ours.
   function guard(ctx: GuardContext<P, U>, next: Next): unknown {
+    if (server?.isClosing) return refuseAtEnd(ctx);
     const token = readBearerToken(ctx.req);
-    if (typeof token !== 'string') return answer(token, ctx, next);
+    if (typeof token !== 'string') return withoutToken(token, ctx, next);
     const known = authenticator.recall(token);
-    return known === undefined ? authenticate(token, ctx, next) : answer(known, ctx, next);
+    if (known === undefined) return authenticate(token, ctx, next);
+    observers?.guarded?.(REMEMBERED);
+    return answer(known, ctx, next);
   }
 
   return Object.assign(guard, { forget: (match?: TokenMatch) => authenticator.forget(match) });
 }
 
-// Both are always set: a host's own middleware may have put its logged-in user there.
-function admit(state: { user: unknown; client: unknown; principal: unknown }, principal: Principal): void {
+const REMEMBERED: GuardOutcome = Object.freeze({ admitted: true, remembered: true });
+
+function codeOf(error: unknown): string {
+  return error instanceof GatehouseError && error.status === 503
+    ? 'temporarily_unavailable'
+    : 'internal_error';
+}
+
+/** Says on `ctx.state` who calls. */
+export function admit(
+  state: { user?: unknown; client?: unknown; principal?: unknown },
+  principal: Principal,
+): void {
+  // Both are always set: a host's own middleware may have put its logged-in user there.
   state.user = principal.user;
   state.client = principal.type === 'client' ? principal.client : undefined;
   state.principal = principal;

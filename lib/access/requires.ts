@@ -1,8 +1,8 @@
 import type { Middleware } from 'koa';
 
-import type { Gate, Principal } from '../contracts.ts';
+import type { Gate, GuardOutcome, Principal } from '../contracts.ts';
 import { ConfigError } from '../errors.ts';
-import { sendProblem } from '../http/problem.ts';
+import { INSUFFICIENT_SCOPE, sendProblem } from '../http/problem.ts';
 import { challenge } from './challenge.ts';
 
 /** What `createRequires()` takes. */
@@ -10,6 +10,8 @@ export interface RequiresOptions<P extends string = string> {
   readonly gate: Pick<Gate<P>, 'has' | 'permissions'>;
   /** The issuer. */
   readonly realm: string;
+  /** Told of each request that is refused, if anybody is. */
+  readonly observers?: { readonly guarded: ((outcome: GuardOutcome) => void) | undefined };
 }
 
 /**
@@ -26,16 +28,17 @@ export type Requires<P extends string = string> = {
 
 /** Binds `requires()` to a gate. */
 export function createRequires<P extends string>(options: RequiresOptions<P>): Requires<P> {
-  const { gate, realm } = options;
+  const { gate, observers, realm } = options;
   return function requires(...permissions) {
     checkPermissions(permissions, (permission) => gate.has(permission));
     return function requirePermissions(ctx, next) {
       const principal = guardedPrincipal(ctx.state);
       for (const permission of permissions) {
         if (!principal.can(permission)) {
+          observers?.guarded?.(MISSING_PERMISSION);
           sendProblem(ctx, {
             status: 403,
-            code: 'missing_permission',
+            code: MISSING_PERMISSION.code,
             detail: gate.permissions[permission].message,
             members: { permission },
             headers: principal.sources.has(permission)
@@ -49,6 +52,8 @@ export function createRequires<P extends string>(options: RequiresOptions<P>): R
     };
   };
 }
+
+const MISSING_PERMISSION = Object.freeze({ admitted: false, code: 'missing_permission' });
 
 function checkPermissions(permissions: readonly string[], isKnown: (permission: string) => boolean): void {
   if (permissions.length === 0) {
@@ -77,9 +82,5 @@ function guardedPrincipal(state: { readonly principal?: Principal }): Principal 
 // RFC 6750 section 3.1: only when another token of the same holder would do. A holder without the permission gets no
 // challenge, because no token of theirs helps.
 function insufficientScope(realm: string): string {
-  return challenge(
-    realm,
-    'insufficient_scope',
-    'The scopes of the access token keep back a permission that is needed.',
-  );
+  return challenge(realm, 'insufficient_scope', INSUFFICIENT_SCOPE);
 }

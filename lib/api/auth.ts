@@ -1,6 +1,7 @@
 import type { GuardMiddleware } from '../access/guard.ts';
 import type { Requires } from '../access/requires.ts';
 import type { Gate, Logger, Storage, User } from '../contracts.ts';
+import type { Admission } from '../http/admission.ts';
 
 /** What the API asks of the authorization server. `createAuthServer()` returns one; so can a test. */
 export interface ApiAuth<P extends string = string, U extends User = User, S extends object = object> {
@@ -13,6 +14,8 @@ export interface ApiAuth<P extends string = string, U extends User = User, S ext
   /** What clients may ask for. */
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
   readonly storage: Pick<Storage, 'idempotency' | 'transaction'>;
+  /** Which requests are let in. @default all of them */
+  readonly admission?: Pick<Admission, 'admit'>;
   /** The middleware that lets good tokens through and says on `ctx.state` who calls. */
   guard(): GuardMiddleware<P, U, S>;
   /** Makes the middleware that lets callers through who hold a permission. */

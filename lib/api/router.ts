@@ -10,6 +10,7 @@ import type { Action } from './actions/define-action.ts';
 import { describeAction, listActions } from './actions/discover.ts';
 import { executeOnCollection, executeOnInstance } from './actions/execute.ts';
 import { withAction } from './actions/with-action.ts';
+import { admitted } from './admitted.ts';
 import type { ApiAuth } from './auth.ts';
 import { runBulk } from './bulk/bulk.ts';
 import { guardEveryRoute } from './guard-every-route.ts';
@@ -74,7 +75,11 @@ export function createApiRouter<P extends string, U extends User, S extends obje
   const execute = { logger, answerOnce, bodyLimit };
 
   const router: ApiRouter<P, U, S> = new Router({ prefix, sensitive: true });
-  const entrance = compose<ParameterizedContext<GuardedState<P, U, S>>>([problems(auth), auth.guard()]);
+  const entrance = compose<ParameterizedContext<GuardedState<P, U, S>>>([
+    admitted(auth.admission),
+    problems(auth),
+    auth.guard(),
+  ]);
   const addOpenRoute = guardEveryRoute(router, entrance);
   answerUnrouted(router, entrance, prefix);
   router.get('/identity', identity);

@@ -12,7 +12,7 @@ export function createConnectedApps({
   audit,
   scopes,
   storage,
-}: ConnectedAppsPorts): (user: User, origin?: Pick<AuditOrigin, 'address'>) => Connections {
+}: ConnectedAppsPorts): (user: User, origin?: Omit<AuditOrigin, 'actorId'>) => Connections {
   const { clients, consents, grants } = storage;
 
   async function describe(consent: Consent): Promise<Connection | undefined> {
@@ -30,7 +30,7 @@ export function createConnectedApps({
     };
   }
 
-  return function connectionsOf(user, { address } = {}) {
+  return function connectionsOf(user, origin = {}) {
     return {
       async list() {
         const described = await Promise.all((await consents.list(user.id)).map(describe));
@@ -49,7 +49,7 @@ export function createConnectedApps({
         if (consent && removed) {
           audit.record(
             { type: 'consent_withdrawn', userId: user.id, clientId, scopes: namedScopes(consent) },
-            { actorId: user.id, address },
+            { ...origin, actorId: user.id },
           );
         }
         return removed || revoked.length > 0;

@@ -11,7 +11,13 @@ import type {
   User,
   UserStore,
 } from '../contracts.ts';
-import { ClientInvalidError, GatehouseError, PermissionMissingError } from '../errors.ts';
+import {
+  ClientChangedError,
+  ClientInvalidError,
+  fieldError,
+  GatehouseError,
+  PermissionMissingError,
+} from '../errors.ts';
 import { listActivity } from './activity.ts';
 import { createOnce } from './once.ts';
 import { giveTo, offerTo } from './what-apps-get.ts';
@@ -38,27 +44,31 @@ const MOST_APPS = 100;
  */
 export function createDeveloperArea(
   ports: DeveloperAreaPorts,
-): (user: User, origin?: Pick<AuditOrigin, 'address'>) => Promise<Developer> {
+): (user: User, origin?: Omit<AuditOrigin, 'actorId'>) => Promise<Developer> {
   const { audit, gate, heldBy, registryFor, scopes, users } = ports;
   const once = createOnce(ports.idempotency);
 
-  return async function enter(user, { address } = {}): Promise<Developer> {
+  return async function enter(user, origin = {}): Promise<Developer> {
     const held = await heldBy(user);
     const effective = gate.effective(held);
     if (!effective.has('manage_apps')) throw permissionMissing(gate, 'manage_apps');
     const administrator = effective.has('manage_all_apps');
-    const registry = registryFor({ actorId: user.id, address });
+    const registry = registryFor({ ...origin, actorId: user.id });
     const offer = offerTo({ administrator, held }, gate, scopes);
+
+    function isOwn({ ownerId }: Client): boolean {
+      return administrator || ownerId === user.id;
+    }
 
     async function findOwned(id: string): Promise<Client | undefined> {
       const client = await registry.find(id);
-      return client && (administrator || client.ownerId === user.id) ? client : undefined;
+      return client && isOwn(client) ? client : undefined;
     }
 
     async function owned(id: string): Promise<Client> {
       const client = await findOwned(id);
       if (client) return client;
-      throw new GatehouseError('ERR_CLIENT_NOT_FOUND', `There is no client ${id}`, { status: 404 });
+      throw notFound(id);
     }
 
     async function canEnable(client: Client): Promise<boolean> {
@@ -84,12 +94,15 @@ export function createDeveloperArea(
           return registry.create({ ...fields, ...giveTo(undefined, fields, offer), ownerId: user.id });
         });
       },
-      async update(id, changes) {
-        const client = await owned(id);
-        refuseFirstParty(changes, { administrator, firstParty: client.firstParty });
+      async update(id, changes, { ifUpdatedAt } = {}) {
         // The types leave the owner out; a host's own pages in JavaScript may hand on whatever was posted.
         const { ownerId: _ownerId, ...rest }: Partial<ClientFields> = changes;
-        return registry.update(id, { ...rest, ...giveTo(client, changes, offer) });
+        return registry.update(id, (client) => {
+          if (!isOwn(client)) throw notFound(id);
+          if (client.updatedAt !== (ifUpdatedAt ?? client.updatedAt)) throw new ClientChangedError();
+          refuseFirstParty(changes, { administrator, firstParty: client.firstParty });
+          return { ...rest, ...giveTo(client, changes, offer) };
+        });
       },
       async disable(id) {
         await owned(id);
@@ -123,21 +136,23 @@ export function createDeveloperArea(
   };
 }
 
+function notFound(id: string): GatehouseError {
+  return new GatehouseError('ERR_CLIENT_NOT_FOUND', `There is no client ${id}`, { status: 404 });
+}
+
 /** @param app - what it is now: whether it is the platform's own is for administrators to say */
 function refuseFirstParty(
   { firstParty }: Partial<ClientFields>,
   app: { readonly administrator: boolean; readonly firstParty: boolean },
 ): void {
   if (app.administrator || firstParty === undefined || firstParty === app.firstParty) return;
-  throw new ClientInvalidError([{ field: 'firstParty', message: 'for an administrator to decide' }]);
+  throw new ClientInvalidError([fieldError('firstParty', 'administrators_only')]);
 }
 
 async function refuseTooManyApps(registry: ClientRegistry, ownerId: string): Promise<void> {
   const apps = await registry.list({ ownerId, limit: MOST_APPS });
   if (apps.length < MOST_APPS) return;
-  throw new ClientInvalidError([
-    { field: 'apps', message: `${MOST_APPS} are the most that one person can have; delete one first` },
-  ]);
+  throw new ClientInvalidError([fieldError('apps', 'too_many_apps', { most: MOST_APPS })]);
 }
 
 function permissionMissing(

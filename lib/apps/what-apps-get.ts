@@ -1,5 +1,5 @@
 import type { Assignment, Client, ClientFields, Developer, Gate } from '../contracts.ts';
-import { ClientInvalidError } from '../errors.ts';
+import { ClientInvalidError, fieldError } from '../errors.ts';
 import type { FieldError } from '../errors.ts';
 
 /** Everything that an app can be given, and which of it the person may give. */
@@ -22,7 +22,10 @@ export function offerTo(
   return {
     roles: Object.entries(gate.roles).map(([name, permissions]) => ({
       name,
-      permissions: permissions.map((permission) => gate.permissions[permission]!.description),
+      permissions: permissions.map((permission) => ({
+        name: permission,
+        description: gate.permissions[permission]!.description,
+      })),
       assignable: administrator || mayGive(name, permissions),
     })),
     permissions: Object.entries(gate.permissions).map(([name, { description }]) => ({
@@ -68,7 +71,7 @@ export function giveTo(
     const assignable = new Set(offered.filter((one) => one.assignable).map(({ name }) => name));
     for (const name of wanted) {
       if (!assignable.has(name) && !before.includes(name)) {
-        mistakes.push({ field, message: `"${name}" is not among what you may give` });
+        mistakes.push(fieldError(field, 'not_assignable', { name: String(name) }));
       }
     }
     const after = offered

@@ -61,15 +61,22 @@ const OPEN_TO_STRANGERS: ReadonlySet<string> = new Set<AuditEvent['type']>([
   'token_refused',
   'authorization_refused',
   'login_failed',
+  'login_throttled',
 ]);
 
 function toRecord(
   event: AuditEvent,
-  { actorId, address }: AuditOrigin = {},
+  { actorId, address, requestId }: AuditOrigin = {},
   made: Pick<AuditRecord, 'id' | 'at'>,
 ): AuditRecord {
   const record: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries({ ...event, actorId, address: toAddress(address), ...made })) {
+  for (const [name, value] of Object.entries({
+    ...event,
+    actorId,
+    address: toAddress(address),
+    requestId,
+    ...made,
+  })) {
     if (value !== undefined) record[name] = typeof value === 'string' ? toStorable(value) : value;
   }
   return Object.freeze(record) as unknown as AuditRecord;

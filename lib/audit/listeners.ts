@@ -60,6 +60,7 @@ const TYPES: Readonly<Record<AuditEventType, true>> = {
   authorization_refused: true,
   login: true,
   login_failed: true,
+  login_throttled: true,
   logout: true,
   consent_given: true,
   consent_denied: true,

@@ -48,7 +48,7 @@ export function keyJson(key: SigningKey): Record<string, unknown> {
 }
 
 /** ISO 8601; `null` for no time. */
-export function timeJson(seconds: number | undefined): string | null {
+function timeJson(seconds: number | undefined): string | null {
   return seconds === undefined ? null : new Date(seconds * 1000).toISOString();
 }
 

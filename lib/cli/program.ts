@@ -14,7 +14,6 @@ const { version } = createRequire(import.meta.url)('koa-gatehouse/package.json')
 
 /** Runs the command line. Resolves to the exit code: 0 done, 1 failed, 2 called wrongly, 130 interrupted. */
 export async function run(words: readonly string[]): Promise<number> {
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe);
   const program = createProgram();
   try {
     await program.parseAsync(words, { from: 'user' });
@@ -69,9 +68,4 @@ With --json, what failed is on stderr as {"error": {"code", "message", "fields"}
 /** A command with its arguments, as lists of commands show it. */
 function wordsOf(command: Command): string {
   return [command.name(), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)].join(' ');
-}
-
-/** Such as `gatehouse client list | head`: what was begun goes on, and nobody is told. */
-function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error;
 }

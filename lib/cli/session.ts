@@ -50,7 +50,8 @@ async function open({ database, gate, json = false }: GlobalOptions): Promise<Se
     throw new UsageError('Say which database: --database URL, or the environment variable DATABASE_URL.');
   }
   const names = gate === undefined ? undefined : await readGateFile(gate);
-  const { createAdministration } = await import('koa-gatehouse');
+  // Not by the public names, with which the engine of a server would be loaded: it takes longer than most commands.
+  const { createAdministration } = await import('../administration.ts');
   const { knexStorage } = await import('koa-gatehouse/adapters/knex');
   const storage = knexStorage(database);
   const administration = createAdministration({ storage, ...names, ...keyEncryptionKey() });
@@ -65,6 +66,6 @@ function keyEncryptionKey(): { keyEncryptionKey?: readonly string[] } {
 async function checkTables(storage: Storage): Promise<void> {
   const pending = await storage.pendingMigrations();
   if (pending.length === 0) return;
-  const { MigrationsPendingError } = await import('koa-gatehouse');
+  const { MigrationsPendingError } = await import('../errors.ts');
   throw new MigrationsPendingError(pending);
 }

@@ -25,6 +25,8 @@ export type AuditEvent =
       readonly clientId?: string | undefined;
     }
   | { readonly type: 'login_failed'; readonly clientId?: string | undefined }
+  /** Refused without a look at the password, because too many logins have failed: see the option `throttling`. */
+  | { readonly type: 'login_throttled' }
   | {
       readonly type: 'consent_given' | 'consent_denied' | 'consent_withdrawn';
       readonly userId: string;
@@ -75,6 +77,8 @@ export interface AuditOrigin {
   readonly actorId?: string | undefined;
   /** The address of the request, as Koa's `ctx.ip` tells it. */
   readonly address?: string | undefined;
+  /** The id of the request, which the lines of the log about it have too; absent outside of requests. */
+  readonly requestId?: string | undefined;
 }
 
 /** An event that was kept. */

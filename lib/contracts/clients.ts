@@ -112,6 +112,11 @@ export interface ClientFields<P extends string = string, R extends string = stri
   readonly ownerId?: string | undefined;
 }
 
+/** What can be changed of a client. */
+export type ClientChanges<P extends string = string, R extends string = string> = Partial<
+  Omit<ClientFields<P, R>, 'grantType'>
+>;
+
 /** A secret and its value, which is shown this once. */
 export interface NewSecret {
   readonly secret: ClientSecret;
@@ -134,9 +139,15 @@ export interface ClientRegistry<P extends string = string, R extends string = st
   list(query?: ClientQuery): Promise<readonly Client[]>;
   /**
    * Changes the given fields; the grant type stays. Of two changes at once each keeps its fields.
+   *
+   * @param changes - or a function that makes them out of the client: it is called again when somebody else has changed
+   * the client before they are saved, and nothing is saved when it throws
    * @throws ClientInvalidError with one entry per mistake
    */
-  update(id: string, changes: Partial<Omit<ClientFields<P, R>, 'grantType'>>): Promise<Client>;
+  update(
+    id: string,
+    changes: ClientChanges<P, R> | ((client: Client) => ClientChanges<P, R>),
+  ): Promise<Client>;
   /** Stops the client and its tokens until it is enabled again. */
   disable(id: string): Promise<Client>;
   enable(id: string): Promise<Client>;

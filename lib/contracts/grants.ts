@@ -93,8 +93,17 @@ export type Redemption =
   | { readonly outcome: 'gone' };
 
 export interface CredentialStore {
-  /** Saves a code and the grant it starts: both or neither. */
-  start(grant: Grant, code: Credential): Promise<void>;
+  /**
+   * Saves a code and the grant it starts: both or neither.
+   *
+   * @param agreed - the consent that it rests on: nothing is saved, and it resolves to `false`, when that one has been
+   * removed by then. A removal comes wholly before, or wholly after: whoever then revokes the grants finds this one.
+   */
+  start(
+    grant: Grant,
+    code: Credential,
+    agreed?: Pick<Consent, 'userId' | 'clientId' | 'createdAt'>,
+  ): Promise<boolean>;
   /** Finds a credential, spent and expired ones too, with its grant, as one read. Those of a revoked grant are not found. */
   find(kind: Credential['kind'], id: string): Promise<{ credential: Credential; grant: Grant } | undefined>;
   /**

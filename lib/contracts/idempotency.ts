@@ -35,8 +35,15 @@ export interface IdempotencyStore {
   /**
    * Keeps the answer; told twice, the first one stays. `false`: the request is another attempt's by now, and theirs
    * counts.
+   *
+   * @param transaction - what {@link Storage.transaction} has handed to work that is still under way: then the answer is
+   * kept with what that does, or not at all
    */
-  finish(request: Pick<StoredRequest, 'id' | 'attempt'>, answer: StoredAnswer): Promise<boolean>;
+  finish(
+    request: Pick<StoredRequest, 'id' | 'attempt'>,
+    answer: StoredAnswer,
+    transaction?: unknown,
+  ): Promise<boolean>;
   /** Forgets a request that did nothing, so that the key can be used again. One that has an answer stays. */
   abandon(request: Pick<StoredRequest, 'id' | 'attempt'>): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa';
 
 import type { AuditQuery, AuditRecord } from './audit.ts';
-import type { Client, ClientFields, ClientQuery, ClientSecret, NewSecret } from './clients.ts';
+import type { Client, ClientChanges, ClientFields, ClientQuery, ClientSecret, NewSecret } from './clients.ts';
 import type { User } from './people.ts';
 
 /** An open login or consent, as a page sees it. */
@@ -16,6 +16,8 @@ export interface Interaction {
   /** Where the browser goes afterwards. */
   readonly redirectUri: string;
   readonly loginHint: string | undefined;
+  /** The languages that the client asks for, the best first: `ui_locales` (OpenID Connect Core 1.0 section 3.1.2.1). */
+  readonly uiLocales: readonly string[] | undefined;
   /** Where the page's form posts to. */
   readonly action: string;
   /** Whether "Not you?" can be offered: `false` when the host's own session decides who is logged in. */
@@ -30,7 +32,10 @@ export interface InteractionFlow {
   readonly basePath: string;
   /** The interaction of this browser and this URL. Throws `InteractionExpiredError` when there is none. */
   find(ctx: Context, uid: string): Promise<Interaction>;
-  /** Asks the user store. `undefined`: unknown or wrong. */
+  /**
+   * Asks the user store. `undefined`: unknown or wrong.
+   * @throws TooManyAttemptsError without asking, when too many logins have failed; show it with 429 and `Retry-After`
+   */
   authenticate(ctx: Context, login: string, password: string): Promise<User | undefined>;
   /** Ends the login with this user. */
   login(ctx: Context, interaction: Interaction, user: User): Promise<string>;
@@ -79,7 +84,7 @@ export interface Developer {
   /** Every role of the gate, with its permissions in words. A person may give an app what they hold themselves. */
   readonly roles: readonly {
     readonly name: string;
-    readonly permissions: readonly string[];
+    readonly permissions: readonly { readonly name: string; readonly description: string }[];
     readonly assignable: boolean;
   }[];
   /** Every permission of the gate. */
@@ -109,9 +114,15 @@ export interface Developer {
   /**
    * Changes the given fields. Roles and permissions that the app has and the person may not give stay as they are.
    *
+   * @param options.ifUpdatedAt - changes nothing unless the app was last updated then, as when the person saw it
    * @throws ClientInvalidError as `create`
+   * @throws ClientChangedError when somebody has changed the app since `ifUpdatedAt`
    */
-  update(id: string, changes: Partial<Omit<ClientFields, 'grantType' | 'ownerId'>>): Promise<Client>;
+  update(
+    id: string,
+    changes: Omit<ClientChanges, 'ownerId'>,
+    options?: { ifUpdatedAt?: number | undefined },
+  ): Promise<Client>;
   disable(id: string): Promise<Client>;
   /** Whether the person may enable an app again: an owner, only what they disabled themselves. */
   canEnable(id: string): Promise<boolean>;
@@ -157,7 +168,7 @@ export interface Connections {
 /** What the error page has to say. */
 export interface PageError {
   readonly status: number;
-  /** The OAuth error code, such as `invalid_redirect_uri`; or `interaction_expired`, which is a code of ours. */
+  /** The OAuth error code, such as `invalid_redirect_uri`; or `interaction_expired` or `too_many_attempts`, which are ours. */
   readonly error: string;
   /** For a developer; plain text. */
   readonly description: string;

@@ -4,6 +4,7 @@ import type { ConsentStore, CredentialStore, GrantStore, RevocationStore } from 
 import type { IdempotencyStore } from './idempotency.ts';
 import type { AssignmentStore } from './people.ts';
 import type { InteractionStore, KeyStore, SessionStore } from './sessions.ts';
+import type { AttemptStore } from './throttle.ts';
 
 /** Something that an operator should look at, with its remedy. */
 export interface Finding {
@@ -40,13 +41,15 @@ export interface Storage {
   readonly assignments: AssignmentStore;
   readonly audit: AuditStore;
   readonly idempotency: IdempotencyStore;
+  readonly attempts: AttemptStore;
   /**
    * Runs `work` once, in one transaction of the database: all that it does through what it is handed, or, when it throws,
    * nothing. What it throws comes out as it is; when the transaction cannot be begun or committed, `StorageError`.
    * `knexStorage()` hands a `Knex.Transaction`; `memoryStorage()` hands nothing and rolls nothing back.
    *
-   * Methods of the storage are not part of the transaction. Do not await them inside: on SQLite, with its one connection,
-   * they wait for the end of the transaction, and throw when it takes too long.
+   * Methods of the storage are not part of the transaction, but for `idempotency.finish` when it is handed it. Do not await
+   * the others inside: on SQLite, with its one connection, they wait for the end of the transaction, and throw when it takes
+   * too long.
    */
   transaction<T>(work: (transaction: unknown) => Promise<T>): Promise<T>;
   /** Creates the tables or brings them up to date. Safe to call from several nodes at once. */

@@ -2,11 +2,12 @@ import { Provider } from 'oidc-provider';
 import type { AccessToken, ClientCredentials, KoaContextWithOIDC } from 'oidc-provider';
 
 import type { AuditLog, AuditOrigin } from '../contracts.ts';
-import { StorageError } from '../errors.ts';
 import type { NoteUse } from './connection-use.ts';
-import { clientIdOf, grantOf, grantTypeOf, reasonOf } from './request-facts.ts';
+import { originOf } from './origin.ts';
+import { errorOfFailure } from './outcome.ts';
+import { clientIdOf, denialOf, grantOf, grantTypeOf } from './request-facts.ts';
 import { currentState, stateOf } from './request-state.ts';
-import { isGrantTypeRefused } from './token-response.ts';
+import type { Denial } from './request-state.ts';
 
 /** Records what clients ask of the engine and what becomes of it, and when a connected app was last used. */
 export function auditEvents(provider: Provider, audit: AuditLog, noteUse: NoteUse): void {
@@ -16,21 +17,18 @@ export function auditEvents(provider: Provider, audit: AuditLog, noteUse: NoteUs
     const [userId, grantId] = [token?.accountId, token?.grantId];
     audit.record(
       { type: 'token_issued', clientId, userId, grantId, grantType: grantTypeOf(ctx)! },
-      originOf(ctx),
+      hostOriginOf(ctx),
     );
     if (userId !== undefined) noteUse(userId, clientId);
   });
   provider.on('grant.error', (ctx, error) => {
-    recordRefusedToken(ctx, {
-      error: isGrantTypeRefused(ctx) ? 'unauthorized_client' : error.error,
-      reason: inWords(ctx, error),
-    });
+    recordRefusedToken(ctx, denialOf(ctx, error));
   });
   provider.on('server_error', (ctx, error) => {
     if (ctx.oidc.route !== 'token') return;
     recordRefusedToken(ctx, {
-      error: error instanceof StorageError ? 'temporarily_unavailable' : 'server_error',
-      reason: `the server failed; see ${stateOf(ctx).reference} in its log`,
+      error: errorOfFailure(error),
+      reason: `the server failed; see ${stateOf(ctx).requestId} in its log`,
     });
   });
   provider.on('authorization.error', (ctx, error) => {
@@ -42,10 +40,9 @@ export function auditEvents(provider: Provider, audit: AuditLog, noteUse: NoteUs
         type: 'authorization_refused',
         clientId: clientIdOf(ctx),
         userId: account?.accountId ?? session?.accountId,
-        error: error.error,
-        reason: inWords(ctx, error),
+        ...denialOf(ctx, error),
       },
-      originOf(ctx),
+      hostOriginOf(ctx),
     );
   });
   provider.on('grant.revoked', (ctx, grantId) => {
@@ -57,13 +54,13 @@ export function auditEvents(provider: Provider, audit: AuditLog, noteUse: NoteUs
         userId: grantOf(ctx)?.userId,
         grantId,
       },
-      originOf(ctx),
+      hostOriginOf(ctx),
     );
   });
   provider.on('access_token.destroyed', recordRevokedToken);
   provider.on('client_credentials.destroyed', recordRevokedToken);
 
-  function recordRefusedToken(ctx: KoaContextWithOIDC, why: { error: string; reason: string }): void {
+  function recordRefusedToken(ctx: KoaContextWithOIDC, why: Denial): void {
     audit.record(
       {
         type: 'token_refused',
@@ -72,7 +69,7 @@ export function auditEvents(provider: Provider, audit: AuditLog, noteUse: NoteUs
         grantType: grantTypeOf(ctx),
         ...why,
       },
-      originOf(ctx),
+      hostOriginOf(ctx),
     );
   }
 
@@ -82,18 +79,11 @@ export function auditEvents(provider: Provider, audit: AuditLog, noteUse: NoteUs
     const host = currentState()?.host;
     audit.record(
       { type: 'tokens_revoked', target: 'token', clientId: token.clientId, userId, grantId },
-      { address: host?.ip },
+      host && originOf(host),
     );
   }
 }
 
-function originOf(ctx: KoaContextWithOIDC): AuditOrigin {
-  // Not the engine's context: whether the app trusts its proxy is known to the host's.
-  return { address: stateOf(ctx).host.ip };
-}
-
-function inWords(ctx: KoaContextWithOIDC, error: Parameters<typeof reasonOf>[1]): string {
-  if (stateOf(ctx).disabledClientId !== undefined) return 'the app is disabled';
-  const { description, detail } = reasonOf(ctx, error);
-  return detail ?? description ?? error.error;
+function hostOriginOf(ctx: KoaContextWithOIDC): AuditOrigin {
+  return originOf(stateOf(ctx).host);
 }

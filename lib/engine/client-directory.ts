@@ -2,6 +2,7 @@ import type { ClientSecret, ClientStore, Logger, StoredClient } from '../contrac
 import { findBcryptSecret, isBcryptHash } from './bcrypt-secret.ts';
 import { now } from './clock.ts';
 import { hashCredential, matchesHash } from './hash.ts';
+import { isGenerated } from './new-secret.ts';
 import { createSlowChecks } from './slow-checks.ts';
 
 // A use is noted once a minute at most: "last used" needs no more, and a write per token would cost more than the token.
@@ -11,14 +12,19 @@ const MOST_ENTRIES = 10_000;
 /** Clients as the hot paths need them: kept in memory for a while, forgotten at once when changed on this node. */
 export interface ClientDirectory {
   find(id: string): Promise<StoredClient | undefined>;
-  /** Whether a presented secret is one of the client's live ones. */
-  verifySecret(id: string, presented: string): Promise<boolean>;
+  /**
+   * Whether a presented secret is one of the client's live ones.
+   *
+   * @param admit - throws when too many guesses have failed. Called before each comparison with what can be guessed
+   * @throws TooManyAttemptsError also when too many values of the client wait for a slow check
+   */
+  verifySecret(id: string, presented: string, admit: () => void): Promise<boolean>;
   forget(id: string): void;
 }
 
 /** @param maxAge - in seconds: how old a remembered client may be, so that a change on another node is seen */
 export function createClientDirectory(
-  store: ClientStore,
+  store: Pick<ClientStore, 'find' | 'rehashSecret' | 'touchSecret'>,
   { maxAge, logger }: { maxAge: number; logger: Logger },
 ): ClientDirectory {
   const entries = new Map<string, { stored: Promise<StoredClient | undefined>; loadedAt: number }>();
@@ -51,7 +57,13 @@ export function createClientDirectory(
     return (await find(id))?.secrets.filter(isLive) ?? [];
   }
 
-  async function findSecret(id: string, presented: string): Promise<ClientSecret | undefined> {
+  async function findSecret(
+    id: string,
+    presented: string,
+    admit: () => void,
+  ): Promise<ClientSecret | undefined> {
+    // Nobody can guess one of ours, and who has it gets in, however often strangers have failed in the client's name.
+    if (!isGenerated(presented)) admit();
     const live = await findLive(id);
     const match = live.find(({ hash }) => matchesHash(presented, hash));
     if (match) return match;
@@ -77,8 +89,8 @@ export function createClientDirectory(
     return (await findLive(id)).find(({ hash }) => matchesHash(presented, hash));
   }
 
-  async function verifySecret(id: string, presented: string): Promise<boolean> {
-    const match = await findSecret(id, presented);
+  async function verifySecret(id: string, presented: string, admit: () => void): Promise<boolean> {
+    const match = await findSecret(id, presented, admit);
     if (match) noteUse(id, match);
     return match !== undefined;
   }

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import type { Client, ClientFields, Gate } from '../contracts.ts';
-import { ClientInvalidError } from '../errors.ts';
-import type { FieldError } from '../errors.ts';
+import type { Client, ClientChanges, ClientFields, Gate } from '../contracts.ts';
+import { ClientInvalidError, fieldError } from '../errors.ts';
+import type { FieldError, FieldErrorCode, FieldErrorParameters } from '../errors.ts';
 import { redirectUriMistake } from './redirect-uris.ts';
 
 /** What a client is checked against. Where one of them is not known, any name is taken. */
@@ -24,10 +24,10 @@ export function checkClientFields(
   { gate, scopes }: KnownNames,
 ): Omit<Client, 'id' | 'createdAt' | 'updatedAt' | 'disabled'> {
   const mistakes: FieldError[] = [];
-  const refuse = (field: string, message: string): void => void mistakes.push({ field, message });
+  const refuse: Refuse = (...mistake) => void mistakes.push(fieldError(...mistake));
   // In JavaScript nothing may be given.
   const fields: Partial<ClientFields> = given ?? {};
-  for (const field of Object.keys(fields)) if (!FIELDS.has(field)) refuse(field, 'there is no such field');
+  for (const field of Object.keys(fields)) if (!FIELDS.has(field)) refuse(field, 'unknown_field');
   const { confidential = true, firstParty = false, native = false, grantType, ownerId } = fields;
   const redirectUris = list(fields.redirectUris, 'redirectUris', refuse);
   const roles = list(fields.roles, 'roles', refuse);
@@ -35,39 +35,38 @@ export function checkClientFields(
   const allowed = fields.scopes === undefined ? undefined : list(fields.scopes, 'scopes', refuse);
   const name = typeof fields.name === 'string' ? fields.name.trim() : '';
 
-  if (name === '' || name.length > 100) refuse('name', 'give a name of 1 to 100 characters');
-  if (UNSAFE_IN_NAME.test(name)) refuse('name', 'no control characters');
+  if (name === '' || name.length > LONGEST_NAME) refuse('name', 'name_length', { most: LONGEST_NAME });
+  if (UNSAFE_IN_NAME.test(name)) refuse('name', 'control_characters');
   for (const [field, value] of Object.entries({ confidential, firstParty, native })) {
-    if (typeof value !== 'boolean') refuse(field, 'true or false');
+    if (typeof value !== 'boolean') refuse(field, 'not_boolean');
   }
-  if (ownerId !== undefined && !isUserId(ownerId)) refuse('ownerId', "give a user's id");
+  if (ownerId !== undefined && !isUserId(ownerId)) refuse('ownerId', 'user_id');
   for (const scope of allowed ?? [])
-    if (scopes?.has(scope) === false) refuse('scopes', `there is no scope "${scope}"`);
+    if (scopes?.has(scope) === false) refuse('scopes', 'unknown_scope', { name: scope });
 
-  if (redirectUris.length > MOST_REDIRECT_URIS) refuse('redirectUris', `at most ${MOST_REDIRECT_URIS}`);
+  if (redirectUris.length > MOST_REDIRECT_URIS)
+    refuse('redirectUris', 'too_many_redirect_uris', { most: MOST_REDIRECT_URIS });
   if (grantType === 'authorization_code') {
-    if (redirectUris.length === 0) refuse('redirectUris', 'an authorization code client needs at least one');
+    if (redirectUris.length === 0) refuse('redirectUris', 'redirect_uri_missing');
     redirectUris.forEach((uri, index) => {
       const mistake = redirectUriMistake(uri, { native });
-      if (mistake) refuse(`redirectUris[${index}]`, mistake);
+      if (mistake) refuse(`redirectUris[${index}]`, ...mistake);
     });
-    if (native && confidential)
-      refuse('native', 'an installed app cannot keep a secret; set confidential to false');
+    if (native && confidential) refuse('native', 'native_with_secret');
     for (const field of ['roles', 'permissions'] as const) {
-      if ((fields[field] ?? []).length > 0)
-        refuse(field, "for client credentials only; here the user's own apply");
+      if ((fields[field] ?? []).length > 0) refuse(field, 'client_credentials_only');
     }
   } else if (grantType === 'client_credentials') {
-    if (redirectUris.length > 0) refuse('redirectUris', 'a client credentials client has none');
-    if (!confidential) refuse('confidential', 'client credentials need a secret (RFC 6749 section 4.4)');
-    if (native || firstParty) refuse(native ? 'native' : 'firstParty', 'for authorization code clients only');
+    if (redirectUris.length > 0) refuse('redirectUris', 'redirect_uri_unused');
+    if (!confidential) refuse('confidential', 'secret_required');
+    if (native || firstParty) refuse(native ? 'native' : 'firstParty', 'authorization_code_only');
     for (const role of roles)
-      if (gate && !Object.hasOwn(gate.roles, role)) refuse('roles', `there is no role "${role}"`);
+      if (gate && !Object.hasOwn(gate.roles, role)) refuse('roles', 'unknown_role', { name: role });
     for (const permission of permissions) {
-      if (gate?.has(permission) === false) refuse('permissions', `there is no permission "${permission}"`);
+      if (gate?.has(permission) === false) refuse('permissions', 'unknown_permission', { name: permission });
     }
   } else {
-    refuse('grantType', 'choose authorization_code or client_credentials');
+    refuse('grantType', 'grant_type_unknown');
   }
   if (mistakes.length > 0 || grantType === undefined) throw new ClientInvalidError(mistakes);
   return {
@@ -91,7 +90,7 @@ export function checkClientFields(
  */
 export function checkClientChanges(
   client: Client,
-  changes: Partial<Omit<ClientFields, 'grantType'>>,
+  changes: ClientChanges,
   names: KnownNames,
 ): Partial<Client> {
   const { id: _id, createdAt: _createdAt, updatedAt: _updatedAt, disabled: _disabled, ...fields } = client;
@@ -100,9 +99,7 @@ export function checkClientChanges(
     ([field, value]) => !isDeepStrictEqual(value, client[field as keyof Client]),
   );
   if (changed.some(([field]) => field === 'grantType')) {
-    throw new ClientInvalidError([
-      { field: 'grantType', message: 'cannot be changed; register another client' },
-    ]);
+    throw new ClientInvalidError([fieldError('grantType', 'grant_type_fixed')]);
   }
   return checkClientFields({ ...fields, ...Object.fromEntries(changed) }, names);
 }
@@ -120,19 +117,19 @@ const FIELDS: ReadonlySet<string> = new Set<keyof ClientFields>([
   'ownerId',
 ]);
 
+const LONGEST_NAME = 100;
 const MOST_REDIRECT_URIS = 100;
+
+/** Notes a mistake. */
+type Refuse = (field: string, code: FieldErrorCode, parameters?: FieldErrorParameters) => void;
 
 function isUserId(id: unknown): boolean {
   return typeof id === 'string' && id !== '' && id.length <= 255 && !id.includes('\0');
 }
 
-function list(
-  value: readonly string[] | undefined,
-  field: string,
-  refuse: (field: string, message: string) => void,
-): readonly string[] {
+function list(value: readonly string[] | undefined, field: string, refuse: Refuse): readonly string[] {
   if (value === undefined) return [];
   if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) return [...new Set(value)];
-  refuse(field, 'give an array of strings');
+  refuse(field, 'not_strings');
   return [];
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Client, ClientFields, ClientSecret, ClientStore } from '../contracts.ts';
-import { ClientInvalidError } from '../errors.ts';
+import { ClientInvalidError, fieldError } from '../errors.ts';
 import { isBcryptHash } from './bcrypt-secret.ts';
 import { checkClientFields } from './client-fields.ts';
 import type { KnownNames } from './client-fields.ts';
@@ -57,13 +57,11 @@ function toStored(
   names: KnownNames,
 ): { client: Client; secrets: readonly ClientSecret[] } {
   if (typeof id !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(id)) {
-    throw new ClientInvalidError([
-      { field: 'id', message: '1 to 255 printable ASCII characters without spaces' },
-    ]);
+    throw new ClientInvalidError([fieldError('id', 'client_id_form')]);
   }
   const checked = checkClientFields(fields, names);
   if (secret && !checked.confidential) {
-    throw new ClientInvalidError([{ field: 'secret', message: 'a public client has no secret' }]);
+    throw new ClientInvalidError([fieldError('secret', 'public_client')]);
   }
   return {
     client: { ...checked, id, disabled, createdAt, updatedAt: now() },
@@ -73,12 +71,10 @@ function toStored(
 
 function toSecret(secret: NonNullable<ImportedClient['secret']>): ClientSecret {
   if ('bcrypt' in secret && !isBcryptHash(secret.bcrypt)) {
-    throw new ClientInvalidError([
-      { field: 'secret', message: 'this is not a bcrypt hash, such as $2y$10$..., with a cost of 4 to 15' },
-    ]);
+    throw new ClientInvalidError([fieldError('secret', 'bcrypt_form')]);
   }
   if ('value' in secret && secret.value === '') {
-    throw new ClientInvalidError([{ field: 'secret', message: 'an empty secret protects nothing' }]);
+    throw new ClientInvalidError([fieldError('secret', 'secret_empty')]);
   }
   const [hash, hint] =
     'bcrypt' in secret ? [secret.bcrypt, ''] : [hashCredential(secret.value), hintOf(secret.value)];

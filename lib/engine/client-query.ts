@@ -1,5 +1,5 @@
 import type { ClientQuery } from '../contracts.ts';
-import { ClientInvalidError } from '../errors.ts';
+import { ClientInvalidError, fieldError } from '../errors.ts';
 import type { FieldError } from '../errors.ts';
 
 const MOST = 200;
@@ -14,10 +14,10 @@ export function checkClientQuery(query: ClientQuery): ClientQuery {
   const { limit } = query;
   for (const field of ['search', 'ownerId', 'after'] as const) {
     const text: unknown = query[field];
-    if (text !== undefined && typeof text !== 'string') mistakes.push({ field, message: 'give a string' });
+    if (text !== undefined && typeof text !== 'string') mistakes.push(fieldError(field, 'not_string'));
   }
   if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= MOST)) {
-    mistakes.push({ field: 'limit', message: `give a number from 1 to ${MOST}` });
+    mistakes.push(fieldError('limit', 'out_of_range', { most: MOST }));
   }
   if (mistakes.length > 0) throw new ClientInvalidError(mistakes);
   return query;

@@ -67,7 +67,9 @@ export function createClientRegistry(
       find: async (id) => (await store.find(id))?.client,
       list: async (query = {}) => store.list(checkClientQuery(query)),
       async update(id, changes) {
-        const { client, fields } = await change(id, (before) => checkClientChanges(before, changes, names));
+        const { client, fields } = await change(id, (before) =>
+          checkClientChanges(before, typeof changes === 'function' ? changes(before) : changes, names),
+        );
         if (fields.length > 0) record({ type: 'client_updated', clientId: id, fields });
         return client;
       },

@@ -1,5 +1,5 @@
 import type { AuditEvent, ClientRegistry, ClientSecret, ClientStore, NewSecret } from '../contracts.ts';
-import { ClientInvalidError } from '../errors.ts';
+import { ClientInvalidError, fieldError } from '../errors.ts';
 import { now } from './clock.ts';
 import { newSecret } from './new-secret.ts';
 import { clientNotFound, storedClient } from './stored-client.ts';
@@ -23,7 +23,7 @@ export function createSecretRegistry(
 ): SecretRegistry {
   async function add(id: string, added: NewSecret): Promise<NewSecret> {
     const { client } = await storedClient(store, id);
-    if (!client.confidential) throw invalid('confidential', 'a public client has no secrets');
+    if (!client.confidential) throw invalid('confidential', 'public_client');
     if (!(await store.addSecret(id, added.secret))) throw clientNotFound(id);
     onChange(id);
     record(secretEvent('secret_added', id, added.secret));
@@ -43,7 +43,7 @@ export function createSecretRegistry(
     if (secrets.length < MOST_SECRETS) return;
     const expired = secrets.filter(({ expiresAt = Infinity }) => expiresAt <= now());
     if (expired.length === 0) {
-      throw invalid('label', `a client has at most ${MOST_SECRETS} secrets; remove one that is not used`);
+      throw invalid('label', 'too_many_secrets', { most: MOST_SECRETS });
     }
     for (const secret of expired) await remove(id, secret);
   }
@@ -60,7 +60,7 @@ export function createSecretRegistry(
       return secret ? remove(id, secret) : false;
     },
     async rotateSecret(id, { label, overlap = 0 } = {}) {
-      if (!Number.isInteger(overlap) || overlap < 0) throw invalid('overlap', 'give whole seconds, or 0');
+      if (!Number.isInteger(overlap) || overlap < 0) throw invalid('overlap', 'not_seconds');
       const added = newSecret({ label });
       if (overlap > 0) await makeRoom(id);
       const { secrets } = await storedClient(store, id);
@@ -84,6 +84,6 @@ export function secretEvent(
   return { type, clientId, secretId, label, hint };
 }
 
-function invalid(field: string, message: string): ClientInvalidError {
-  return new ClientInvalidError([{ field, message }]);
+function invalid(...mistake: Parameters<typeof fieldError>): ClientInvalidError {
+  return new ClientInvalidError([fieldError(...mistake)]);
 }

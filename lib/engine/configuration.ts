@@ -6,6 +6,7 @@ import { createAdapterFactory } from './adapter/index.ts';
 import type { ClientDirectory } from './client-directory.ts';
 import { createLoadGrant } from './consent.ts';
 import { ENDPOINTS } from './endpoints.ts';
+import { createIntrospectionPolicy } from './introspection-policy.ts';
 import type { Presentations } from './presentations.ts';
 import { createPrompts } from './prompts.ts';
 import { createResourceServerInfo, createRotation } from './scopes.ts';
@@ -31,7 +32,7 @@ export function engineConfiguration(
     renderError: RenderError;
   },
 ): Configuration {
-  const { issuer, basePath, lifetimes, secure, signingAlgorithm, storage, users } = options;
+  const { issuer, basePath, lifetimes, secure, signingAlgorithm, storage } = options;
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
   const prefix = secure ? (basePath === '' ? '__Host-' : '__Secure-') : '';
   const pathPrefix = secure ? '__Secure-' : '';
@@ -84,11 +85,7 @@ export function engineConfiguration(
       },
       introspection: {
         enabled: true,
-        // The guard would refuse the token of a user who is gone, so it is not active.
-        allowedPolicy: async (_ctx, client, token) =>
-          client.clientAuthMethod !== 'none' &&
-          token.clientId === client.clientId &&
-          (!('accountId' in token) || (await users.find(token.accountId)) !== undefined),
+        allowedPolicy: createIntrospectionPolicy(options, clients),
       },
       resourceIndicators: {
         enabled: true,
@@ -123,8 +120,8 @@ export function engineConfiguration(
         : { principal: 'client' },
     findAccount: createFindAccount(options.users),
     loadExistingGrant: createLoadGrant(storage.consents, clients, issuer),
-    clientBasedCORS: (_ctx, origin, client) =>
-      client.redirectUris?.some((uri) => URL.parse(uri)?.origin === origin) ?? false,
+    // Decided in cross-origin.ts: the engine would refuse the whole request, and tell a known client from an unknown one.
+    clientBasedCORS: () => true,
     renderError,
   };
 }

@@ -4,6 +4,7 @@ import type { Configuration, Grant, KoaContextWithOIDC } from 'oidc-provider';
 
 import type { ConsentStore } from '../contracts.ts';
 import type { ClientDirectory } from './client-directory.ts';
+import { stateOf } from './request-state.ts';
 
 /**
  * Makes the grant of an authorization request out of what the user agreed to before, in whatever browser.
@@ -35,7 +36,9 @@ export function createLoadGrant(
     const clientId = ctx.oidc.client!.clientId;
     const stored = await clients.find(clientId);
     if (stored?.client.firstParty) return 'all';
-    return (await consents.find(ctx.oidc.account!.accountId, clientId))?.scopes;
+    const agreed = await consents.find(ctx.oidc.account!.accountId, clientId);
+    if (agreed) stateOf(ctx).agreed = agreed;
+    return agreed?.scopes;
   }
 }
 

@@ -2,15 +2,17 @@ import type { Context } from 'koa';
 import { errors } from 'oidc-provider';
 import type { Interaction as EngineInteraction, Provider, Session } from 'oidc-provider';
 
-import type { AuditLog, Interaction, InteractionFlow, User } from '../contracts.ts';
-import { InteractionExpiredError } from '../errors.ts';
+import type { AuditLog, Interaction, InteractionFlow, LoginThrottle, User } from '../contracts.ts';
+import { InteractionExpiredError, TooManyAttemptsError } from '../errors.ts';
 import type { ResolvedOptions } from '../options.ts';
 import type { ClientDirectory } from './client-directory.ts';
 import { now } from './clock.ts';
 import { rememberConsent } from './consent.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { beginLogin, checkUser, createLoginSessions } from './login-session.ts';
+import { originOf } from './origin.ts';
 import { hasHostLoginChanged, HOST_LOGIN } from './prompts.ts';
+import { createProxyWarning } from './untrusted-proxy.ts';
 
 // Nobody was logged in at the host when its login page was asked for, so whoever comes back has just logged in.
 const SENT_TO_LOGIN = 'sent_to_login';
@@ -19,16 +21,18 @@ const SENT_TO_LOGIN = 'sent_to_login';
 export interface InteractionParts extends Pick<InteractionFlow, 'connections' | 'developer'> {
   readonly audit: Pick<AuditLog, 'record'>;
   readonly clients: ClientDirectory;
+  readonly logins: LoginThrottle;
   readonly provider: () => Provider;
 }
 
 /** What pages may ask of the engine; see the port for what each step does. */
 export function createInteractionFlow(
   options: ResolvedOptions,
-  { audit, clients, connections, developer, provider }: InteractionParts,
+  { audit, clients, connections, developer, logins, provider }: InteractionParts,
 ): InteractionFlow {
   const { accountPath, basePath, currentUser, developerPath, issuer, logger, loginUrl } = options;
   const { origin, storage, users } = options;
+  const warnOfProxy = createProxyWarning(logger);
 
   return {
     origin,
@@ -43,10 +47,19 @@ export function createInteractionFlow(
       return describe(open);
     },
     async authenticate(ctx, login, password) {
-      const user = await users.authenticate(login, password);
+      let user: User | undefined;
+      try {
+        user = await logins.attempt(login, ctx.ip, async () => users.authenticate(login, password));
+      } catch (error) {
+        if (error instanceof TooManyAttemptsError) {
+          audit.record({ type: 'login_throttled' }, originOf(ctx));
+          warnOfProxy(ctx);
+        }
+        throw error;
+      }
       if (!user) {
         const clientId = (await findCurrent(ctx))?.params['client_id'] as string | undefined;
-        audit.record({ type: 'login_failed', clientId }, { address: ctx.ip });
+        audit.record({ type: 'login_failed', clientId }, originOf(ctx));
       }
       return user;
     },
@@ -58,12 +71,12 @@ export function createInteractionFlow(
         return provider().interactionResult(ctx.req, ctx.res, {}, { mergeWithLastSubmission: false });
       const decision = decisionOn(open);
       await rememberConsent(storage.consents, { ...decision, at: now() });
-      audit.record({ type: 'consent_given', ...decision }, { address: ctx.ip });
+      audit.record({ type: 'consent_given', ...decision }, originOf(ctx));
       return provider().interactionResult(ctx.req, ctx.res, { consent: {} });
     },
     async deny(ctx, { uid }) {
       const open = await findOpen(ctx, uid, 'consent');
-      audit.record({ type: 'consent_denied', ...decisionOn(open) }, { address: ctx.ip });
+      audit.record({ type: 'consent_denied', ...decisionOn(open) }, originOf(ctx));
       const result = { error: 'access_denied', error_description: 'the user denied the request' };
       return provider().interactionResult(ctx.req, ctx.res, result, { mergeWithLastSubmission: false });
     },
@@ -134,6 +147,7 @@ export function createInteractionFlow(
       }),
       redirectUri: params['redirect_uri'] as string,
       loginHint: params['login_hint'] as string | undefined,
+      uiLocales: (params['ui_locales'] as string | undefined)?.split(' '),
       action: `${basePath}${ENDPOINTS.interaction}/${uid}`,
       canSwitchUser: currentUser === undefined,
     };
@@ -149,7 +163,7 @@ export function createInteractionFlow(
     const result = { mergeWithLastSubmission: false };
     const next = await provider().interactionResult(ctx.req, ctx.res, { login }, result);
     const clientId = open.params['client_id'] as string;
-    audit.record({ type: 'login', userId: user.id, clientId }, { address: ctx.ip });
+    audit.record({ type: 'login', userId: user.id, clientId }, originOf(ctx));
     return next;
   }
 }

@@ -7,6 +7,7 @@ import type { AuditLog, InteractionFlow, User } from '../contracts.ts';
 import { ConfigError } from '../errors.ts';
 import type { ResolvedOptions } from '../options.ts';
 import { ENDPOINTS } from './endpoints.ts';
+import { originOf } from './origin.ts';
 import { hasHostLoginChanged } from './prompts.ts';
 import { pathHere } from './return-path.ts';
 
@@ -67,14 +68,14 @@ export function createLoginSessions(
       session.resetIdentifier();
       await session.save(lifetimes.session);
       setCookie(ctx, session);
-      audit.record({ type: 'login', userId: user.id }, { address: ctx.ip });
+      audit.record({ type: 'login', userId: user.id }, originOf(ctx));
     },
     async logout(ctx) {
       const session = await provider().Session.get(ctx);
       const { accountId: userId } = session;
       await session.destroy();
       setCookie(ctx);
-      if (userId !== undefined) audit.record({ type: 'logout', userId }, { address: ctx.ip });
+      if (userId !== undefined) audit.record({ type: 'logout', userId }, originOf(ctx));
     },
   };
 }

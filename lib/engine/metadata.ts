@@ -1,4 +1,5 @@
 import type { ResolvedOptions } from '../options.ts';
+import { RESPONSE_MODES } from './response-modes.ts';
 
 const TRUE_MEMBERS = [
   'issuer',
@@ -26,7 +27,7 @@ export function serverMetadata(
   const confidential = ['client_secret_basic', 'client_secret_post'];
   return {
     ...members,
-    response_modes_supported: ['query', 'fragment', 'form_post'],
+    response_modes_supported: [...RESPONSE_MODES],
     scopes_supported: [...scopes.keys()],
     revocation_endpoint_auth_methods_supported: [...confidential, 'none'],
     introspection_endpoint_auth_methods_supported: confidential,

@@ -1,20 +1,32 @@
-import { randomUUID } from 'node:crypto';
-
 import type { Context, Middleware, Next } from 'koa';
 import compose from 'koa-compose';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 
-import type { Pages } from '../contracts.ts';
+import type { ClientThrottle, Pages, Trace, WorkSpan } from '../contracts.ts';
+import { InteractionExpiredError, TooManyAttemptsError } from '../errors.ts';
+import type { Admission } from '../http/admission.ts';
+import { REFUSAL_REASONS } from '../http/refusal.ts';
 import type { ResolvedOptions } from '../options.ts';
+import { requestIdOf, sendRequestId } from '../request-id.ts';
+import { countGuesses } from './count-guesses.ts';
+import { answerOtherOrigins } from './cross-origin.ts';
+import { workAt } from './endpoints.ts';
 import { serverMetadata } from './metadata.ts';
 import { ignoreOpenIdParameters } from './openid-parameters.ts';
+import { refuseRequest } from './refuse-request.ts';
 import { showError } from './render-error.ts';
+import type { Report } from './report.ts';
 import { startState } from './request-state.ts';
+import type { RequestState } from './request-state.ts';
+import { refuseFormPost } from './response-modes.ts';
 import { tokenBody } from './token-body.ts';
 import { completeResponse } from './token-response.ts';
 
 const ENGINE_PATH = /^\/(?:oauth|\.well-known)\//i;
 const WELL_KNOWN = '/.well-known/oauth-authorization-server';
+
+// Where the engine's own page for a change of users posts to. It is never shown, so nobody has business there.
+const ENGINE_LOGOUT = /^\/oauth\/logout\/confirm\/?$/i;
 
 /**
  * Joins the pages and the engine to a host's app. Requests that are not theirs go on to the host untouched.
@@ -25,10 +37,22 @@ const WELL_KNOWN = '/.well-known/oauth-authorization-server';
 export function createMount(
   options: ResolvedOptions,
   {
-    provider,
+    admission,
     pages,
+    provider,
+    report,
+    throttle,
+    trace,
     unwrapToken,
-  }: { provider: () => Provider; pages: Pages; unwrapToken: Parameters<typeof tokenBody>[0] },
+  }: {
+    admission: Pick<Admission, 'admit'>;
+    pages: Pages;
+    provider: () => Provider;
+    report: Report;
+    throttle: ClientThrottle;
+    trace: Trace;
+    unwrapToken: Parameters<typeof tokenBody>[0];
+  },
 ): Middleware {
   const { basePath, logger, mountPath, storage } = options;
   const readBody = tokenBody(unwrapToken);
@@ -37,35 +61,71 @@ export function createMount(
   return async function gatehouse(ctx, next) {
     const path = pathBelow(mountPath, ctx.path) ?? insertedWellKnown(basePath, ctx.path);
     if (path === undefined) return next();
-    const isEngines = ENGINE_PATH.test(path);
+    const isEngines = ENGINE_PATH.test(path) && !ENGINE_LOGOUT.test(path);
     if (!isEngines && !pagePaths.some((own) => path === own || path.startsWith(`${own}/`))) return next();
-    const handled = await atPath(
-      ctx,
-      path,
-      async () => (await showPage(ctx)) || (isEngines && runEngine(ctx)),
-    );
-    return handled ? undefined : next();
+    const answer = async (span?: WorkSpan) =>
+      (await showPage(ctx, span)) || (isEngines && runEngine(ctx, span));
+    const work = isEngines ? workAt(path) : 'page';
+    const handled = await atPath(ctx, path, async () => {
+      // Nothing is worked out: it is always answered, or it is the host's.
+      if (work === undefined) return answer();
+      return admission.admit(
+        ctx,
+        async () => trace(`gatehouse.${work}`, answer),
+        async (refusal) => {
+          report.notAdmitted(ctx, REFUSAL_REASONS[refusal]);
+          return refuseRequest(pages, ctx, refusal);
+        },
+      );
+    });
+    if (!handled) return next();
+    sendRequestId(ctx);
+    return undefined;
   };
 
-  async function showPage(ctx: Context): Promise<boolean> {
+  async function showPage(ctx: Context, span: WorkSpan | undefined): Promise<boolean> {
     try {
-      return await isHandled((fallThrough) => pages.middleware(ctx, fallThrough));
+      const shown = await isHandled((fallThrough) => pages.middleware(ctx, fallThrough));
+      if (shown)
+        span?.set({ 'http.response.status_code': ctx.status, 'gatehouse.request_id': requestIdOf(ctx) });
+      return shown;
     } catch (error) {
-      const reference = randomUUID();
-      logger.error({ err: error, reference }, 'page failed');
+      const reference = requestIdOf(ctx);
+      if (!(error instanceof TooManyAttemptsError)) {
+        span?.fail(error);
+        logger.error({ request_id: reference, err: error }, 'page failed');
+      }
       await showError(pages, ctx, error, { status: 500, error: 'server_error', description: '', reference });
       return true;
     }
   }
 
-  async function runEngine(ctx: Context): Promise<boolean> {
+  async function runEngine(ctx: Context, span: WorkSpan | undefined): Promise<boolean> {
     const engine = provider();
     const own = engine.createContext(ctx.req, ctx.res);
     const state = startState(own, ctx);
     own.state = ctx.state;
-    const steps = compose([readBody, ignoreOpenIdParameters, ...engine.middleware]);
-    if (!(await isHandled((fallThrough) => steps(own, fallThrough)))) return false;
-    if ('oidc' in own) await complete(own as unknown as KoaContextWithOIDC);
+    const steps = compose([
+      answerOtherOrigins,
+      readBody,
+      refuseFormPost,
+      ignoreOpenIdParameters,
+      ...engine.middleware,
+    ]);
+    try {
+      if (!(await isHandled((fallThrough) => steps(own, fallThrough)))) return false;
+      if ('oidc' in own) await complete(own as unknown as KoaContextWithOIDC);
+    } catch (error) {
+      // The host answers it.
+      own.status = 500;
+      state.failure = error;
+      report.answered(own, span);
+      throw error;
+    }
+    report.answered(own, span);
+    // The engine's own: somebody has signed in as another user since this sign-in was submitted, and it would sign them
+    // out, by an inline script on a page that has none of the headers of ours.
+    if (!state.hasPage && own.status === 200 && own.response.is('html')) await showExpired(ctx, state);
     if (!state.hasPage) {
       ctx.status = own.status;
       ctx.body = own.body;
@@ -73,11 +133,19 @@ export function createMount(
     return true;
   }
 
+  async function showExpired(ctx: Context, state: RequestState): Promise<void> {
+    const { requestId: reference } = state;
+    state.hasPage = true;
+    const page = { status: 400, error: 'interaction_expired', description: '', reference };
+    await showError(pages, ctx, new InteractionExpiredError(), page);
+  }
+
   async function complete(own: KoaContextWithOIDC): Promise<void> {
     if (own.oidc.route === 'discovery') {
       own.body = serverMetadata(own.body as Record<string, unknown>, options);
     } else {
-      await completeResponse(own, storage.credentials, options);
+      await countGuesses(own, { clients: throttle, storage });
+      completeResponse(own);
     }
   }
 }

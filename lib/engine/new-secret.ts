@@ -1,13 +1,16 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
 import type { ClientSecret, NewSecret } from '../contracts.ts';
-import { ClientInvalidError } from '../errors.ts';
+import { ClientInvalidError, fieldError } from '../errors.ts';
 import type { FieldError } from '../errors.ts';
 import { now } from './clock.ts';
 import { hashCredential } from './hash.ts';
 
 // The prefix lets secret scanners recognise it. Base64url has no character that HTTP Basic would have to encode.
 const SECRET_PREFIX = 'gatehouse_secret_';
+
+// A SHA-256, an identifier or 256 random bits in base64url.
+const GENERATED = /^gatehouse_secret_[\w-]{43}$/;
 
 const LONGEST_LABEL = 100;
 
@@ -39,15 +42,20 @@ export function newSecret({
   return { secret, value };
 }
 
+/** Whether a value is of the form of those made here, which nobody can guess. */
+export function isGenerated(value: string): boolean {
+  return GENERATED.test(value);
+}
+
 function labelMistakes(label: unknown): FieldError[] {
   if (typeof label === 'string' && label.length <= LONGEST_LABEL && !/[\p{Cc}\p{Cf}]/u.test(label)) return [];
-  return [{ field: 'label', message: `at most ${LONGEST_LABEL} characters, without control characters` }];
+  return [fieldError('label', 'label_form', { most: LONGEST_LABEL })];
 }
 
 function expiryMistakes(expiresAt: unknown, at: number): FieldError[] {
   if (expiresAt === undefined) return [];
   if (!Number.isInteger(expiresAt) || (expiresAt as number) > at + CENTURY) {
-    return [{ field: 'expiresAt', message: 'give whole seconds since 1970' }];
+    return [fieldError('expiresAt', 'time_form')];
   }
-  return (expiresAt as number) > at ? [] : [{ field: 'expiresAt', message: 'give a time to come' }];
+  return (expiresAt as number) > at ? [] : [fieldError('expiresAt', 'time_past')];
 }

@@ -1,22 +1,33 @@
 import { Provider } from 'oidc-provider';
 import type { Configuration } from 'oidc-provider';
 
-import { ConfigError } from '../errors.ts';
+import type { ClientThrottle } from '../contracts.ts';
+import { ConfigError, TooManyAttemptsError } from '../errors.ts';
 import type { ResolvedOptions } from '../options.ts';
 import type { ClientDirectory } from './client-directory.ts';
+import { currentState } from './request-state.ts';
+import { spendLoneCodes } from './spend-code.ts';
+import { tooManyAttempts } from './too-many-attempts.ts';
 
 /** Makes the engine and bends it in the three places that its configuration does not reach. */
 export function createProvider(
   options: ResolvedOptions,
   configuration: Configuration,
   clients: ClientDirectory,
+  throttle: ClientThrottle,
 ): Provider {
   const provider = startEngine(options, options.configure(configuration));
 
   // Secrets are kept as hashes, and several are live at once; the engine would compare one plain value. The way its
   // author recommends (panva/node-oidc-provider#631).
   provider.Client.prototype.compareClientSecret = async function compareClientSecret(presented) {
-    return clients.verifySecret(this.clientId, presented);
+    const { clientId } = this;
+    const address = currentState()?.host.ip ?? '';
+    try {
+      return await clients.verifySecret(clientId, presented, () => throttle.check(clientId, address));
+    } catch (error) {
+      throw error instanceof TooManyAttemptsError ? tooManyAttempts(error) : error;
+    }
   };
 
   // The engine builds URLs from the Host header, which is the caller's word; the issuer is ours.
@@ -29,7 +40,8 @@ export function createProvider(
 }
 
 /** Given nothing, the engine would keep everything in memory and sign with keys that anybody can read in its source. */
-function startEngine({ issuer }: ResolvedOptions, configuration: Configuration | undefined): Provider {
+function startEngine(options: ResolvedOptions, configuration: Configuration | undefined): Provider {
+  const { issuer, storage } = options;
   if (typeof configuration?.adapter !== 'function') {
     throw new ConfigError(
       'configure',
@@ -37,7 +49,7 @@ function startEngine({ issuer }: ResolvedOptions, configuration: Configuration |
     );
   }
   try {
-    return new Provider(issuer, configuration);
+    return new Provider(issuer, spendLoneCodes(configuration, storage.credentials, options));
   } catch (cause) {
     const { message } = cause as Error;
     throw new ConfigError('configure', `the engine does not take what it returned: ${message}`, { cause });

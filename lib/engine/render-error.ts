@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import { errors } from 'oidc-provider';
 
 import type { PageError, Pages } from '../contracts.ts';
-import { InteractionExpiredError, StorageError } from '../errors.ts';
+import { InteractionExpiredError, StorageError, TooManyAttemptsError } from '../errors.ts';
 import type { RenderError } from './configuration.ts';
 import { directEndpoint } from './endpoints.ts';
 import { stateOf } from './request-state.ts';
@@ -20,7 +20,7 @@ export function createRenderError(pages: () => Pages): RenderError {
       status: ctx.status,
       error: out.error,
       description: out.error_description ?? '',
-      reference: state.reference,
+      reference: state.requestId,
     });
   };
 }
@@ -30,6 +30,9 @@ export async function showError(pages: Pages, ctx: Context, error: unknown, page
   if (error instanceof StorageError) {
     ctx.set('Retry-After', '1');
     await pages.error(ctx, { ...page, status: 503, error: 'temporarily_unavailable', description: '' });
+  } else if (error instanceof TooManyAttemptsError) {
+    ctx.set('Retry-After', String(error.retryAfter));
+    await pages.error(ctx, { ...page, status: 429, error: 'too_many_attempts' });
   } else if (error instanceof errors.SessionNotFound || error instanceof InteractionExpiredError) {
     await pages.error(ctx, { ...page, status: 400, error: 'interaction_expired' });
   } else {

@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
-
 import type { Context } from 'koa';
 import { Provider } from 'oidc-provider';
 
-import type { AccessTokenClaims, Credential, Grant } from '../contracts.ts';
+import type { AccessTokenClaims, Consent, Credential, Grant } from '../contracts.ts';
+import { requestIdOf } from '../request-id.ts';
 import type { Presentation } from './presentations.ts';
 
 /**
@@ -14,11 +13,19 @@ export interface RequestState {
   /** The host's context of the same request. */
   readonly host: Context;
   /** What the error page and the log line have in common. */
-  readonly reference: string;
+  readonly requestId: string;
+  /** When the engine was given it, by `performance.now()`. */
+  readonly startedAt: number;
   /** A client that the request names and that is there, but disabled: the engine does not find it. */
   disabledClientId?: string;
+  /** The id that a client authenticates with, whether there is one of this id or not. */
+  triedClientId?: string;
+  /** The consent that an authorization rests on; none when the client needs none. */
+  agreed?: Consent;
   /** The grant that came along with a code or a refresh token. */
   grant?: Grant;
+  /** A live code with a PKCE challenge that the request presents. */
+  code?: Pick<Credential, 'kind' | 'id' | 'expiresAt'>;
   /** How the code or refresh token of this request stands to that of others. */
   presentation?: Presentation;
   /** A code or refresh token that the engine has checked and will spend. */
@@ -29,17 +36,38 @@ export interface RequestState {
   successor?: string;
   /** A JWT at the revocation or introspection endpoint, verified. */
   claims?: AccessTokenClaims;
+  /** Why the request was refused. */
+  denial?: Denial;
+  /** The grant whose tokens stopped working by this request: given back, or presented twice. */
+  revokedGrantId?: string;
+  /** In seconds: when a client that was refused for now may try again. */
+  retryAfter?: number;
   /** What went wrong inside the server. */
   failure?: unknown;
   /** A page for a person has been put on the host's context. */
   hasPage?: true;
 }
 
+/** Why a request was refused. */
+export interface Denial {
+  /** The OAuth error code that the client gets, such as `invalid_grant`. */
+  readonly error: string;
+  /** Why, for the client's developer; more than the client is told. */
+  readonly reason: string;
+}
+
 const states = new WeakMap<object, RequestState>();
 
 /** Starts the state of a request that the engine will work on in a context of its own. */
 export function startState(engineContext: object, host: Context): RequestState {
-  const state: RequestState = { host, reference: randomUUID() };
+  const state: RequestState = {
+    host,
+    // Not before somebody asks: a request that turns out to be the host's gets none from here.
+    get requestId() {
+      return requestIdOf(host);
+    },
+    startedAt: performance.now(),
+  };
   states.set(engineContext, state);
   return state;
 }

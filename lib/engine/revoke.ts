@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 import type { AuditLog, Grant, Storage, VerifyAccessToken } from '../contracts.ts';
 import { ConfigError } from '../errors.ts';
 import { now } from './clock.ts';
@@ -11,7 +13,7 @@ export type RevocationTarget =
   | { readonly grant: string }
   /** A user's id: all their tokens at all clients, and their login sessions. Call it when a password changes. */
   | { readonly user: string }
-  /** A `client_id`: all its tokens, its users' and its own, issued until now. */
+  /** A `client_id`: all its tokens, its users' and its own, issued until it is done: by the end of the second. */
   | { readonly client: string };
 
 /** Makes `auth.revoke()`. */
@@ -25,7 +27,7 @@ export function createRevoke(
 ): (target: RevocationTarget) => Promise<void> {
   return async function revoke(target) {
     checkTarget(target);
-    const at = now();
+    let at = now();
     if ('token' in target) {
       await revokeToken(target.token, at);
     } else if ('grant' in target) {
@@ -36,6 +38,7 @@ export function createRevoke(
       audit.record({ type: 'tokens_revoked', target: 'user', userId: target.user });
     } else {
       await storage.grants.revoke({ clientId: target.client }, at);
+      at = now();
       await storage.revocations.add({
         kind: 'client',
         value: target.client,
@@ -43,6 +46,9 @@ export function createRevoke(
         expiresAt: at + accessTokenLifetime,
       });
       audit.record({ type: 'tokens_revoked', target: 'client', clientId: target.client });
+      // Tokens tell the second in which they were issued: those of this one are all revoked, and whoever is told that it
+      // is done may ask for a new one at once.
+      await delay(1000 - (Date.now() % 1000));
     }
   };
 

@@ -1,11 +1,13 @@
 import { setTimeout as waitFor } from 'node:timers/promises';
 
-import { errors } from 'oidc-provider';
-
+import { TooManyAttemptsError } from '../errors.ts';
 import { hashCredential } from './hash.ts';
 
 // Different values of one client. Who has the right one tries again.
 const MOST_WAITING = 8;
+
+// In seconds.
+const RETRY_AFTER = 5;
 
 // After each wrong value, for so many times as long as its check took, the thread is left to other requests.
 const REST = 4;
@@ -13,7 +15,7 @@ const REST = 4;
 /**
  * Runs a check of a value that a client presents; `undefined`: it is wrong.
  *
- * @throws errors.CustomOIDCProviderError with status 429 when too many values of the client wait
+ * @throws TooManyAttemptsError when too many values of the client wait
  */
 export type RunSlowCheck<T> = (
   clientId: string,
@@ -54,19 +56,11 @@ export function createSlowChecks<T>(): RunSlowCheck<T> {
     const value = hashCredential(presented);
     let waiting = values.get(value);
     if (!waiting) {
-      if (values.size >= MOST_WAITING) throw tooMany();
+      if (values.size >= MOST_WAITING) throw new TooManyAttemptsError(RETRY_AFTER);
       waiting = { check, result: Promise.withResolvers() };
       clients.set(clientId, values.set(value, waiting));
       if (!isWorking) void work();
     }
     return waiting.result.promise;
   };
-}
-
-function tooMany(): Error {
-  const error = new errors.CustomOIDCProviderError(
-    'temporarily_unavailable',
-    'too many attempts to authenticate this client; try again in some seconds',
-  );
-  return Object.assign(error, { status: 429, statusCode: 429 });
 }

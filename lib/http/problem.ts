@@ -1,5 +1,4 @@
 /** Errors of the API as `application/problem+json` (RFC 9457): one shape, whoever finds the fault. */
-import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 
 import type { Context, Middleware } from 'koa';
@@ -13,6 +12,7 @@ import {
   PermissionMissingError,
 } from '../errors.ts';
 import type { GatehouseErrorCode } from '../errors.ts';
+import { requestIdOf, sendRequestId } from '../request-id.ts';
 
 /** What went wrong, for a program and for the person who writes it. */
 export interface Problem {
@@ -44,6 +44,7 @@ export function sendProblem(ctx: Context, problem: Problem): void {
     'X-Content-Type-Options': 'nosniff',
     ...problem.headers,
   });
+  sendRequestId(ctx);
   ctx.body = JSON.stringify(problemDocument(problem));
 }
 
@@ -59,11 +60,12 @@ export function problemDocument(problem: Problem): Readonly<Record<string, unkno
  * - A `GatehouseError` below 500 keeps its status and message.
  * - An error of `ctx.throw()` keeps its status, and its message when `expose` is true (the default below 500).
  *   `ctx.throw(409, 'This name is taken.', { code: 'name_taken' })` sets the problem's code too.
- * - Anything else is a 500. Its text goes to the log only, under the `reference` that the answer carries.
+ * - Anything else is a 500. Its text goes to the log only, under the request's id, which the answer has as `reference`.
  */
 export function problems(options: { readonly logger: Logger }): Middleware {
   const { logger } = options;
   return async function answerWithProblems(ctx, next) {
+    sendRequestId(ctx);
     try {
       await next();
     } catch (error) {
@@ -78,16 +80,22 @@ export function sendError(ctx: Context, error: unknown, logger: Logger): void {
   // A handler may have set these for the answer that it did not finish (RFC 9110 section 8).
   for (const name of REPRESENTATION_FIELDS) ctx.remove(name);
   // The path without the query: a query may carry a credential.
-  sendProblem(ctx, explainError(error, logger, { method: ctx.method, path: ctx.path }));
+  const { method, path } = ctx;
+  sendProblem(ctx, explainError(error, logger, { request_id: requestIdOf(ctx), method, path }));
+}
+
+/** What a line about a failed request tells besides the error. */
+export interface FailureFields {
+  readonly request_id: string;
+  readonly [name: string]: string | number;
 }
 
 /** The problem that an error stands for. When the fault is the server's, it is logged, with `fields` beside it. */
-export function explainError(error: unknown, logger: Logger, fields: object): Problem {
+export function explainError(error: unknown, logger: Logger, fields: FailureFields): Problem {
   const problem = problemOf(error);
   if (problem.status < 500) return problem;
-  const reference = randomUUID();
-  logger.error({ err: error, reference, ...fields }, 'An API request failed');
-  return { ...problem, members: { ...problem.members, reference } };
+  logger.error({ ...fields, err: error }, 'An API request failed');
+  return { ...problem, members: { ...problem.members, reference: fields.request_id } };
 }
 
 const REPRESENTATION_FIELDS = [
@@ -105,10 +113,12 @@ const CODES: Readonly<Record<GatehouseErrorCode, string>> = {
   ERR_STORAGE: 'temporarily_unavailable',
   ERR_MIGRATIONS_PENDING: 'temporarily_unavailable',
   ERR_CLIENT_INVALID: 'client_invalid',
+  ERR_CLIENT_CHANGED: 'client_changed',
   ERR_CLIENT_NOT_FOUND: 'client_not_found',
   ERR_ASSIGNMENT_INVALID: 'assignment_invalid',
   ERR_PERMISSION_MISSING: 'missing_permission',
   ERR_INTERACTION_EXPIRED: 'interaction_expired',
+  ERR_TOO_MANY_ATTEMPTS: 'too_many_attempts',
   ERR_BODY: 'body_invalid',
   ERR_ACTION: 'action_refused',
   ERR_IDEMPOTENCY_KEY: 'idempotency_key_invalid',
@@ -150,7 +160,13 @@ function problemOfGatehouse(error: GatehouseError): Problem {
   const code = CODES[error.code];
   if (code === UNAVAILABLE.code) return UNAVAILABLE;
   if (error.status >= 500 || code === INTERNAL.code) return INTERNAL;
-  return { status: error.status, code, detail: error.message, members: membersOf(error) };
+  return {
+    status: error.status,
+    code,
+    detail: error.message,
+    members: membersOf(error),
+    headers: headersOf(error),
+  };
 }
 
 function membersOf(error: GatehouseError): NonNullable<Problem['members']> {
@@ -159,6 +175,16 @@ function membersOf(error: GatehouseError): NonNullable<Problem['members']> {
   if (error instanceof PermissionMissingError) return { permission: error.permission };
   return {};
 }
+
+// Without a realm, which RFC 6750 section 3 does not ask for: who throws the error knows of no server.
+function headersOf(error: GatehouseError): NonNullable<Problem['headers']> {
+  return error instanceof PermissionMissingError && error.insufficientScope
+    ? { 'WWW-Authenticate': `Bearer error="insufficient_scope", error_description="${INSUFFICIENT_SCOPE}"` }
+    : {};
+}
+
+/** What a challenge says when another token of the same holder would do. */
+export const INSUFFICIENT_SCOPE = 'The scopes of the access token keep back a permission that is needed.';
 
 /** What `ctx.throw()` and `ctx.assert()` throw. `expose` sets them apart from errors that only happen to have a status. */
 interface HttpError extends Error {

@@ -1,4 +1,14 @@
 import '#runtime';
 
+export { actingAsClient, actingAsUser } from './acting.ts';
+export type { Acting, ActingContext, ActingOptions, ContextActingOptions, Through } from './acting.ts';
+export type { Authorization, AuthorizationRequest, RegisteredClient, TokenResponse } from './authorize.ts';
+export { fakeClock } from './fake-clock.ts';
+export type { FakeClock } from './fake-clock.ts';
+export { issueToken } from './issue-token.ts';
+export type { TokenRequest } from './issue-token.ts';
 export { storageContract } from './storage-contract.ts';
+export { testServer } from './test-server.ts';
+export type { TestServer, TestServerOptions } from './test-server.ts';
+export type { TestUser } from './test-users.ts';
 export type { Assertions, RegisterTest } from './test-runner.ts';

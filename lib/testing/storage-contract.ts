@@ -1,5 +1,6 @@
 import type { Storage } from '../contracts.ts';
 import { assignmentContract } from './storage/assignments.ts';
+import { attemptContract } from './storage/attempts.ts';
 import { auditPageContract } from './storage/audit-pages.ts';
 import { auditContract } from './storage/audit.ts';
 import { clientListContract } from './storage/client-lists.ts';
@@ -62,6 +63,7 @@ export function storageContract(test: RegisterTest, makeStorage: () => Storage |
   auditPageContract(onStorage);
   idempotencyContract(onStorage);
   leaseContract(onStorage);
+  attemptContract(onStorage);
   transactionContract(onStorage);
   pruneContract(onStorage);
   diagnosisContract(onStorage);

@@ -19,8 +19,9 @@ function caller(
   const guard = platform.guard(options);
   const call = async (token: string) => {
     const req = { headers: { authorization: `Bearer ${token}` }, rawHeaders: [], url: '/' };
-    const state = { principal: undefined };
-    const ctx = { req, state, body: '', set() {}, remove() {} };
+    const res = { hasHeader: () => true };
+    const state = { principal: undefined, requestId: 'r-1' };
+    const ctx = { req, res, state, body: '', set() {}, remove() {} };
     let ending = 'refused';
     await Reflect.apply(guard, undefined, [
       ctx,

@@ -231,7 +231,7 @@ test('when the storage fails: 503 with Retry-After, and the reason is in the log
   t.is(body['message'], 'The server cannot answer right now. Try again in a few seconds.');
   t.false(JSON.stringify(body).includes('10.0.0.7'));
   t.is(platform.log.length, 1);
-  t.is(platform.log[0]?.fields['reference'], body['reference']);
+  t.is(platform.log[0]?.fields['request_id'], body['reference']);
   t.regex(String(platform.log[0]?.fields['err']), /10\.0\.0\.7/);
 });
 

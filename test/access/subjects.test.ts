@@ -47,6 +47,10 @@ function addRoutes(api: Api, requires: AppParts['auth']['requires']): void {
       edit_this: school !== undefined && principal.can('edit_schools', school),
     };
   });
+  api.put('/schools/:id/name', (ctx) => {
+    gate.authorize(ctx.state.principal, 'edit_schools');
+    ctx.status = 204;
+  });
   api.put('/schools/:id', requires('edit_schools'), (ctx) => {
     const school = schools.get(ctx.params['id'] ?? '') ?? ctx.throw(404, 'There is no such school.');
     gate.authorize(ctx.state.principal, 'edit_schools', school);
@@ -123,6 +127,25 @@ test('the rule gives nothing to those who lack the permission, nor to a token wh
       edit_this: false,
     });
   }
+});
+
+test('authorize() asks for another token when only the scopes of this one keep the permission back', async (t) => {
+  const rename = async (token: string): Promise<Answer> => {
+    const headers = { authorization: `Bearer ${token}` };
+    return send(platform.url('/api/v1/schools/hill/name'), { method: 'PUT', headers });
+  };
+  t.is((await rename(ann)).status, 204);
+  const limited = await rename(annReading);
+  t.deepEqual(limited.body, FORBIDDEN);
+  t.is(
+    limited.headers.get('www-authenticate'),
+    'Bearer error="insufficient_scope", error_description="The scopes of the access token keep back a permission that is needed."',
+  );
+  const lacking = await rename(await tokenOf(await platform.registerService(['view_schools'])));
+  t.deepEqual(lacking.body, FORBIDDEN);
+  t.is(lacking.headers.get('www-authenticate'), null, 'no scope would help');
+  const ruled = await edit('dale', ann);
+  t.is(ruled.headers.get('www-authenticate'), null, 'it is the rule that refuses');
 });
 
 test('principal.can() tells some school from this one', async (t) => {

@@ -23,6 +23,7 @@ import { start, startCluster } from './processes.ts';
 import { watchedKnex } from './watched-knex.ts';
 
 const SECOND = '0002_audit_assignments_idempotency';
+const THIRD = '0003_attempts';
 
 const cluster = startCluster(4);
 
@@ -38,11 +39,13 @@ async function onFirstVersion(t: ExecutionContext, database: TestDatabase, addre
 
 /** What was there is there, and what is new works. */
 async function isWhole(t: ExecutionContext, host: Knex): Promise<void> {
-  const { assignments, audit, clients, consents, credentials, idempotency, ...storage } = knexStorage(host);
+  const { assignments, attempts, audit, clients, consents, credentials, idempotency, ...storage } =
+    knexStorage(host);
   t.deepEqual(await storage.pendingMigrations(), []);
   t.deepEqual(await host('gatehouse_migrations').pluck('name').orderBy('name'), [
     '0001_first_tables',
     SECOND,
+    THIRD,
   ]);
   t.deepEqual(await clients.find(aClient().id), { client: aClient(), secrets: [aSecret()] });
   t.deepEqual(await consents.list('ann'), [aConsent()]);
@@ -53,6 +56,7 @@ async function isWhole(t: ExecutionContext, host: Knex): Promise<void> {
   await audit.append([aRecord({ id: 'a' })], NOW + HOUR);
   t.deepEqual(await audit.list({}), [aRecord({ id: 'a' })]);
   t.is(await idempotency.begin(aRequest(), NOW), undefined);
+  t.is(await attempts.count('a', { limit: 1, now: NOW, expiresAt: NOW + HOUR }), undefined);
   await assignments.save('ann', { roles: ['registrar'], permissions: [] });
   t.deepEqual((await assignments.find('ann')).roles, ['registrar']);
 }
@@ -60,7 +64,7 @@ async function isWhole(t: ExecutionContext, host: Knex): Promise<void> {
 onEachDatabase('a database of the first version keeps its rows', async (t, database, address) => {
   const host = await onFirstVersion(t, database, address);
   const storage = knexStorage(host);
-  t.deepEqual(await storage.pendingMigrations(), [SECOND]);
+  t.deepEqual(await storage.pendingMigrations(), [SECOND, THIRD]);
   await t.throwsAsync(storage.audit.list({}), { code: 'ERR_MIGRATIONS_PENDING' });
   await t.throwsAsync(storage.consents.list('ann'), { code: 'ERR_MIGRATIONS_PENDING' });
   await t.throwsAsync(storage.diagnose(), { code: 'ERR_MIGRATIONS_PENDING' });

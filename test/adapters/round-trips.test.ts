@@ -4,6 +4,7 @@ import type { Storage } from '../../lib/contracts.ts';
 import {
   aClient,
   aCode,
+  aConsent,
   aGrant,
   aRecord,
   aRefreshToken,
@@ -15,6 +16,7 @@ import {
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 import { watchedKnex } from './watched-knex.ts';
 
+const WINDOW = { limit: 2, now: NOW, expiresAt: NOW + HOUR };
 const MANY = Array.from({ length: 200 }, (_, index) => aRecord({ id: `${index}` }));
 
 // Where PostgreSQL does it in one query, MariaDB needs a transaction, whose begin and commit count.
@@ -26,6 +28,12 @@ const OPERATIONS: readonly {
   {
     name: 'start a grant',
     run: async ({ credentials }) => credentials.start(aGrant(), aCode()),
+    statements: { pg: 1, mysql2: 4 },
+  },
+  {
+    name: 'start a grant that rests on a consent',
+    run: async ({ credentials }) =>
+      credentials.start(aGrant({ id: '2' }), aCode({ id: '2', grantId: '2' }), aConsent()),
     statements: { pg: 1, mysql2: 4 },
   },
   {
@@ -96,6 +104,22 @@ const OPERATIONS: readonly {
     statements: { pg: 1, mysql2: 1 },
   },
   {
+    name: 'count a first attempt',
+    run: async ({ attempts }) => attempts.count('a', WINDOW),
+    statements: { pg: 1, mysql2: 3 },
+  },
+  {
+    name: 'count another',
+    run: async ({ attempts }) => attempts.count('a', WINDOW),
+    statements: { pg: 1, mysql2: 1 },
+  },
+  {
+    name: 'refuse one',
+    run: async ({ attempts }) => attempts.count('a', WINDOW),
+    // MariaDB does not tell a row that is not there from one that is full.
+    statements: { pg: 2, mysql2: 4 },
+  },
+  {
     name: 'append what happened in a second',
     run: async ({ audit }) => audit.append(MANY, NOW + HOUR),
     statements: { pg: 1, mysql2: 1 },
@@ -139,6 +163,7 @@ onEachDatabase(
     const storage = knexStorage(host);
     await storage.migrate();
     await storage.clients.insert(aClient(), [aSecret()]);
+    await storage.consents.save(aConsent());
     for (const { name, run, statements: expected } of OPERATIONS) {
       statements = 0;
       await run(storage);

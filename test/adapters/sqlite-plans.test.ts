@@ -93,6 +93,11 @@ test('no statement reads a whole table, but the list of clients', async (t) => {
   await storage.idempotency.extend(aRequest(), NOW);
   await storage.idempotency.finish(aRequest(), { status: 200, body: '' });
   await storage.idempotency.abandon(aRequest());
+  const window = { limit: 1, now: NOW, expiresAt: NOW + 60 };
+  await storage.attempts.count('a', window);
+  await storage.attempts.count('a', window);
+  await storage.attempts.giveBack('a');
+  await storage.attempts.forget('a');
   await storage.audit.append([aRecord({ id: 'a' }), aRecord({ id: 'b' })], NOW);
   for (const asked of AUDIT_QUERIES) {
     await storage.audit.list(asked);

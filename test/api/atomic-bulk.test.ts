@@ -11,9 +11,11 @@ import { z } from 'zod';
 
 import { defineAction } from '../../lib/api/actions/define-action.ts';
 import type { ActionCall } from '../../lib/api/actions/define-action.ts';
+import type { Storage, StoredRequest } from '../../lib/contracts.ts';
 import { ActionError } from '../../lib/errors.ts';
 import { onEachDatabase, sqlite } from '../adapters/databases.ts';
 import type { TestDatabase } from '../adapters/databases.ts';
+import { around } from '../harness/storage.ts';
 import { serveApi } from './api.ts';
 import type { Api } from './api.ts';
 import { schoolActions } from './school-actions.ts';
@@ -33,6 +35,7 @@ async function serveSchools(
   t: ExecutionContext,
   { client }: Pick<TestDatabase, 'client'>,
   address: string,
+  wrap: (storage: Storage) => Storage = (storage) => storage,
 ): Promise<Schools> {
   const database = knex(
     client === 'better-sqlite3'
@@ -40,7 +43,7 @@ async function serveSchools(
       : { client, connection: address },
   );
   t.teardown(async () => database.destroy());
-  const storage = knexStorage(database);
+  const storage = wrap(knexStorage(database));
   await storage.migrate();
   await database.schema.createTable('schools', (table) => {
     table.string('id', 60).primary();
@@ -142,6 +145,77 @@ onEachDatabase('a dry run runs everything and rolls it back', async (t, database
   t.is(refused.status, 404);
   t.is(refused.body['index'], 3);
 });
+
+const KEY = { 'idempotency-key': '8e03978e-40d5-43dd-bc93-6894a57f9324' };
+
+onEachDatabase(
+  'with a key it is done once, also when the process dies as soon as it is done',
+  async (t, database, address) => {
+    let isDead = false;
+    const schools = await serveSchools(t, database, address, (storage) =>
+      around(storage, async (name, call) => {
+        if (isDead) return undefined;
+        const result = await call();
+        if (name === 'transaction') isDead = true;
+        return result;
+      }),
+    );
+    let ran = 0;
+    schools.before = () => void (ran += 1);
+    const body = { mode: 'atomic', items: THREE };
+    const first = await schools.api.post(RENAME, body, KEY);
+    t.is(first.status, 200);
+    isDead = false;
+    const repeat = await schools.api.post(RENAME, body, KEY);
+    t.is(repeat.headers.get('idempotent-replayed'), 'true');
+    t.deepEqual(repeat.body, first.body);
+    t.is(ran, 3);
+  },
+);
+
+onEachDatabase(
+  'with a key, what was rolled back runs again when it is repeated',
+  async (t, database, address) => {
+    const schools = await serveSchools(t, database, address);
+    const body = { mode: 'atomic', items: THREE };
+    schools.before = ({ id }) => {
+      if (id === 'c') throw new ActionError(409, 'not_yet', 'Not yet.');
+    };
+    t.is((await schools.api.post(RENAME, body, KEY)).status, 409);
+    schools.before = () => {};
+    const dry = await schools.api.post(RENAME, { ...body, dryRun: true }, { 'idempotency-key': 'dry' });
+    t.is(dry.status, 200);
+    t.deepEqual(await schools.names(), ['A', 'B', 'C']);
+    t.is((await schools.api.post(RENAME, body, KEY)).status, 200);
+    t.deepEqual(await schools.names(), ['New a', 'New b', 'New c']);
+  },
+);
+
+onEachDatabase(
+  'with a key, an attempt that another one has taken over changes nothing',
+  async (t, database, address) => {
+    const schools = await serveSchools(t, database, address, ({ idempotency, ...storage }) => ({
+      ...storage,
+      idempotency: {
+        ...idempotency,
+        async begin(request: StoredRequest, now: number) {
+          const found = await idempotency.begin(request, now);
+          // As if this process had been frozen for longer than its lease.
+          const { leasedUntil } = request;
+          await idempotency.begin(
+            { ...request, attempt: 'another', leasedUntil: leasedUntil + 60 },
+            leasedUntil,
+          );
+          return found;
+        },
+      },
+    }));
+    const { status, body } = await schools.api.post(RENAME, { mode: 'atomic', items: THREE }, KEY);
+    t.is(status, 503);
+    t.is(body['code'], 'aborted');
+    t.deepEqual(await schools.names(), ['A', 'B', 'C']);
+  },
+);
 
 test('every input is checked before anything runs, and every mistake is told', async (t) => {
   const schools = await serveSchools(t, sqlite, await sqlite.empty());

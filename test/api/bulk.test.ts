@@ -186,7 +186,7 @@ test('an item that fails for a reason of the server has a reference, the others 
     results.map((result) => result.status),
     [200, 500, 500, 200],
   );
-  const references = platform.log.map(({ fields }) => fields['reference']);
+  const references = platform.log.map(({ fields }) => fields['request_id']);
   t.deepEqual(new Set(references), new Set(results.slice(1, 3).map(({ problem }) => problem?.reference)));
 });
 

@@ -5,7 +5,7 @@ import { defineAction } from '../../lib/api/actions/define-action.ts';
 import type { ActionDefinition, ActionSchema } from '../../lib/api/actions/define-action.ts';
 import { createApiRouter } from '../../lib/api/router.ts';
 import { ActionError, ConfigError } from '../../lib/errors.ts';
-import { createPlatform } from '../access/platform.ts';
+import { createPlatform, gate } from '../access/platform.ts';
 import { authOf } from './api.ts';
 import { schoolActions } from './school-actions.ts';
 
@@ -48,6 +48,10 @@ test('a definition that is wrong is a ConfigError that names the action and the 
     [
       { permission: undefined },
       'rename-school-action.permission: name the permission that a caller must hold',
+    ],
+    [
+      { gate, permission: 'edit_school' },
+      'rename-school-action.permission: the gate has no permission "edit_school"; define it or correct the name',
     ],
     [{ run: undefined }, 'rename-school-action.run: make it a function'],
     [

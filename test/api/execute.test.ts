@@ -243,7 +243,7 @@ test('anything else that an action throws is a 500 whose reference finds the log
     t.is(platform.log.length, 1);
     t.is(platform.log[0]?.fields['err'], error);
     t.is(platform.log[0]?.fields['action'], 'school/fail-action');
-    t.is(platform.log[0]?.fields['reference'], body['reference']);
+    t.is(platform.log[0]?.fields['request_id'], body['reference']);
   }
   const { post } = await serveApi(t, { actions: [throwing(new StorageError('10.0.0.7 refused'))] });
   const unavailable = await post('/actions/school/fail-action');
@@ -281,7 +281,7 @@ test('output that breaks its own schema, or cannot be written, is the fault of t
     t.deepEqual(Object.keys(body), ['type', 'title', 'status', 'detail', 'code', 'message', 'reference']);
     t.is(platform.log.length, 1);
     t.regex(String(platform.log[0]?.fields['err']), message);
-    t.is(platform.log[0]?.fields['reference'], body['reference']);
+    t.is(platform.log[0]?.fields['request_id'], body['reference']);
   }
 });
 

@@ -9,6 +9,7 @@ import { defineAction } from '../../lib/api/actions/define-action.ts';
 import { ActionError, StorageError } from '../../lib/errors.ts';
 import { request } from '../access/serve.ts';
 import type { Answer } from '../access/serve.ts';
+import { gate } from '../access/platform.ts';
 import { onEachDatabase, sqlite } from '../adapters/databases.ts';
 import { passTime } from '../harness/clock.ts';
 import { around, held } from '../harness/storage.ts';
@@ -155,6 +156,33 @@ test('what an action refuses is its answer; what did not run, or failed, runs ag
   t.is(again.type, 'application/problem+json; charset=utf-8');
   t.is(again.body['code'], 'school_closed');
   t.is(again.headers.get('idempotent-replayed'), 'true');
+});
+
+test('who was told to come back with another token does so with the same key', async (t) => {
+  const action = defineAction({
+    type: 'school',
+    name: 'open-school-action',
+    level: 'collection',
+    title: 'Open a school',
+    permission: 'view_schools',
+    input: z.object({}),
+    output: z.object({ open: z.boolean() }),
+    run({ principal }) {
+      gate.authorize(principal, 'edit_schools');
+      return { open: true };
+    },
+  });
+  const { origin, platform } = await serveApi(t, { actions: [action] });
+  const open = async (scope?: string): Promise<Answer> =>
+    request(
+      `${origin}/api/v1/actions/school/open-school-action`,
+      await platform.userToken(scope === undefined ? {} : { scope }),
+      { method: 'POST', headers: KEY },
+    );
+  const limited = await open('schools:read');
+  t.is(limited.status, 403);
+  t.regex(limited.headers.get('www-authenticate') ?? '', /^Bearer error="insufficient_scope"/);
+  t.is((await open()).status, 200);
 });
 
 test('a bulk with a key runs once, and is answered as it is asked for', async (t) => {

@@ -92,7 +92,7 @@ test("an error of this package that is the caller's fault says what is wrong", a
 });
 
 test('the fields of a refused client are listed', async (t) => {
-  const fields = [{ field: 'redirectUris[0]', message: 'use https' }];
+  const fields = [{ field: 'redirectUris[0]', code: 'uri_scheme', message: 'use https' } as const];
   const { status, body } = await answerOf(t, thrower(new ClientInvalidError(fields)));
   t.is(status, 422);
   t.is(body['code'], 'client_invalid');
@@ -110,7 +110,7 @@ test('an unavailable storage is 503 with Retry-After, without its text', async (
     t.is(body['code'], 'temporarily_unavailable');
     t.notRegex(JSON.stringify(body), /10\.0\.0\.7|inner/);
     t.is(log[0]?.fields['err'], error);
-    t.is(log[0]?.fields['reference'], body['reference']);
+    t.is(log[0]?.fields['request_id'], body['reference']);
   }
 });
 
@@ -152,7 +152,7 @@ test('anything else is 500: its text is in the log, under the reference that the
     t.false(JSON.stringify(body).includes('inner text'));
     t.is(log.length, 1);
     t.is(log[0]?.fields['err'], error);
-    t.is(log[0]?.fields['reference'], body['reference']);
+    t.is(log[0]?.fields['request_id'], body['reference']);
     t.is(log[0]?.fields['path'], '/path', 'without the query');
     t.regex(String(body['reference']), /^[0-9a-f-]{36}$/);
   }

@@ -1,5 +1,7 @@
 import test from 'ava';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
+import { held } from '../harness/storage.ts';
 import { REPORTS, openArea, valueOf } from './area.ts';
 
 test('settings are shown and saved', async (t) => {
@@ -24,7 +26,7 @@ test('settings are shown and saved', async (t) => {
 
   const wrong = await browser.submit(await open(`/${client.id}`), 'Save', { name: '', redirectUris: '' });
   t.is(wrong.status, 422);
-  t.true(wrong.text.includes('Give 1 to 100 redirect URIs, one per line.'));
+  t.true(wrong.text.includes('Give at least one redirect URI.'));
   t.is((await auth.clients.find(client.id))?.name, 'Reports 2');
 });
 
@@ -45,6 +47,30 @@ test('a form that was opened before another change does not undo it unseen', asy
 
   t.is((await browser.submit(conflict, 'Save', { name: 'From the second tab' })).status, 303);
   t.is((await auth.clients.find(client.id))?.name, 'From the second tab');
+});
+
+test('a change that comes while the form is being saved is not undone unseen', async (t) => {
+  const { storage, pause } = held(memoryStorage());
+  const { auth, browser, open, registerFor } = await openArea(t, 'dora', { storage });
+  const { client } = await registerFor('dora', { permissions: ['view_schools'] });
+  const pages = [
+    { path: '', fields: { name: 'From the form' } },
+    { path: '/permissions', fields: {} },
+  ];
+  for (const { path, fields } of pages) {
+    const page = await open(`/${client.id}${path}`);
+    const saving = pause('clients.update');
+    const posted = browser.submit(page, 'Save', fields);
+    await saving.reached;
+    const name = `Changed before "${path}"`;
+    await auth.clients.update(client.id, { name });
+    saving.resume();
+    const conflict = await posted;
+    t.is(conflict.status, 409);
+    t.true(conflict.text.includes('This app was changed after you opened the form'));
+    t.like(await auth.clients.find(client.id), { name, permissions: ['view_schools'] });
+    t.is((await browser.submit(conflict, 'Save', fields)).status, 303);
+  }
 });
 
 test('disable, enable and delete, each after a question', async (t) => {

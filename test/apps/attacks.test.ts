@@ -133,9 +133,9 @@ test('no value in a form gives more than the form offers', async (t) => {
   ] as const) {
     const page = await post(`/${client.id}/permissions`, { version, [field]: value });
     t.is(page.status, 422, value);
-    t.regex(
+    t.true(
+      page.text.includes(`You can give an app only what you hold yourself, which “${value}” is not.`),
       page.text,
-      /You can give an app only (roles whose permissions|permissions that) you hold yourself\./,
     );
   }
   const service = { once: ONCE, name: 'Mine', grantType: 'client_credentials' };

@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava';
 import type { AuthServerOptions } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { connect } from '../harness/platform.ts';
+import { authorizeUrl, connect } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { around, held } from '../harness/storage.ts';
 import { REPORTS } from './area.ts';
@@ -140,6 +140,31 @@ test('an app that is not connected is no fault, whatever is sent as its id', asy
     t.false(await anns.disconnect(id));
   }
   t.deepEqual(await platform.auth.audit.list({ types: ['consent_withdrawn'] }), []);
+});
+
+test('an authorization that had found the consent gets no code when the app is disconnected before', async (t) => {
+  const { storage, pause } = held(memoryStorage());
+  const platform = await start(t, { storage });
+  const reports = await platform.registerFor('dora', REPORTS);
+  const browser = await platform.enter('ann');
+  await connect(platform, reports, { browser });
+  const anns = platform.flow.connections(requestFrom('192.0.2.1'), userOf('ann'));
+
+  const { reached, resume } = pause('credentials.start');
+  const answer = browser.get(authorizeUrl(platform, reports));
+  await reached;
+  t.true(await anns.disconnect(reports.client.id));
+  resume();
+  const { searchParams } = (await answer).location!;
+  t.is(searchParams.get('code'), null);
+  t.is(searchParams.get('error'), 'access_denied');
+  t.is(searchParams.get('error_description'), 'the user has taken the access of this app away');
+  t.deepEqual(
+    (await storage.grants.list('ann')).filter(({ revokedAt }) => revokedAt === undefined),
+    [],
+  );
+  const [refused] = await platform.auth.audit.list({ types: ['authorization_refused'] });
+  t.like(refused, { error: 'access_denied', clientId: reports.client.id, userId: 'ann' });
 });
 
 test('ten clicks at once disconnect once', async (t) => {

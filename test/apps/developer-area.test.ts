@@ -3,6 +3,7 @@ import type { ExecutionContext } from 'ava';
 import type { AuthServerOptions, Developer } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
+import { held } from '../harness/storage.ts';
 import { requestFrom, startDeveloperPlatform, userOf } from './developers.ts';
 import type { DeveloperPlatform } from './developers.ts';
 
@@ -194,6 +195,56 @@ test('what an app has from somebody else stays, asked for or not', async (t) => 
 
   const cleared = await (await developer('root')).update(client.id, { roles: [], permissions: [] });
   t.like(cleared, { roles: [], permissions: [] });
+});
+
+test('what an administrator gives or takes while the owner saves is not undone', async (t) => {
+  const { storage, pause } = held(memoryStorage());
+  const { auth, developer, registerFor } = await start(t, { storage });
+  const { client } = await registerFor('dora', { permissions: ['close_schools', 'view_schools'] });
+  const [dora, root] = [await developer('dora'), await developer('root')];
+
+  const saving = pause('clients.update');
+  const saved = dora.update(client.id, { permissions: ['edit_schools'] });
+  await saving.reached;
+  await root.update(client.id, { roles: ['headmaster'], permissions: ['view_schools'] });
+  saving.resume();
+  const { roles, permissions } = await saved;
+  t.deepEqual({ roles, permissions }, { roles: ['headmaster'], permissions: ['edit_schools'] });
+  t.deepEqual(await auth.clients.find(client.id), await saved);
+});
+
+test('an app that is given to somebody else while its owner saves is no longer theirs', async (t) => {
+  const { storage, pause } = held(memoryStorage());
+  const { auth, developer, registerFor } = await start(t, { storage });
+  const { client } = await registerFor('dora');
+  const dora = await developer('dora');
+  const saving = pause('clients.update');
+  const saved = dora.update(client.id, { name: 'Mine' });
+  await saving.reached;
+  await auth.clients.update(client.id, { ownerId: 'emil' });
+  saving.resume();
+  await t.throwsAsync(saved, { code: 'ERR_CLIENT_NOT_FOUND', message: `There is no client ${client.id}` });
+  t.like(await auth.clients.find(client.id), { name: 'Nightly import', ownerId: 'emil' });
+});
+
+test('a change of an app as it was is refused when somebody has changed it since', async (t) => {
+  const { storage, pause } = held(memoryStorage());
+  const { auth, developer, registerFor } = await start(t, { storage });
+  const { client } = await registerFor('dora');
+  const dora = await developer('dora');
+  const saving = pause('clients.update');
+  const saved = dora.update(client.id, { name: 'From the form' }, { ifUpdatedAt: client.updatedAt });
+  await saving.reached;
+  const { updatedAt } = await auth.clients.update(client.id, { permissions: ['view_schools'] });
+  saving.resume();
+  const error = await t.throwsAsync(saved, {
+    message: 'Somebody else has changed this client. Look at it as it is now, and try again.',
+  });
+  t.like(error, { code: 'ERR_CLIENT_CHANGED', status: 409 });
+  t.is((await auth.clients.find(client.id))?.name, 'Nightly import');
+
+  const again = await dora.update(client.id, { name: 'From the form' }, { ifUpdatedAt: updatedAt });
+  t.like(again, { name: 'From the form', permissions: ['view_schools'] });
 });
 
 test('names that the server has forgotten do not keep an app from being changed', async (t) => {

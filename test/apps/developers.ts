@@ -105,5 +105,5 @@ export function userOf(member: Member): User {
 
 /** A request as the flow looks at it. */
 export function requestFrom(ip: string): Context {
-  return { ip } as Context;
+  return { ip, state: { requestId: 'r-1' } } as unknown as Context;
 }

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { pages } from 'koa-gatehouse/interactions';
 
 import { boxes, isChecked, openArea, valueOf } from './area.ts';
 
@@ -89,11 +90,9 @@ test('each mistake is told beside its field, and what was typed is kept', async 
   t.is(page.status, 422);
   t.true(page.html.includes('<title>Error: New app · Acme Schools</title>'));
   t.regex(page.html, /role="alert" tabindex="-1" autofocus/);
-  t.true(
-    page.html.includes('<a href="#name">Give a name of 1 to 100 characters, without control characters.</a>'),
-  );
-  t.true(page.text.includes('Redirect URI 1: a redirect URI has no fragment'));
-  t.true(page.text.includes('Redirect URI 3: give an absolute URI, such as https://app.example/callback.'));
+  t.true(page.html.includes('<a href="#name">Give a name of 1 to 100 characters.</a>'));
+  t.true(page.text.includes('Redirect URI 1: It must not have a fragment'));
+  t.true(page.text.includes('Redirect URI 3: Give the whole address, such as https://app.example/callback.'));
   t.true(page.text.includes('Redirect URI 4: '));
   t.regex(page.html, /id="name"[^>]* aria-describedby="name-hint name-problem" aria-invalid="true"/);
   t.regex(page.html, /id="redirectUris"[^>]* aria-describedby="redirectUris-hint redirectUris-problem"/);
@@ -137,4 +136,32 @@ test('the page that shows a secret makes no second app when it is loaded again',
   ]);
   t.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200, 303]));
   t.is((await (await developer('dora')).list()).length, 2);
+});
+
+test('each mistake in a redirect URI is told in the language of the page', async (t) => {
+  const { browser, open } = await openArea(t, 'dora', {
+    interactions: pages({ language: 'de', text: { 'login.submit': 'Sign in' } }),
+  });
+  for (const [place, uri, told] of [
+    ['server', `https://a.example/${'x'.repeat(2000)}`, 'Sie ist länger als 2000 Zeichen.'],
+    ['server', 'https://a.example/ä', 'Sie enthält Leerzeichen oder Zeichen außerhalb von ASCII.'],
+    ['server', '/callback', 'Geben Sie die ganze Adresse ein'],
+    ['server', 'https://a.example/#x', 'Sie darf kein Fragment haben'],
+    ['server', 'https://*.a.example/', 'Ein Sternchen steht hier für nichts anderes.'],
+    ['server', 'https://ann@a.example/', 'Sie darf weder Benutzernamen noch Passwort enthalten.'],
+    ['server', 'https:a.example', 'Schreiben Sie sie in der Form https://host/pfad.'],
+    ['server', 'com.example.app:/callback', 'Sie muss mit https: oder http: beginnen.'],
+    ['device', 'myapp:/callback', 'Ein eigenes Schema ist Ihr umgekehrter Domainname'],
+    ['device', 'http://a.example/', 'Auf einem Computer oder Smartphone ist http: für'],
+    ['device', 'https://localhost/', 'Verwenden Sie http: für die Adresse des eigenen Computers.'],
+  ] as const) {
+    const page = await browser.submit(await open('/new'), 'App anlegen', {
+      name: 'Meine',
+      grantType: 'authorization_code',
+      place,
+      redirectUris: uri,
+    });
+    t.is(page.status, 422, uri);
+    t.true(page.text.includes(`Redirect-URI 1: ${told}`), `${uri}: ${page.text}`);
+  }
 });

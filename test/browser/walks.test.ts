@@ -1,91 +1,14 @@
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
-import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 
 import { passwordOf, startDeveloperPlatform } from '../apps/developers.ts';
-import type { DeveloperPlatform, Member } from '../apps/developers.ts';
+import type { DeveloperPlatform } from '../apps/developers.ts';
 import { connect } from '../harness/platform.ts';
 import { held } from '../harness/storage.ts';
 import { chromiumTest, openTab } from './chromium.ts';
+import { EVERY_WAY, mouse, signIn } from './hands.ts';
 
 const test = chromiumTest();
-
-/** How a person gets about on a page. */
-interface Hands {
-  readonly options: BrowserContextOptions;
-  /** Follows a link, presses a button, checks a box. */
-  choose(page: Page, role: 'link' | 'button' | 'radio' | 'checkbox', name: string): Promise<void>;
-  type(page: Page, label: string, text: string): Promise<void>;
-  /** Takes the secret that a page shows to the clipboard. */
-  copySecret(page: Page): Promise<void>;
-}
-
-const mouse: Hands = {
-  options: {},
-  choose: async (page, role, name) => page.getByRole(role, { name, exact: true }).click(),
-  type: async (page, label, text) => page.getByLabel(label, { exact: true }).fill(text),
-  async copySecret(page) {
-    await page.getByRole('button', { name: 'Copy Client secret' }).click();
-    await page.getByText('Copied').waitFor();
-  },
-};
-
-const keyboard: Hands = {
-  options: {},
-  async choose(page, role, name) {
-    await tabTo(page, role, name);
-    await page.keyboard.press(role === 'link' || role === 'button' ? 'Enter' : 'Space');
-  },
-  async type(page, label, text) {
-    await tabTo(page, 'textbox', label);
-    await page.keyboard.type(text);
-  },
-  async copySecret(page) {
-    // It has the focus, and is selected once the script has run.
-    await page.getByRole('button', { name: 'Copy Client secret' }).waitFor();
-    await page.keyboard.press('Control+c');
-  },
-};
-
-const withoutScript: Hands = {
-  ...keyboard,
-  options: { javaScriptEnabled: false },
-  async copySecret(page) {
-    await page.keyboard.press('Control+a');
-    await page.keyboard.press('Control+c');
-  },
-};
-
-/** Presses Tab, or an arrow among radio buttons, until the focus is there; it has to be visible all the way. */
-async function tabTo(
-  page: Page,
-  role: 'link' | 'button' | 'radio' | 'checkbox' | 'textbox',
-  name: string,
-): Promise<void> {
-  const goal = page.getByRole(role, { name, exact: true });
-  await goal.waitFor();
-  for (let presses = 0; presses < 60; presses += 1) {
-    if ((await goal.and(page.locator(':focus')).count()) === 1) return;
-    const atRadio = await page.evaluate<boolean>("document.activeElement.matches('[type=radio]')");
-    await page.keyboard.press(role === 'radio' && atRadio ? 'ArrowDown' : 'Tab');
-    const isVisible = await page.evaluate<boolean>(FOCUS_IS_VISIBLE);
-    if (!isVisible)
-      throw new Error(`The focus is not visible on the way to ${role} "${name}" on ${page.url()}`);
-  }
-  throw new Error(`Tab does not lead to ${role} "${name}" on ${page.url()}`);
-}
-
-const FOCUS_IS_VISIBLE = `(() => {
-  const { activeElement, body } = document;
-  const { outlineStyle, outlineWidth } = getComputedStyle(activeElement);
-  return activeElement === body || (outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2);
-})()`;
-
-async function signIn(page: Page, hands: Hands, member: Member): Promise<void> {
-  const { email, password } = passwordOf(member);
-  await hands.type(page, 'Email', email);
-  await hands.type(page, 'Password', password);
-  await hands.choose(page, 'button', 'Sign in');
-}
 
 /** What is on the clipboard, pasted into the search field of the list. */
 async function pasted(page: Page, platform: DeveloperPlatform): Promise<string> {
@@ -95,16 +18,12 @@ async function pasted(page: Page, platform: DeveloperPlatform): Promise<string> 
   return page.getByLabel('Search by name').inputValue();
 }
 
-for (const [name, hands] of Object.entries({
-  mouse,
-  keyboard,
-  'the keyboard, with JavaScript off': withoutScript,
-})) {
+for (const [name, hands] of Object.entries(EVERY_WAY)) {
   test(`by ${name}: create an app, copy its secret, get a token with it, see it in Activity`, async (t) => {
     await using platform = await startDeveloperPlatform();
     await using page = await openTab(hands.options);
     await page.goto(platform.url('/developer/apps').href);
-    await signIn(page, hands, 'dora');
+    await signIn(page, hands, passwordOf('dora'));
 
     await hands.choose(page, 'link', 'New app');
     await hands.type(page, 'Name', 'Nightly import');
@@ -149,7 +68,7 @@ for (const [name, hands] of Object.entries({
 
     await using page = await openTab(hands.options);
     await page.goto(platform.url('/account/apps').href);
-    await signIn(page, hands, 'ann');
+    await signIn(page, hands, passwordOf('ann'));
     await hands.choose(page, 'link', 'Disconnect Reports');
     await hands.choose(page, 'button', 'Disconnect');
     await page.getByText('The app is disconnected.').waitFor();
@@ -164,7 +83,7 @@ test('a second click on "Add a secret", while the first is under way, adds no ot
   const { client } = await platform.registerFor('dora');
   await using page = await openTab();
   await page.goto(platform.url(`/developer/apps/${client.id}/secrets`).href);
-  await signIn(page, mouse, 'dora');
+  await signIn(page, mouse, passwordOf('dora'));
   const { reached, resume } = pause('clients.addSecret');
   const button = page.getByRole('button', { name: 'Add a secret' });
   await button.scrollIntoViewIfNeeded();
@@ -189,7 +108,7 @@ test('whoever signs out in the middle of a form signs in beside it, and sends it
   const { client } = await platform.registerFor('dora');
   await using page = await openTab();
   await page.goto(platform.url(`/developer/apps/${client.id}`).href);
-  await signIn(page, mouse, 'dora');
+  await signIn(page, mouse, passwordOf('dora'));
   await page.getByLabel('Name', { exact: true }).fill('Typed with care');
   await page.context().clearCookies();
   await mouse.choose(page, 'button', 'Save');
@@ -197,7 +116,7 @@ test('whoever signs out in the middle of a form signs in beside it, and sends it
   const opened = page.waitForEvent('popup');
   await mouse.choose(page, 'link', 'Sign in in another tab');
   const beside = await opened;
-  await signIn(beside, mouse, 'dora');
+  await signIn(beside, mouse, passwordOf('dora'));
   await beside.getByRole('heading', { name: 'Nightly import' }).waitFor();
   await page.reload();
   await page.getByRole('heading', { name: 'Typed with care' }).waitFor();

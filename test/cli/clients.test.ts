@@ -195,8 +195,6 @@ test('permissions are added and removed, checked by a gate where one is given', 
   writeFileSync(
     gate,
     `import { defineGate } from ${JSON.stringify(import.meta.resolve('koa-gatehouse'))};
-     // As a module of a host may: the command ends although this goes on.
-     setInterval(() => {}, 60_000);
      export const gate = defineGate({
        permissions: { view_schools: 'View schools', edit_schools: 'Edit schools' },
        roles: { registrar: ['view_schools', 'edit_schools'] },

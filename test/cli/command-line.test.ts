@@ -1,16 +1,17 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { once } from 'node:events';
+import { promisify } from 'node:util';
 
 import test from 'ava';
 import knex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
-import { gatehouse } from './gatehouse.ts';
+import { gatehouse, gatehouseProcess } from './gatehouse.ts';
 
 test('--help says what there is, and each command has a help of its own', async (t) => {
-  const all = await gatehouse(['--help']);
+  const all = await gatehouseProcess(['--help']);
   t.like(all, { code: 0, errors: '' });
   t.regex(all.output, /^Usage: gatehouse \[options\] \[command\]\n/);
   for (const name of ['migrate', 'client', 'keys', 'prune', 'doctor']) {
@@ -166,6 +167,42 @@ test('a gate file that is none is said in a sentence', async (t) => {
     t.is(code, 2);
     t.regex(errors, said);
   }
+});
+
+test('how the process ended is its exit code, whatever a gate file has begun', async (t) => {
+  const gate = temporaryFile('gate.ts');
+  writeFileSync(
+    gate,
+    `import { defineGate } from ${JSON.stringify(import.meta.resolve('koa-gatehouse'))};
+     // As a module of a host may: the command ends although this goes on.
+     setInterval(() => {}, 60_000);
+     export const gate = defineGate({ permissions: { view_schools: 'View schools' } });`,
+  );
+  const database = `sqlite:${temporaryFile()}`;
+  const early = await gatehouseProcess(['client', 'list', '--gate', gate, '--database', database]);
+  t.deepEqual([early.code, early.output], [1, '']);
+  t.is((await gatehouse(['migrate', '--database', database])).code, 0);
+  const late = await gatehouseProcess(['client', 'list', '--gate', gate, '--database', database]);
+  t.deepEqual(late, { code: 0, output: 'No clients.\n', errors: '' });
+  t.is((await gatehouseProcess(['mirgate'])).code, 2);
+});
+
+test('no command loads the engine of a server', async (t) => {
+  const database = `sqlite:${temporaryFile()}`;
+  const program = new URL('../../lib/cli/program.ts', import.meta.url).href;
+  const source = `
+    import { registerHooks } from 'node:module';
+    const loaded = [];
+    registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
+    const { run } = await import(${JSON.stringify(program)});
+    const commands = [['migrate'], ['client', 'list'], ['keys', 'rotate'], ['prune'], ['doctor'], ['client', 'show', 'x']];
+    for (const words of commands) await run([...words, '--database', ${JSON.stringify(database)}]);
+    console.log(loaded.join('\\n'));`;
+  const run = promisify(execFile);
+  const words = ['--conditions=gatehouse:source', '--input-type=module', '-e', source];
+  const { stdout } = await run(process.execPath, words);
+  t.regex(stdout, /node_modules\/knex\//);
+  t.notRegex(stdout, /node_modules\/(oidc-provider|koa|koa-router|@koa\/router|zod)\//);
 });
 
 test('a reader that stops reading, as head does, is no error', async (t) => {

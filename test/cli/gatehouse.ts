@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 
+import { run } from '../../lib/cli/program.ts';
+
 const MAIN = new URL('../../lib/cli/main.ts', import.meta.url).pathname;
 const NODE = [process.execPath, '--conditions=gatehouse:source', MAIN] as const;
 
@@ -11,8 +13,53 @@ export interface Outcome {
   readonly errors: string;
 }
 
-/** Runs the command as people do, but on no terminal. */
+// One run at a time has the output of this process, and its environment.
+let last: Promise<unknown> = Promise.resolve();
+
+/** Runs the command in this process, as if it were one of its own on no terminal. */
 export async function gatehouse(
+  words: readonly string[],
+  env: Record<string, string> = {},
+): Promise<Outcome> {
+  const running = last.then(async () => captured(words, env));
+  last = running.catch(() => {});
+  return running;
+}
+
+async function captured(words: readonly string[], env: Record<string, string>): Promise<Outcome> {
+  const { env: kept } = process;
+  const output = capture(process.stdout);
+  const errors = capture(process.stderr);
+  process.env = environment(env);
+  try {
+    const code = await run(words);
+    return { code, output: output.text(), errors: errors.text() };
+  } finally {
+    for (const { end } of [output, errors]) end();
+    process.env = kept;
+    process.exitCode = undefined;
+  }
+}
+
+/** Keeps what is written to a stream, until the end. */
+function capture(stream: NodeJS.WriteStream): { readonly text: () => string; readonly end: () => void } {
+  const own = Object.getOwnPropertyDescriptor(stream, 'write');
+  let text = '';
+  stream.write = (chunk: string | Uint8Array) => {
+    text += String(chunk);
+    return true;
+  };
+  return {
+    text: () => text,
+    end() {
+      if (own) Object.defineProperty(stream, 'write', own);
+      else Reflect.deleteProperty(stream, 'write');
+    },
+  };
+}
+
+/** Runs the command as people do, in a process of its own, but on no terminal. */
+export async function gatehouseProcess(
   words: readonly string[],
   env: Record<string, string> = {},
 ): Promise<Outcome> {

@@ -296,7 +296,7 @@ test('a host’s user store that breaks: a page with a reference, the reason in 
   t.notRegex(page.html, /on fire/);
   const { fields } = platform.logger.lines.find(({ level }) => level === 'error')!;
   t.is((fields as { err: Error }).err, fire);
-  t.true(page.text.includes((fields as { reference: string }).reference));
+  t.true(page.text.includes((fields as { request_id: string }).request_id));
 });
 
 async function reportOf(

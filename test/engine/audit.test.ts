@@ -22,7 +22,7 @@ async function recordsOf(
   { auth }: Pick<Platform, 'auth'> = platform,
 ): Promise<object[]> {
   const records = await auth.audit.list({ clientId: client.id, limit: 200 });
-  return records.toReversed().map(({ id: _id, at: _at, ...rest }) => rest);
+  return records.toReversed().map(({ id: _id, at: _at, requestId: _requestId, ...rest }) => rest);
 }
 
 /** The same without what is recorded of every new app. */
@@ -90,6 +90,7 @@ test('tokens that are refused, with the reason that the client is not told', asy
     { ...ofRefresh, error: 'invalid_request', reason: "missing required parameter 'refresh_token'" },
     {
       ...refused,
+      grantType: 'client_credentials',
       error: 'unauthorized_client',
       reason: 'requested grant type is not allowed for this client',
     },
@@ -115,7 +116,14 @@ test('a disabled app: its developer learns why it stopped', async (t) => {
   await new Browser().get(authorizeUrl(platform, app));
   const clientId = app.client.id;
   t.deepEqual((await eventsOf(app)).slice(1), [
-    { type: 'token_refused', clientId, error: 'invalid_client', reason: 'the app is disabled', ...HERE },
+    {
+      type: 'token_refused',
+      clientId,
+      grantType: 'refresh_token',
+      error: 'invalid_client',
+      reason: 'the app is disabled',
+      ...HERE,
+    },
     {
       type: 'authorization_refused',
       clientId,
@@ -312,8 +320,8 @@ test('a storage that is away: the developer is given what finds the line in the 
   t.is(status, 500);
   t.is(records.length, 1);
   const line = own.logger.lines.find(({ level }) => level === 'error')!;
-  const { reference } = line.fields as { reference: string };
-  t.like(records[0], { error: 'server_error', reason: `the server failed; see ${reference} in its log` });
+  const { request_id: id } = line.fields as { request_id: string };
+  t.like(records[0], { error: 'server_error', reason: `the server failed; see ${id} in its log` });
 });
 
 test('close() writes what was recorded in the last second', async (t) => {
@@ -369,7 +377,9 @@ test('behind a proxy the address is the one that it tells, and never other text'
   const asked = { grant_type: 'client_credentials', ...asClient(service) };
   await postJson(url, asked, { 'x-forwarded-for': '203.0.113.9' });
   await postJson(url, asked, { 'x-forwarded-for': 'PLANTED, 203.0.113.9' });
-  const [planted, told] = await own.auth.audit.list({ types: ['token_issued'] });
+  await postJson(url, asked, { 'x-forwarded-for': 'PLANTED' });
+  const [text, planted, told] = await own.auth.audit.list({ types: ['token_issued'] });
   t.is(told?.address, '203.0.113.9');
-  t.is(planted?.address, undefined);
+  t.is(planted?.address, '203.0.113.9');
+  t.is(text?.address, undefined);
 });

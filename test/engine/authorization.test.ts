@@ -318,7 +318,7 @@ test('the request may be repeated with the own server as resource, and gets no m
   t.is((await platform.api('/identity', body.access_token)).status, 200);
 });
 
-test('the answer can come in the fragment or by a form post', async (t) => {
+test('the answer can come in the fragment, and in no other way', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
   const browser = new Browser();
   await authorize(platform, app, { browser });
@@ -326,13 +326,20 @@ test('the answer can come in the fragment or by a form post', async (t) => {
   t.is(fragment.location?.search, '');
   t.truthy(new URLSearchParams(fragment.location?.hash.slice(1)).get('code'));
 
-  const form = await browser.get(urlWith(app, { response_mode: 'form_post', state: '"><b>' }));
-  t.is(form.status, 200);
-  t.regex(form.html, /<form method="post" action="https:\/\/reports\.example\/callback">/);
-  t.is(form.hiddenFields()['state'], '"><b>');
-  t.is(form.response.headers.get('cache-control'), 'no-store');
-
-  t.is((await refusal(urlWith(app, { response_mode: 'web_message' })))['error'], 'unsupported_response_mode');
+  for (const mode of ['form_post', 'web_message', 'query.jwt', 'form_post.jwt', 'nonsense', '__proto__']) {
+    const refused = await refusal(urlWith(app, { response_mode: mode }));
+    t.is(refused['error'], 'unsupported_response_mode', mode);
+    t.is(refused['code'], undefined, mode);
+  }
+  const doubtful = urlWith(app, { response_mode: 'form_post', scope: 'unknown' });
+  t.is(
+    (await refusal(doubtful))['error'],
+    'unsupported_response_mode',
+    'another mistake does not bring it back',
+  );
+  const upper = new URL(urlWith(app, { response_mode: 'form_post' }));
+  upper.pathname = '/OAUTH/Authorize/';
+  t.is((await refusal(upper))['error'], 'unsupported_response_mode');
 });
 
 test('redirect_uri may be left out by a client that has only one', async (t) => {

@@ -104,11 +104,14 @@ for (const [what, { at, prepare }] of Object.entries(WAYS)) {
 
   test.serial(`${what}: also when there were duplicates`, async (t) => {
     const fields = await prepare();
+    const events: string[] = [];
+    t.teardown(at.auth.events.on('*', ({ type }) => events.push(type)));
     const wires = await Promise.all(Array.from({ length: 5 }, async () => Wire.open(at.origin)));
     const answers = await Promise.all(wires.map(async (wire) => send(wire, fields)));
     const [winner, ...more] = answers.filter(({ status }) => status === 200);
     t.deepEqual(more, []);
     t.is(await guard(winner!.body.access_token, at), 200);
+    t.deepEqual(events, [...Array.from({ length: 4 }, () => 'token_refused'), 'token_issued']);
     t.deepEqual(await send(wires[0]!, fields), REFUSED);
     t.is(await guard(winner!.body.access_token, at), 'token_revoked');
   });

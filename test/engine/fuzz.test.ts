@@ -8,7 +8,7 @@ import type { Answer } from '../harness/requests.ts';
 // The same requests every time; another SEED in the environment makes others, and a failure names it.
 const SEED = Number(process.env['SEED'] ?? 1);
 
-const platform = await startPlatform();
+const platform = await startPlatform({ throttling: false });
 const app = await platform.registerApp({ firstParty: true });
 const browser = new Browser();
 const { body } = await connect(platform, app, { browser });

@@ -210,7 +210,7 @@ test('of very many different values at once, most are refused without being chec
   t.true(answers.length >= 38, String(answers.length));
   t.deepEqual(answers[0]?.body as object, {
     error: 'temporarily_unavailable',
-    error_description: 'too many attempts to authenticate this client; try again in some seconds',
+    error_description: 'too many attempts to authenticate this client; try again in 5 seconds',
   });
   await busy[Symbol.asyncDispose]();
   await Promise.allSettled(flood);

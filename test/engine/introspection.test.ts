@@ -1,5 +1,7 @@
 import { decodeJwt } from 'jose';
 import test from 'ava';
+import { defineGate } from 'koa-gatehouse';
+import { issueToken, testServer } from 'koa-gatehouse/testing';
 
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
@@ -146,6 +148,48 @@ test('of what is unknown, foreign or no token it says nothing but inactive', asy
     code,
   });
   t.is(status, 200, 'asking about a code does not spend it');
+});
+
+test('an API in another process may ask about access tokens of every client, and about nothing else', async (t) => {
+  const gated = defineGate({
+    permissions: { view_schools: 'View schools', introspect_tokens: 'Ask whether a token is good' },
+    roles: { resource_server: ['introspect_tokens'] },
+  });
+  await using server = await testServer({ gate: gated, users: [{ id: '1', name: 'Ann' }] });
+  const { clients } = server.auth;
+  const reports = await clients.create({
+    name: 'Reports',
+    grantType: 'authorization_code',
+    redirectUris: ['https://reports.example/callback'],
+  });
+  const job = await clients.create({ name: 'Job', grantType: 'client_credentials' });
+  const { exchange } = await server.authorize(reports, { id: '1' });
+  const { access_token: ofUser, refresh_token: refreshToken } = await exchange();
+  const ofJob = await issueToken(server.auth, { client: job.client });
+
+  const asks = async (by: typeof job, token: string): Promise<Answer['body']> => {
+    const credentials = basic(by.client.id, by.secret!);
+    return (await postForm(`${server.origin}/oauth/introspect`, { token }, credentials)).body;
+  };
+  const api = await clients.create({
+    name: 'Library',
+    grantType: 'client_credentials',
+    roles: ['resource_server'],
+  });
+  t.like(await asks(api, ofUser), {
+    active: true,
+    sub: '1',
+    client_id: reports.client.id,
+    principal: 'user',
+  });
+  t.like(await asks(api, ofJob), { active: true, client_id: job.client.id, principal: 'client' });
+  t.deepEqual(await asks(api, refreshToken), INACTIVE);
+  t.deepEqual(await asks(job, ofUser), INACTIVE);
+
+  await server.auth.revoke({ user: '1' });
+  t.deepEqual(await asks(api, ofUser), INACTIVE);
+  await clients.update(api.client.id, { roles: [] });
+  t.deepEqual(await asks(api, ofJob), INACTIVE);
 });
 
 test('what was revoked is inactive', async (t) => {

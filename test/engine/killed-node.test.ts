@@ -10,11 +10,9 @@ import { Browser } from '../harness/browser.ts';
 import { authorize, connect, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { postJson } from '../harness/requests.ts';
+import { around } from '../harness/storage.ts';
 import { asClient } from './families.ts';
-import { startNode } from './nodes.ts';
-
-// How many nodes die at a time.
-const LANES = 3;
+import { startNode, stopAt } from './nodes.ts';
 
 // In seconds: so long that a retry comes in time on a machine that is slow.
 const GRACE = 60;
@@ -57,12 +55,21 @@ function onEachPlace(title: string, run: (place: Place) => Promise<void>): void 
   });
 }
 
-async function startServer(address: string, issuer?: string): Promise<Platform> {
-  const storage = knexStorage(address);
+async function startServer(
+  address: string,
+  { issuer, onCall }: { issuer?: string; onCall?: (name: string) => void } = {},
+): Promise<Platform> {
+  const storage = around(knexStorage(address), async (name, call) => {
+    onCall?.(name);
+    return call();
+  });
   return startPlatform({ storage, refreshGrace: GRACE, ...(issuer === undefined ? {} : { issuer }) });
 }
 
-/** Kills a node between any two calls of its storage during a token request, each time over another request. */
+/**
+ * Kills a node that has stopped a token request between any two calls of its storage, each time another request: what was
+ * done of one cannot be seen from another, so it dies over all of them at once.
+ */
 async function atEachCall(
   place: Place,
   prepare: () => Promise<Request>,
@@ -76,36 +83,49 @@ async function atEachCall(
     ...calls.map((name, index) => ({ when: 'before' as const, call: index + 1, where: `before ${name}` })),
     { when: 'after' as const, call: calls.length, where: `after ${calls.at(-1)}` },
   ];
-  const rest = deaths.values();
+  const requests: Request[] = [];
+  while (requests.length < deaths.length) requests.push(await prepare());
+
+  const death = { stopped: deaths.length };
+  const node = await startNode({ address, issuer, death, refreshGrace: GRACE });
+  const answers = await Promise.all(
+    deaths.map(async (stop, index) =>
+      ask(node.origin, requests[index]!, stopAt(stop)).catch(() => undefined),
+    ),
+  );
+  t.is(await node.end, 'SIGKILL');
+
   const spent = new Set<boolean>();
-  async function dieInTurn(): Promise<void> {
-    for (const { where, ...death } of rest) {
-      const request = await prepare();
-      const node = await startNode({ address, issuer, death, refreshGrace: GRACE });
-      const answer = await ask(node.origin, request).catch(() => undefined);
-      t.is(await node.end, 'SIGKILL', where);
-      const { isSpent } = await familyOf(place, request);
-      spent.add(isSpent);
-      await using next = await startServer(address, issuer);
-      await look({ ...request, answer, isSpent, next, where });
-    }
+  await using next = await startServer(address, { issuer });
+  for (const [index, { where }] of deaths.entries()) {
+    const request = requests[index]!;
+    const { isSpent } = await familyOf(place, request);
+    spent.add(isSpent);
+    await look({ ...request, answer: answers[index], isSpent, next, where });
   }
-  await Promise.all(Array.from({ length: LANES }, dieInTurn));
   t.is(spent.size, 2, 'some died before the credential was spent, and some afterwards');
   t.log(`survived ${deaths.length} of ${deaths.length} kills, around ${calls.join(', ')}`);
 }
 
 /** The calls of the storage that a token request leads to on a node that has just started. */
 async function callsOf({ t, address, platform }: Place, request: Request): Promise<readonly string[]> {
-  const node = await startNode({ address, issuer: platform.origin, refreshGrace: GRACE });
+  const calls: string[] = [];
+  await using node = await startServer(address, {
+    issuer: platform.origin,
+    onCall: (name) => calls.push(name),
+  });
+  calls.length = 0;
   t.truthy(await ask(node.origin, request));
-  await node[Symbol.asyncDispose]();
-  return node.calls;
+  return [...calls];
 }
 
 /** Sends a request. Rejects when there is no answer, or none with tokens. */
-async function ask(origin: string, { fields }: Pick<Request, 'fields'>): Promise<Tokens> {
-  const { status, body } = await postJson(`${origin}/oauth/token`, fields);
+async function ask(
+  origin: string,
+  { fields }: Pick<Request, 'fields'>,
+  headers?: Record<string, string>,
+): Promise<Tokens> {
+  const { status, body } = await postJson(`${origin}/oauth/token`, fields, headers);
   if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
   return body as unknown as Tokens;
 }
@@ -164,12 +184,12 @@ onEachPlace(
   'a node killed during a refresh loses no family: a retry gives its one successor',
   async (place) => {
     const { t, platform } = place;
-    const app = await platform.registerApp({ firstParty: true });
     const browser = new Browser();
     async function prepare(): Promise<Request> {
+      const app = await platform.registerApp({ firstParty: true });
       return refreshBy(app, (await connect(platform, app, { browser })).body.refresh_token);
     }
-    await atEachCall(place, prepare, async ({ answer, next, where, ...request }) => {
+    await atEachCall(place, prepare, async ({ answer, app, next, where, ...request }) => {
       t.is((await familyOf(place, request)).unspentRefreshTokens, 1, where);
       const { status, body } = await next.token(request.fields);
       t.is(status, 200, where);
@@ -189,14 +209,14 @@ onEachPlace('a node killed with twenty refreshes under way loses no family', asy
   const tokens: string[] = [];
   while (tokens.length < 20) tokens.push((await connect(platform, app, { browser })).body.refresh_token);
 
-  const death = { of: 'credentials.redeem', when: 'after', call: 10 } as const;
+  const death = { redeemed: 10 };
   const node = await startNode({ address, issuer, death, refreshGrace: GRACE });
   const answers = await Promise.all(
     tokens.map(async (token) => ask(node.origin, refreshBy(app, token)).catch(() => undefined)),
   );
   t.is(await node.end, 'SIGKILL');
 
-  await using next = await startServer(address, issuer);
+  await using next = await startServer(address, { issuer });
   for (const [index, token] of tokens.entries()) {
     const { status, body } = await refreshAt(next, app, token);
     t.is(status, 200);

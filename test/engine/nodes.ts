@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -12,24 +13,33 @@ export interface NodeSettings {
   readonly address: string;
   readonly issuer: string;
   readonly refreshGrace?: number;
-  /** When it kills itself, counted from when it listens. */
-  readonly death?: Death;
+  /** It kills itself as soon as so many requests have stopped, or so many credentials are redeemed. */
+  readonly death?: { readonly stopped?: number; readonly redeemed?: number };
 }
 
-/** A call of the storage at which a node dies. */
-export interface Death {
-  /** 1 for the first. */
+/** A call of the storage at which a request stops, for ever. */
+export interface Stop {
+  /** Of the calls that the request leads to; 1 for the first. */
   readonly call: number;
   readonly when: 'before' | 'after';
-  /** Counts only calls of this method, such as `credentials.redeem`. */
-  readonly of?: string;
+}
+
+const STOP = 'test-stop';
+
+/** The header field of a request that is to stop. */
+export function stopAt({ call, when }: Stop): Record<string, string> {
+  return { [STOP]: `${when} ${call}` };
+}
+
+/** Where a request is to stop. */
+export function stopOf(headers: IncomingHttpHeaders): Stop | undefined {
+  const [, when, call] = /^(before|after) (\d+)$/.exec(String(headers[STOP])) ?? [];
+  return call === undefined ? undefined : { call: Number(call), when: when as Stop['when'] };
 }
 
 /** A node in a process of its own. Disposing lets it end. */
 export interface Node extends AsyncDisposable {
   readonly origin: string;
-  /** The methods of the storage that it has called since it listens. */
-  readonly calls: readonly string[];
   /** The signal that it died of, when it did. */
   readonly end: Promise<NodeJS.Signals | null>;
 }
@@ -41,13 +51,10 @@ export async function startNode(settings: NodeSettings): Promise<Node> {
     env: { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'), ...process.env },
   });
   const end = once(child, 'close');
-  const calls: string[] = [];
   const lines = createInterface(child.stdout);
   const [origin] = (await once(lines, 'line')) as [string];
-  lines.on('line', (name) => calls.push(name));
   return {
     origin,
-    calls,
     end: end.then(([, signal]) => signal as NodeJS.Signals | null),
     async [Symbol.asyncDispose]() {
       child.stdin.end();

@@ -90,6 +90,15 @@ test('auth.revoke({ client }) ends all its tokens, its own and those of its user
   t.is(await guard((await family(own)).access), 200, 'people can connect it again');
 });
 
+test('tokens that a client gets when its tokens have been revoked are good', async (t) => {
+  for (let round = 0; round < 2; round += 1) {
+    const { service, token } = await serviceToken();
+    await platform.auth.revoke({ client: service.client.id });
+    const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+    t.deepEqual([await guard(token), await guard(body.access_token)], ['token_revoked', 200]);
+  }
+});
+
 test('a client that is disabled is out at once, and back when it is enabled', async (t) => {
   const own = await platform.registerApp({ firstParty: true });
   const { access } = await family(own);

@@ -256,6 +256,9 @@ test('what is given back as a path is one, whatever was asked', (t) => {
   for (const path of ['//x', '/\\x', 'x', '', '/.//x', '/..//x', '/a/../..//x', '/\r\n/x', '///']) {
     t.is(pathHere(path, origin), undefined, path);
   }
+  t.is(pathHere(`/${'a'.repeat(1999)}`, origin)?.length, 2000);
+  t.is(pathHere(`/${'a'.repeat(2000)}`, origin), undefined, 'a header field has its limits');
+  t.is(pathHere(`/${'ü'.repeat(400)}`, origin), undefined);
 });
 
 test('with a login page of the host, people go there and come back to the whole address', async (t) => {

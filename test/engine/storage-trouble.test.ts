@@ -195,7 +195,7 @@ test.serial('people see a page with 503, whatever step they are at, and can go o
       broken.clear();
       t.is(page.status, 503, `${method}: ${page.text}`);
       t.is(page.location, undefined, method);
-      t.is(page.heading, 'We are too busy right now', method);
+      t.is(page.heading, 'This is not working right now', method);
       t.truthy(page.response.headers.get('retry-after'), method);
       t.false(page.html.includes('password@db'), method);
     }

@@ -179,23 +179,6 @@ test('the path is taken in any case, with a slash at the end, and in no other sp
   }
 });
 
-test('a page of the app may call it from its origin, and no other page', async (t) => {
-  const { body } = await connect(platform, app);
-  const fields = { grant_type: 'refresh_token', ...asApp, refresh_token: body.refresh_token };
-  const evil = await postForm(endpoint, fields, { origin: 'https://evil.example' });
-  t.is(evil.status, 400);
-  t.is(evil.headers.get('access-control-allow-origin'), null);
-  const own = await postForm(endpoint, fields, { origin: 'https://reports.example' });
-  t.is(own.status, 200);
-  t.is(own.headers.get('access-control-allow-origin'), 'https://reports.example');
-  t.is(own.headers.get('access-control-allow-credentials'), null);
-  const preflight = await send(endpoint, {
-    method: 'OPTIONS',
-    headers: { origin: 'https://reports.example', 'access-control-request-method': 'POST' },
-  });
-  t.is(preflight.status, 204);
-});
-
 test('nothing secret comes back in an error or goes to the log', async (t) => {
   const { body } = await connect(platform, app);
   const callback = await authorize(platform, app);

@@ -1,6 +1,12 @@
+import { readFile } from 'node:fs/promises';
+
 import test from 'ava';
 
+import { migrateDatabase, openDatabase } from '../../examples/server/database.ts';
+import { fewAtOnce } from '../../examples/server/few-at-once.ts';
 import { hashPassword, makePassword, verifyPassword } from '../../examples/server/passwords.ts';
+import { issuePasswords, platformUsers } from '../../examples/server/users.ts';
+import { temporaryFile } from '../adapters/temporary-file.ts';
 
 test('a password is recognised by its hash, and no other is', async (t) => {
   const password = makePassword();
@@ -23,4 +29,62 @@ test('a hash of another kind is an error, not a wrong password', async (t) => {
   await t.throwsAsync(verifyPassword('$2b$10$abcdefghijklmnopqrstuv', 'x'), {
     message: /was hashed in a way/,
   });
+});
+
+test.serial('an unknown login takes as long as a wrong password', async (t) => {
+  const database = await openDatabase(`sqlite:${temporaryFile()}`);
+  t.teardown(async () => database.destroy());
+  await migrateDatabase(database);
+  const person = { login: 'ann@school.example', name: 'Ann', roles: [], permissions: [] };
+  await issuePasswords(database, [person]);
+  const users = platformUsers(database);
+  const timeOf = async (login: string): Promise<number> => {
+    const startedAt = performance.now();
+    t.is(await users.authenticate(login, 'wrong'), undefined);
+    return performance.now() - startedAt;
+  };
+  await timeOf('nobody@school.example');
+  // The fastest of several: other work on the machine only ever adds to it.
+  let [known, unknown] = [Infinity, Infinity];
+  for (let round = 0; round < 7; round += 1) {
+    known = Math.min(known, await timeOf(person.login));
+    unknown = Math.min(unknown, await timeOf('nobody@school.example'));
+  }
+  t.true(unknown > known / 3 && unknown < known * 3, `${unknown} ms and ${known} ms`);
+});
+
+test.serial('while very many passwords are checked, other work goes on', async (t) => {
+  const hash = await hashPassword('correct horse');
+  let checked = 0;
+  const checks = Array.from({ length: 40 }, async () => {
+    await verifyPassword(hash, 'wrong');
+    checked += 1;
+  });
+  await readFile(new URL(import.meta.url));
+  t.true(checked < 20, `${checked}`);
+  await Promise.all(checks);
+});
+
+test('a few at once, the others in the order in which they came, and no more than can wait', async (t) => {
+  const inTurn = fewAtOnce({ most: 2, waiting: 3 });
+  const begun: number[] = [];
+  const ends = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
+  const work = ends.map(async ({ promise }, index) =>
+    inTurn(async () => {
+      begun.push(index);
+      await promise;
+    }),
+  );
+  await t.throwsAsync(
+    inTurn(async () => {}),
+    { code: 'ERR_STORAGE' },
+  );
+  t.deepEqual(begun, [0, 1]);
+  ends[1]!.reject(new Error('failed'));
+  await t.throwsAsync(work[1]!, { message: 'failed' });
+  t.deepEqual(begun, [0, 1, 2]);
+  for (const { resolve } of ends) resolve();
+  await Promise.all(work.toSpliced(1, 1));
+  t.deepEqual(begun, [0, 1, 2, 3, 4]);
+  await inTurn(async () => {});
 });

@@ -28,6 +28,8 @@ export interface AnnouncedClient {
 export interface RunningExample extends AsyncDisposable {
   /** What it had printed when it was ready. */
   readonly output: string;
+  /** All that it has written to stderr, once it has ended. */
+  readonly errors: Promise<string>;
   readonly process: ChildProcess;
   /** Sends a signal and resolves to the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
@@ -71,7 +73,7 @@ export async function startExample(options: ExampleOptions): Promise<RunningExam
     return child.exitCode;
   }
 
-  return { output, process: child, stop, [Symbol.asyncDispose]: async () => void (await stop()) };
+  return { output, errors, process: child, stop, [Symbol.asyncDispose]: async () => void (await stop()) };
 }
 
 /** Starts the example with `--json`. */

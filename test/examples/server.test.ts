@@ -171,13 +171,15 @@ test('a wrong password and an unknown login get the same answer', async (t) => {
   }
 });
 
-test('the start page, the health check and what is not there', async (t) => {
+test('the start page, the health checks and what is not there', async (t) => {
   const browser = new Browser();
   t.is((await browser.get(`${announced.base_url}/`)).heading, 'A small school platform');
   t.is((await browser.get(`${announced.base_url}/nowhere`)).heading, 'There is no such page');
   const code = await browser.get(`${announced.base_url}/code?code=%3Cb%3E`);
   t.true(code.html.includes('&lt;b&gt;'));
-  t.deepEqual(await (await fetch(`${announced.base_url}/health`)).json(), { status: 'ok', findings: [] });
+  for (const path of ['/livez', '/readyz']) {
+    t.deepEqual(await (await fetch(announced.base_url + path)).json(), { status: 'pass' });
+  }
   const missing = await fetch(`${announced.base_url}/api/v2/schools`);
   t.is(missing.status, 404);
   t.is(missing.headers.get('content-type'), 'application/problem+json');

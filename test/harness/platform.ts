@@ -162,7 +162,8 @@ export async function startPlatform(
   };
 }
 
-function bareApp({ auth, api }: AppParts): RequestListener {
+/** The listener of an app that is nothing but the server and its API. */
+export function bareApp({ auth, api }: AppParts): RequestListener {
   const app = new Koa();
   app.silent = true;
   app.use(auth.middleware()).use(api.routes());

@@ -39,6 +39,7 @@ export function fakeFlow(
     scopes: [],
     redirectUri: 'https://reports.example/callback?from=gatehouse',
     loginHint: undefined,
+    uiLocales: undefined,
     canSwitchUser: true,
   };
   const open = new Map<string, Interaction>([

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { TooManyAttemptsError } from '../../lib/errors.ts';
 import { fakeFlow, reports } from './fake-flow.ts';
 import { servePages } from './serve-pages.ts';
 
@@ -79,6 +80,31 @@ test('a wrong password is refused: the email is kept, the password is not, which
 
   const stranger = await site.post(`${PAGE}/login`, { ...RIGHT, login: 'bob@school.example' });
   t.is(stranger.html.replaceAll('bob@', 'ann@'), page.html);
+});
+
+test('after too many attempts the page says when to try again, in minutes or seconds', async (t) => {
+  let wait = 0;
+  const authenticate = async (): Promise<never> => {
+    throw new TooManyAttemptsError(wait);
+  };
+  const site = await servePages(t, fakeFlow({ flow: { authenticate } }));
+  for (const [seconds, said] of [
+    [900, 'Try again in 15 minutes.'],
+    [841, 'Try again in 15 minutes.'],
+    [91, 'Try again in 2 minutes.'],
+    [90, 'Try again in 90 seconds.'],
+    [1, 'Try again in 1 second.'],
+  ] as const) {
+    wait = seconds;
+    const page = await site.post(`${PAGE}/login`, { ...RIGHT, password: 'wrong-one' });
+    t.is(page.status, 429);
+    t.is(page.headers.get('retry-after'), String(seconds));
+    t.true(page.text.includes(`There is a problem Too many attempts to sign in. ${said}`), said);
+    t.regex(page.html, /id="login"[^>]* value="ann@school.example"/);
+    t.false(page.html.includes('wrong-one'));
+    t.false(page.html.includes('aria-invalid'));
+    t.is(page.html.split('autofocus').length, 2);
+  }
 });
 
 test('each missing field is named, and nobody is asked', async (t) => {

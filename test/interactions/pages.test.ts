@@ -16,10 +16,13 @@ const PNG = Buffer.from(
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9"/></svg>';
 
 const refused: [options: object, message: string][] = [
-  [{ brend: {} }, 'interactions.brend: there is no such option. Those there are: brand, language, text.'],
+  [
+    { brend: {} },
+    'interactions.brend: there is no such option. Those there are: brand, language, text, views.',
+  ],
   [
     { brand: { name: 'Acme', colour: '#000' } },
-    'interactions.brand.colour: there is no such option. Those there are: name, logo, accent, accentDark, terms, privacy.',
+    'interactions.brand.colour: there is no such option. Those there are: name, logo, accent, accentDark, stylesheet, terms, privacy.',
   ],
   [{ brand: {} }, 'interactions.brand.name: must be what people call the platform, in 1 to 60 characters.'],
   [
@@ -80,7 +83,7 @@ const refused: [options: object, message: string][] = [
   ],
   [
     { language: 'tlh' },
-    'interactions.language: "tlh" is not one of en. Use one of them and put your sentences into `text`.',
+    'interactions.language: "tlh" is not one of en, de. Use one of them and put your sentences into `text`.',
   ],
   [
     { text: { 'login.titel': 'Hi' } },

@@ -17,7 +17,7 @@ export interface Answer {
 
 /** Pages on a server of their own. */
 export interface ServedPages {
-  get(path: string): Promise<Answer>;
+  get(path: string, headers?: Record<string, string>): Promise<Answer>;
   /** Posts a form as the page itself would. */
   post(
     path: string,
@@ -48,7 +48,7 @@ export async function servePages(
   }
 
   return {
-    get: async (path) => ask(path),
+    get: async (path, headers = {}) => ask(path, { headers }),
     post: async (path, form = {}, headers = {}) =>
       ask(path, {
         method: 'POST',

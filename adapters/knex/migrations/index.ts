@@ -1,6 +1,7 @@
 import { firstTables } from './0001-first-tables.ts';
 import { auditAssignmentsIdempotency } from './0002-audit-assignments-idempotency.ts';
+import { attempts } from './0003-attempts.ts';
 import type { Migration } from './migration.ts';
 
 /** Every step of the schema, oldest first. */
-export const migrations: readonly Migration[] = [firstTables, auditAssignmentsIdempotency];
+export const migrations: readonly Migration[] = [firstTables, auditAssignmentsIdempotency, attempts];

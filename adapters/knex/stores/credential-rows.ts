@@ -4,10 +4,18 @@ import { toOptionalNumber, toPayload } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 import type { GrantRow } from './grant-rows.ts';
 
-export const INSERT_GRANT = `
+const INTO_GRANTS = `
   insert into gatehouse_grants
-    (id, user_id, client_id, scopes, created_at, expires_at, revoked_at, needed_until)
-  values (?, ?, ?, ?, ?, ?, ?, ?)`;
+    (id, user_id, client_id, scopes, created_at, expires_at, revoked_at, needed_until)`;
+
+/** With {@link toGrantValues}. */
+export const INSERT_GRANT: string = `${INTO_GRANTS} values (?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/** The same, for each row of a query that is put behind it. */
+export const INSERT_GRANT_FOR: string = `${INTO_GRANTS} select ?, ?, ?, ?, ?, ?, ?, ?`;
+
+/** The consent that a grant rests on. */
+export const FROM_AGREED = 'from gatehouse_consents where user_id = ? and client_id = ? and created_at = ?';
 
 const INTO_CREDENTIALS = `
   insert into gatehouse_credentials (id, kind, grant_id, payload, expires_at, consumed_at, sealed_successor)`;

@@ -1,5 +1,6 @@
 import type { IdempotencyStore, StoredRequest } from '../../../lib/contracts.ts';
 import type { Database } from '../database.ts';
+import { statementsIn } from '../transact.ts';
 import type { Integer } from './column-values.ts';
 
 /** Requests that may be sent twice, and their answers. */
@@ -32,8 +33,9 @@ export function idempotencyStore(database: Database): IdempotencyStore {
     async extend({ id, attempt }, leasedUntil) {
       return (await database.run(EXTEND, [leasedUntil, leasedUntil, leasedUntil, id, attempt])) > 0;
     },
-    async finish({ id, attempt }, { status, body }) {
-      return (await database.run(FINISH, [status, body, id, attempt])) > 0;
+    async finish({ id, attempt }, { status, body }, transaction) {
+      const statements = transaction === undefined ? database : statementsIn(transaction);
+      return (await statements.run(FINISH, [status, body, id, attempt])) > 0;
     },
     async abandon({ id, attempt }) {
       await database.run(ABANDON, [id, attempt]);

@@ -1,6 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 
-import type { Principal } from '../../contracts.ts';
+import type { Gate, Principal, User } from '../../contracts.ts';
 import { ConfigError } from '../../errors.ts';
 
 /**
@@ -18,13 +18,19 @@ export type ActionLevel = 'collection' | 'instance';
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** What `run` is called with. */
-export interface ActionCall<Input = unknown, L extends ActionLevel = ActionLevel, D = unknown> {
+export interface ActionCall<
+  Input = unknown,
+  L extends ActionLevel = ActionLevel,
+  D = unknown,
+  N extends string = string,
+  S extends object = object,
+> {
   /** What the caller sent, as the input schema gives it out. */
   readonly input: Input;
   /** Which object, for an action of the level `instance`: 1 to 255 characters without control characters. */
   readonly id: L extends 'instance' ? string : undefined;
-  /** The user or the client that calls. */
-  readonly principal: Principal;
+  /** The user or the client that calls. With the `gate` in the definition, it knows the gate's names and rules. */
+  readonly principal: Principal<N, User, S>;
   /** The action's `database`, or in an atomic bulk its transaction. */
   readonly database: D;
   /** Whether all of it will be rolled back: what a transaction does not hold, such as sending mail, has to be left out. */
@@ -40,7 +46,14 @@ export interface ActionDefinition<
   I extends ActionSchema,
   O extends ActionSchema,
   D,
+  N extends string = string,
+  S extends object = object,
 > {
+  /**
+   * The server's gate, for the types: a misspelt permission in the definition, or in `principal.can()` in `run`, does not
+   * compile then.
+   */
+  readonly gate?: Gate<N, string, S>;
   /** What kind of objects it is about: lower-case words joined by hyphens, such as `school`. */
   readonly type: string;
   /** Lower-case words joined by hyphens, the last one `action`: `rename-school-action`. Once for each type. */
@@ -70,7 +83,7 @@ export interface ActionDefinition<
    * The input has been checked, and the caller holds the permission.
    */
   run(
-    call: ActionCall<StandardSchemaV1.InferOutput<I>, L, D>,
+    call: ActionCall<StandardSchemaV1.InferOutput<I>, L, D, N, S>,
   ): StandardSchemaV1.InferInput<O> | Promise<StandardSchemaV1.InferInput<O>>;
 }
 
@@ -95,6 +108,7 @@ export interface Action<P extends string = string> {
  * Defines something that callers of the API can do.
  *
  *     const renameSchool = defineAction({
+ *       gate,
  *       type: 'school',
  *       name: 'rename-school-action',
  *       level: 'instance',
@@ -113,13 +127,15 @@ export interface Action<P extends string = string> {
  * @throws ConfigError naming the action and what is wrong with it
  */
 export function defineAction<
-  const P extends string,
+  const P extends NoInfer<N>,
   const L extends ActionLevel,
   I extends ActionSchema,
   O extends ActionSchema,
   D = undefined,
->(definition: ActionDefinition<P, L, I, O, D>): Action<P> {
-  const { type, name, level, title, description, permission, input, output, database } = definition;
+  N extends string = string,
+  S extends object = object,
+>(definition: ActionDefinition<P, L, I, O, D, N, S>): Action<P> {
+  const { type, name, level, title, description, permission, input, output, database, gate } = definition;
   if (typeof name !== 'string' || !KEBAB_CASE.test(name) || !name.endsWith('-action')) {
     throw new ConfigError(
       `defineAction(${JSON.stringify(name)})`,
@@ -135,6 +151,9 @@ export function defineAction<
   if (level !== 'collection' && level !== 'instance') fail('level', "give 'collection' or 'instance'");
   if (typeof title !== 'string' || title.trim() === '') fail('title', 'say in a few words what it does');
   if (typeof permission !== 'string') fail('permission', 'name the permission that a caller must hold');
+  if (gate?.has(permission) === false) {
+    fail('permission', `the gate has no permission "${permission}"; define it or correct the name`);
+  }
   if (typeof definition.run !== 'function') fail('run', 'make it a function');
   return Object.freeze({
     type,
@@ -148,7 +167,8 @@ export function defineAction<
     inputSchema: jsonSchemaOf(input, 'input', fail),
     outputSchema: jsonSchemaOf(output, 'output', fail),
     database,
-    run: (call: ActionCall) => definition.run(call as ActionCall<StandardSchemaV1.InferOutput<I>, L, D>),
+    run: (call: ActionCall) =>
+      definition.run(call as ActionCall<StandardSchemaV1.InferOutput<I>, L, D, N, S>),
   });
 }
 

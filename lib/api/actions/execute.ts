@@ -1,6 +1,7 @@
 import type { Logger } from '../../contracts.ts';
 import { readJson } from '../../http/json-body.ts';
 import { sendProblem } from '../../http/problem.ts';
+import { requestIdOf } from '../../request-id.ts';
 import type { AnswerOnce } from '../idempotency/answer-once.ts';
 import { dataAnswer, problemAnswer, sendAnswer } from './answer.ts';
 import { checkInput, inputInvalid } from './check-input.ts';
@@ -50,14 +51,16 @@ async function run(
   const body = (await readJson(ctx, bodyLimit)) ?? {};
   const { principal } = ctx.state;
   const { database } = action;
-  const answer = await answerOnce(ctx, body, async (signal) => {
+  const answer = await answerOnce(ctx, body, async ({ signal }) => {
     const checked = await checkInput(action.input, body);
     if ('errors' in checked) return { answer: problemAnswer(inputInvalid(checked.errors)), keep: false };
     const call = { input: checked.value, id, principal, database, dryRun: false, signal };
-    const outcome = await runAction(action, call, logger);
+    const outcome = await runAction(action, call, { logger, requestId: requestIdOf(ctx) });
     if ('output' in outcome) return { answer: dataAnswer(outcome.output), keep: true };
-    const { status } = outcome.problem;
-    return { answer: problemAnswer(outcome.problem), keep: status < 500 && status !== 429 };
+    const { status, headers = {} } = outcome.problem;
+    // Also not when the caller is told to come back with another token.
+    const keep = status < 500 && status !== 429 && !('WWW-Authenticate' in headers);
+    return { answer: problemAnswer(outcome.problem), keep };
   });
   sendAnswer(ctx, answer);
 }

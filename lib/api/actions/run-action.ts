@@ -7,15 +7,30 @@ import type { Action, ActionCall } from './define-action.ts';
 /** What became of a call: the output as JSON text, or why there is none. */
 export type Outcome = { readonly output: string } | { readonly problem: Problem };
 
+/** Where a fault of the server is written, and how it is found. */
+export interface FaultLog {
+  readonly logger: Logger;
+  readonly requestId: string;
+  /** Which item of a bulk it is, from 0. */
+  readonly item?: number;
+}
+
 /** Runs an action on input that was checked, and checks what it returns. Never throws. */
-export async function runAction(action: Action, call: ActionCall, logger: Logger): Promise<Outcome> {
+export async function runAction(action: Action, call: ActionCall, log: FaultLog): Promise<Outcome> {
   try {
     return { output: await outputOf(action, await action.run(call)) };
   } catch (error) {
     // Whatever it did about it, nobody is there to read why.
     if (call.signal.aborted) return { problem: ABORTED };
-    return { problem: explainError(error, logger, { action: `${action.type}/${action.name}` }) };
+    return { problem: explainFault(error, action, log) };
   }
+}
+
+/** The problem of an action that threw, or whose schema did. A fault of the server is logged. */
+export function explainFault(error: unknown, action: Action, log: FaultLog): Problem {
+  const { item, logger, requestId } = log;
+  const fields = { action: `${action.type}/${action.name}`, ...(item === undefined ? {} : { item }) };
+  return explainError(error, logger, { request_id: requestId, ...fields });
 }
 
 export const ABORTED: Problem = {

@@ -1,13 +1,14 @@
 import type { Logger, Storage } from '../../contracts.ts';
 import { readJson } from '../../http/json-body.ts';
-import { explainError, sendProblem } from '../../http/problem.ts';
+import { sendProblem } from '../../http/problem.ts';
+import { requestIdOf } from '../../request-id.ts';
 import { dataAnswer, problemAnswer, sendAnswer } from '../actions/answer.ts';
 import { whileCallerWaits } from '../actions/caller.ts';
 import { inputInvalid } from '../actions/check-input.ts';
-import { ABORTED, runAction } from '../actions/run-action.ts';
+import { ABORTED, explainFault, runAction } from '../actions/run-action.ts';
 import type { ActionContext, ActionHandler } from '../actions/with-action.ts';
 import type { Action } from '../actions/define-action.ts';
-import type { AnswerOnce, Done } from '../idempotency/answer-once.ts';
+import type { AnswerOnce, Attempt, Done } from '../idempotency/answer-once.ts';
 import { count } from './bulk-result.ts';
 import type { BulkResult } from './bulk-result.ts';
 import { checkItem } from './check-item.ts';
@@ -45,8 +46,8 @@ export function runBulk(options: BulkOptions): ActionHandler {
       streamLines(ctx, independent(options, ctx, action, { ...request, signal }), signal);
       return;
     }
-    const answer = await options.answerOnce(ctx, body, async (signal) => {
-      const running = { ...request, signal };
+    const answer = await options.answerOnce(ctx, body, async (attempt) => {
+      const running = { ...request, ...attempt };
       return request.mode === 'atomic'
         ? runAll(options, ctx, action, running)
         : runEach(options, ctx, action, running);
@@ -56,7 +57,7 @@ export function runBulk(options: BulkOptions): ActionHandler {
   };
 }
 
-type RunningBulk = BulkRequest & { readonly signal: AbortSignal };
+type RunningBulk = BulkRequest & Pick<Attempt, 'signal'>;
 
 async function runEach(...given: Parameters<typeof independent>): Promise<Done> {
   const bulk = given[3];
@@ -79,14 +80,15 @@ function independent(
     concurrency,
     signal,
     async run(item, index) {
+      const log = { logger, requestId: requestIdOf(ctx), item: index };
       try {
         const checked = await checkItem(action, item, ['items', index]);
         if ('errors' in checked) return { problem: inputInvalid(checked.errors) };
         if (dryRun) return undefined;
-        return await runAction(action, { ...checked, principal, database, dryRun, signal }, logger);
+        return await runAction(action, { ...checked, principal, database, dryRun, signal }, log);
       } catch (error) {
         // A schema threw: this item's trouble, not that of the others.
-        return { problem: explainError(error, logger, { action: `${action.type}/${action.name}` }) };
+        return { problem: explainFault(error, action, log) };
       }
     },
   });
@@ -96,16 +98,17 @@ async function runAll(
   { logger, storage }: BulkOptions,
   ctx: ActionContext,
   action: Action,
-  bulk: RunningBulk,
+  bulk: BulkRequest & Attempt,
 ): Promise<Done> {
-  const { items, dryRun, signal } = bulk;
+  const { items, dryRun, keepIn, signal } = bulk;
   const { principal } = ctx.state;
+  const log = { logger, requestId: requestIdOf(ctx) };
   const results = await runAtomically(action, items, {
     storage,
     dryRun,
     signal,
-    run: async (item, database) =>
-      runAction(action, { ...item, principal, database, dryRun, signal }, logger),
+    run: async (item, database) => runAction(action, { ...item, principal, database, dryRun, signal }, log),
+    keep: async (done, transaction) => keepIn(transaction, bulkAnswer(bulk, done)),
   });
   // What was rolled back had no effect, and can be sent again.
   if ('code' in results) return { answer: problemAnswer(results), keep: false };

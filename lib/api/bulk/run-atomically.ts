@@ -20,6 +20,8 @@ export interface AtomicOptions {
   readonly signal: AbortSignal;
   /** Runs one item in the transaction, and never throws. */
   readonly run: (item: CheckedItem, transaction: unknown) => Promise<Outcome>;
+  /** Keeps the results in the transaction. `false`: they are not wanted any more. */
+  readonly keep: (results: readonly BulkResult[], transaction: unknown) => Promise<boolean>;
 }
 
 /**
@@ -29,7 +31,7 @@ export interface AtomicOptions {
 export async function runAtomically(
   action: Action,
   items: readonly unknown[],
-  { storage, dryRun, signal, run }: AtomicOptions,
+  { storage, dryRun, signal, run, keep }: AtomicOptions,
 ): Promise<readonly BulkResult[] | Problem> {
   if (action.database === undefined) return UNSUPPORTED;
   const checked = await checkAll(action, items);
@@ -49,6 +51,7 @@ export async function runAtomically(
         await otherRequests();
       }
       if (dryRun) throw new RolledBack(undefined);
+      if (!(await keep(results, transaction))) throw new RolledBack(ABORTED);
     });
   } catch (error) {
     if (!(error instanceof RolledBack)) throw error;

@@ -9,6 +9,17 @@ import type { ActionContext } from '../actions/with-action.ts';
 import { readIdempotencyKey } from './idempotency-key.ts';
 import { holdLease, LEASE } from './lease.ts';
 
+/** The work on a request, while it is under way. */
+export interface Attempt {
+  /** Aborted when nobody needs the work any more. */
+  readonly signal: AbortSignal;
+  /**
+   * Keeps the answer together with what a transaction of the storage does: both are there afterwards, or neither. `false`:
+   * another attempt has taken over, so roll back.
+   */
+  readonly keepIn: (transaction: unknown, answer: Answer) => Promise<boolean>;
+}
+
 /** What somebody asked for, done. */
 export interface Done {
   readonly answer: Answer;
@@ -20,14 +31,15 @@ export interface Done {
  * Answers a request that may be sent twice. Without an `Idempotency-Key` it does the work, and `signal` is aborted when
  * the caller goes away. With one, the work is done once for the caller and the key, and then to its end whether or not
  * the caller waits, because the repeat gets its answer. Only when the process dies before it has kept the answer, a
- * repeat does the work again, once the lease has ended: then it was done at least once.
+ * repeat does the work again, once the lease has ended: then it was done at least once. What is done in one transaction
+ * with its answer is done once in any case.
  *
  * @param body - the JSON body: the same key with another body is a mistake
  */
 export type AnswerOnce = (
   ctx: ActionContext,
   body: unknown,
-  work: (signal: AbortSignal) => Promise<Done>,
+  work: (attempt: Attempt) => Promise<Done>,
 ) => Promise<Answer>;
 
 export interface AnswerOnceOptions {
@@ -48,7 +60,7 @@ export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOn
   return async function answerOnce(ctx, body, work) {
     const key = readIdempotencyKey(ctx);
     const caller = whileCallerWaits(ctx);
-    if (key === undefined) return (await work(caller)).answer;
+    if (key === undefined) return (await work({ signal: caller, keepIn: async () => true })).answer;
 
     const request = {
       id: idOf(ctx, key),
@@ -69,20 +81,28 @@ export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOn
     return problemAnswer(UNDER_WAY);
   };
 
-  async function runAndKeep(request: Attempt, work: Parameters<AnswerOnce>[2]): Promise<Answer> {
+  async function runAndKeep(request: OwnRequest, work: Parameters<AnswerOnce>[2]): Promise<Answer> {
     const lease = holdLease(store, request, logger);
+    let isKept = false;
     let done: Done | undefined;
     try {
-      done = await work(lease.signal);
+      done = await work({
+        signal: lease.signal,
+        async keepIn(transaction, answer) {
+          isKept = await store.finish(request, storable(answer), transaction);
+          return isKept;
+        },
+      });
       return done.answer;
     } finally {
       await lease.release();
-      await end(request, done);
+      // When nobody knows whether the transaction was committed, `abandon` finds out: it leaves what has an answer.
+      if (!done?.keep || !isKept) await end(request, done);
     }
   }
 
   // The answer is true whether or not it could be kept. If not, the lease ends, and a repeat does the work again.
-  async function end(request: Attempt, done: Done | undefined): Promise<void> {
+  async function end(request: OwnRequest, done: Done | undefined): Promise<void> {
     try {
       if (!done?.keep) await store.abandon(request);
       else await store.finish(request, storable(done.answer));
@@ -92,9 +112,9 @@ export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOn
   }
 }
 
-type Attempt = Pick<StoredRequest, 'id' | 'fingerprint' | 'attempt'>;
+type OwnRequest = Pick<StoredRequest, 'id' | 'fingerprint' | 'attempt'>;
 
-async function begin(store: IdempotencyStore, request: Attempt): Promise<StoredRequest | undefined> {
+async function begin(store: IdempotencyStore, request: OwnRequest): Promise<StoredRequest | undefined> {
   const now = Math.floor(Date.now() / 1000);
   return store.begin({ ...request, leasedUntil: now + LEASE, expiresAt: now + KEPT, answer: undefined }, now);
 }

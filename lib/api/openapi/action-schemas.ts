@@ -1,7 +1,7 @@
 import type { Action, JsonSchema } from '../actions/define-action.ts';
 
 /** The name of an action's schema among the components. */
-export function schemaName({ type, name }: Action, side: 'input' | 'output'): string {
+function schemaName({ type, name }: Action, side: 'input' | 'output'): string {
   return `${type}.${name}.${side}`;
 }
 

@@ -61,9 +61,9 @@ function isInvalid(error: unknown): error is ClientInvalidError {
 }
 
 /** With the redirect URI itself: its place in a list of Passport's tells nobody which one it is. */
-function named({ field, message }: FieldError, { redirectUris }: PassportClient): FieldError {
-  const place = /^redirectUris\[(\d+)\]$/.exec(field)?.[1];
+function named(error: FieldError, { redirectUris }: PassportClient): FieldError {
+  const place = /^redirectUris\[(\d+)\]$/.exec(error.field)?.[1];
   return place === undefined
-    ? { field, message }
-    : { field, message: `${message} (${redirectUris[Number(place)]})` };
+    ? error
+    : { ...error, message: `${error.message} (${redirectUris[Number(place)]})` };
 }

@@ -14,10 +14,11 @@ const UNUSABLE_SECRET = randomBytes(32).toString('base64url');
 export function clientAdapter(clients: ClientDirectory): Partial<Adapter> {
   return {
     async find(id) {
+      const state = currentState();
+      if (state) state.triedClientId ??= id;
       const stored = await clients.find(id);
       if (!stored) return undefined;
       if (!stored.client.disabled) return toMetadata(stored.client);
-      const state = currentState();
       if (state) state.disabledClientId = stored.client.id;
       return undefined;
     },
@@ -25,7 +26,7 @@ export function clientAdapter(clients: ClientDirectory): Partial<Adapter> {
 }
 
 /** A client in the engine's words. */
-export function toMetadata(client: Client): AdapterPayload {
+function toMetadata(client: Client): AdapterPayload {
   const isCode = client.grantType === 'authorization_code';
   return {
     client_id: client.id,

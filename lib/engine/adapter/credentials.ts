@@ -29,7 +29,8 @@ export function credentialAdapter(
       const state = currentState();
       const credential = toCredential(kind, value, payload);
       if (kind === 'code') {
-        await storage.credentials.start(approvedGrant(payload), credential);
+        const isStarted = await storage.credentials.start(approvedGrant(payload), credential, state?.agreed);
+        if (!isStarted) throw new errors.AccessDenied('the user has taken the access of this app away');
       } else if (state?.presented) {
         await redeem(storage.credentials, state, settings, { value, credential });
       } else {
@@ -46,6 +47,7 @@ export function credentialAdapter(
       if (state) state.grant = grant;
       // Not shown that it is spent, the engine goes on, and the request loses in `redeem` without harm to the winner.
       const isReplay = state?.presentation?.isReplay(credential) ?? credential.consumedAt !== undefined;
+      if (state && isToBeProved(credential)) state.code = credential;
       return {
         ...(credential.payload as AdapterPayload),
         jti: value,
@@ -62,6 +64,12 @@ export function credentialAdapter(
     async destroy() {},
     async revokeByGrantId() {},
   };
+}
+
+/** A live code whose client has to know a secret of that one authorization (RFC 7636). */
+function isToBeProved({ consumedAt, expiresAt, kind, payload }: Credential): boolean {
+  const { codeChallenge } = payload as AdapterPayload;
+  return kind === 'code' && codeChallenge !== undefined && consumedAt === undefined && expiresAt > now();
 }
 
 function toCredential(kind: Credential['kind'], value: string, payload: AdapterPayload): Credential {

@@ -1,9 +1,9 @@
-import { aCode, aGrant, aRefreshToken, LOOKALIKES, NOW } from './rows.ts';
+import { aCode, aConsent, aGrant, aRefreshToken, LOOKALIKES, NOW } from './rows.ts';
 import type { StorageTest } from './storage-test.ts';
 
 export function credentialContract(test: StorageTest): void {
   test('credentials: start saves a code and its grant, found together', async (t, { credentials }) => {
-    await credentials.start(aGrant(), aCode());
+    t.true(await credentials.start(aGrant(), aCode()));
     t.deepEqual(await credentials.find('code', aCode().id), { credential: aCode(), grant: aGrant() });
   });
 
@@ -15,6 +15,46 @@ export function credentialContract(test: StorageTest): void {
     const sameGrant = credentials.start(aGrant(), aCode({ id: 'other' }));
     await t.throwsAsync(sameGrant, { code: 'ERR_STORAGE' });
     t.is(await credentials.find('code', 'other'), undefined);
+  });
+
+  test('credentials: start rests on a consent, and saves nothing without it', async (t, {
+    consents,
+    credentials,
+    grants,
+  }) => {
+    await consents.save(aConsent());
+    t.true(await credentials.start(aGrant(), aCode(), aConsent()));
+    t.deepEqual(await credentials.find('code', aCode().id), { credential: aCode(), grant: aGrant() });
+
+    const [grant, code] = [aGrant({ id: 'other' }), aCode({ id: 'other', grantId: 'other' })];
+    const others = [{ userId: 'bob' }, { clientId: 'other' }, { createdAt: NOW + 1 }, { userId: 'Ann' }];
+    for (const other of others) t.false(await credentials.start(grant, code, aConsent(other)));
+    await consents.remove('ann', 'timetable');
+    t.false(await credentials.start(grant, code, aConsent()));
+    t.is(await grants.find('other'), undefined);
+    t.is(await credentials.find('code', 'other'), undefined);
+    t.true(await credentials.start(grant, code));
+  });
+
+  test('credentials: start comes wholly before a consent is removed, or not at all', async (t, {
+    consents,
+    credentials,
+    grants,
+  }) => {
+    for (let round = 0; round < 20; round += 1) {
+      await consents.save(aConsent());
+      const id = `${round}`;
+      const [isStarted] = await Promise.all([
+        credentials.start(aGrant({ id }), aCode({ id, grantId: id }), aConsent()),
+        (async () => {
+          t.true(await consents.remove('ann', 'timetable'));
+          await grants.revoke({ userId: 'ann', clientId: 'timetable' }, NOW);
+        })(),
+        consents.touch('ann', 'timetable', NOW),
+      ]);
+      t.is(await credentials.find('code', id), undefined);
+      t.is((await grants.find(id))?.revokedAt, isStarted ? NOW : undefined);
+    }
   });
 
   test('credentials: expired ones are found, the caller compares', async (t, { credentials }) => {

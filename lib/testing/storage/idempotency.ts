@@ -1,3 +1,4 @@
+import { ActionError } from '../../errors.ts';
 import { aRequest, HOUR, LOOKALIKES, NOW } from './rows.ts';
 import type { StorageTest } from './storage-test.ts';
 
@@ -56,6 +57,48 @@ export function idempotencyContract(test: StorageTest): void {
         body,
       });
     }
+  });
+
+  test('idempotency: an answer is kept with the transaction that it is handed, or not at all', async (t, storage) => {
+    const { idempotency } = storage;
+    let canRollBack = false;
+    await idempotency.begin(aRequest(), NOW);
+    const failing = storage.transaction(async (handed) => {
+      canRollBack = handed !== undefined;
+      if (canRollBack) t.true(await idempotency.finish(aRequest(), answer, handed));
+      throw new ActionError(409, 'changed_my_mind', 'Changed my mind.');
+    });
+    await t.throwsAsync(failing, { code: 'ERR_ACTION' });
+    t.deepEqual(await idempotency.begin(another, NOW), aRequest(), 'not kept');
+
+    await storage.transaction(async (handed) => {
+      t.false(await idempotency.finish(another, answer, handed), "another attempt's");
+      t.true(await idempotency.finish(aRequest(), answer, handed));
+    });
+    t.deepEqual(await idempotency.begin(another, NOW), aRequest({ answer }));
+  });
+
+  test('idempotency: a transaction that is over keeps nothing', async (t, storage) => {
+    const { idempotency } = storage;
+    await idempotency.begin(aRequest(), NOW);
+    const over = await storage.transaction(async (handed) => handed);
+    // Without a transaction there is nothing to be over.
+    for (const wrong of over === undefined ? [] : [over, {}, null, 'text']) {
+      await t.throwsAsync(idempotency.finish(aRequest(), answer, wrong), { code: 'ERR_STORAGE' });
+    }
+    t.deepEqual(await idempotency.begin(another, NOW), aRequest());
+  });
+
+  test('idempotency: who gives a request up while it is being answered finds the answer', async (t, storage) => {
+    const { idempotency } = storage;
+    await idempotency.begin(aRequest(), NOW);
+    let abandoned: Promise<void> | undefined;
+    await storage.transaction(async (handed) => {
+      await idempotency.finish(aRequest(), answer, handed);
+      abandoned = idempotency.abandon(aRequest());
+    });
+    await abandoned;
+    t.deepEqual(await idempotency.begin(another, NOW), aRequest({ answer }));
   });
 
   test('idempotency: an abandoned request can begin again, an answered one stays', async (t, {

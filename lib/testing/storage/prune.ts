@@ -18,15 +18,16 @@ import type { StorageTest } from './storage-test.ts';
 
 export function pruneContract(test: StorageTest): void {
   test('prune: removes what expired before now, and counts it', async (t, storage) => {
-    const { audit, idempotency, interactions, revocations, sessions } = storage;
+    const { attempts, audit, idempotency, interactions, revocations, sessions } = storage;
     for (const [id, expiresAt] of [['past', NOW - 1] as const, ['now', NOW] as const]) {
       await interactions.save(anInteraction({ id, expiresAt }));
       await sessions.save(aSession({ id, uid: id, expiresAt }));
       await revocations.add(aRevocation({ value: id, expiresAt }));
       await audit.append([aRecord({ id })], expiresAt);
       await idempotency.begin(aRequest({ id, leasedUntil: NOW - HOUR, expiresAt }), NOW - HOUR);
+      await attempts.count(id, { limit: 1, now: NOW - HOUR, expiresAt });
     }
-    t.is(await storage.prune(NOW, 100), 5);
+    t.is(await storage.prune(NOW, 100), 6);
     t.is(await storage.prune(NOW, 100), 0);
     t.is(await interactions.find('past'), undefined);
     t.is(await sessions.find('past'), undefined);
@@ -35,6 +36,9 @@ export function pruneContract(test: StorageTest): void {
     t.is((await sessions.find('now'))?.id, 'now');
     t.is((await revocations.since(0)).length, 1);
     t.deepEqual(await audit.list({}), [aRecord({ id: 'now' })]);
+    const earlier = { limit: 1, now: NOW - HOUR, expiresAt: NOW };
+    t.is(await attempts.count('past', earlier), undefined);
+    t.is(await attempts.count('now', earlier), NOW);
     const again = { leasedUntil: NOW - HOUR, expiresAt: NOW, attempt: 'another', fingerprint: 'another' };
     t.is(await idempotency.begin(aRequest({ ...again, id: 'past' }), NOW), undefined);
     t.is((await idempotency.begin(aRequest({ ...again, id: 'now' }), NOW))?.attempt, 'attempt-1');

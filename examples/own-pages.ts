@@ -1,0 +1,131 @@
+/**
+ * Login and consent on pages of your own: one function, which gets what it may ask of the server, and gives a middleware
+ * and a way to show errors.
+ *
+ *     npx node --conditions=gatehouse:source examples/own-pages.ts
+ */
+import bodyParser from '@koa/bodyparser';
+import Koa from 'koa';
+import type { Context, Middleware } from 'koa';
+import { createAuthServer, defineGate } from 'koa-gatehouse';
+import type { AuthServer, Interaction, Interactions, User } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import Router from 'koa-router';
+
+const ann: User = { id: '1', name: 'Ann', email: 'ann@school.example' };
+
+/** The pages. Any way to make HTML will do; this one is template strings. */
+const ownPages: Interactions = (flow) => {
+  const router = new Router({ prefix: '/oauth/interaction/:uid' });
+
+  // A form of another site must not sign anybody in, nor authorize an app for them.
+  router.use(async (ctx, next) => {
+    if (ctx.method === 'POST' && ctx.get('origin') !== flow.origin)
+      return show(ctx, 403, 'This form is not ours.');
+    return next();
+  });
+  router.use(bodyParser({ enableTypes: ['form'] }));
+
+  router.get('/', async (ctx) => {
+    const interaction = await flow.find(ctx, ctx.params['uid']!);
+    show(ctx, 200, interaction.prompt === 'login' ? loginForm(interaction) : consentForm(interaction));
+  });
+  router.post('/login', async (ctx) => {
+    const interaction = await flow.find(ctx, ctx.params['uid']!);
+    const { login, password } = ctx.request.body as Record<string, unknown>;
+    const user = await flow.authenticate(ctx, String(login), String(password));
+    if (user) seeOther(ctx, await flow.login(ctx, interaction, user));
+    else show(ctx, 422, loginForm(interaction, 'Email or password is incorrect.'));
+  });
+  router.post('/consent', async (ctx) => {
+    seeOther(ctx, await flow.consent(ctx, await flow.find(ctx, ctx.params['uid']!)));
+  });
+  router.post('/deny', async (ctx) => {
+    seeOther(ctx, await flow.deny(ctx, await flow.find(ctx, ctx.params['uid']!)));
+  });
+
+  return {
+    // What it does not route falls through to the server.
+    middleware: router.routes() as Middleware,
+    error: async (ctx, { description, reference, status }) =>
+      show(
+        ctx,
+        status,
+        `<h1>That did not work</h1><p>${escape(description)}</p><p>Reference: ${reference}</p>`,
+      ),
+  };
+};
+
+function loginForm({ action, client }: Interaction, mistake = ''): string {
+  return `<h1>Sign in</h1><p>to go on to ${escape(client.name)}</p><p role="alert">${mistake}</p>
+<form method="post" action="${action}/login">
+  <label>Email <input name="login" type="email" autocomplete="username" required></label>
+  <label>Password <input name="password" type="password" autocomplete="current-password" required></label>
+  <button>Sign in</button>
+</form>`;
+}
+
+function consentForm({ action, client, scopes, user }: Interaction): string {
+  const wishes = scopes.map(({ description }) => `<li>${escape(description)}</li>`).join('');
+  return `<h1>${escape(client.name)} asks for access</h1><p>You are ${escape(user?.name ?? '')}.</p>
+<ul>${wishes || '<li>Do all that you may do</li>'}</ul>
+<form method="post">
+  <button formaction="${action}/consent">Allow</button>
+  <button formaction="${action}/deny">Cancel</button>
+</form>`;
+}
+
+function show(ctx: Context, status: number, content: string): void {
+  ctx.status = status;
+  ctx.set('Cache-Control', 'no-store');
+  ctx.set('Content-Security-Policy', "default-src 'none'; base-uri 'none'; frame-ancestors 'none'");
+  ctx.type = 'html';
+  ctx.body = `<!doctype html><html lang="en"><title>School login</title><main>${content}</main></html>`;
+}
+
+function seeOther(ctx: Context, url: string): void {
+  ctx.status = 303;
+  ctx.redirect(url);
+}
+
+/** The names of apps are written by strangers. */
+function escape(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** Makes the app. `issuer` is the URL that it is reached at. */
+export async function createSchool(
+  issuer: string,
+): Promise<{ app: Koa; auth: AuthServer<'view_schools', never> }> {
+  const auth = await createAuthServer({
+    issuer,
+    users: {
+      authenticate: async (login, password) =>
+        login === ann.email && password === 'correct horse' ? ann : undefined,
+      find: async (id) => (id === ann.id ? ann : undefined),
+      permissions: async () => ['view_schools'],
+    },
+    storage: memoryStorage(),
+    interactions: ownPages,
+    gate: defineGate({ permissions: { view_schools: 'View schools' } }),
+    scopes: { 'schools:read': { description: 'See your schools', permissions: ['view_schools'] } },
+  });
+  return { app: new Koa().use(auth.middleware()), auth };
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const issuer = 'http://localhost:3000';
+  const { app, auth } = await createSchool(issuer);
+  app.use((ctx) => {
+    ctx.body = `Back at the app, which got: ${ctx.querystring}`;
+  });
+  app.listen(3000, '127.0.0.1');
+  const { client } = await auth.clients.create({
+    name: 'Reports',
+    grantType: 'authorization_code',
+    redirectUris: [`${issuer}/callback`],
+  });
+  console.log(
+    `Open ${issuer}/oauth/authorize?response_type=code&client_id=${client.id}&scope=schools:read, and sign in as ${ann.email}, password: correct horse`,
+  );
+}

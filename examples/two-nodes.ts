@@ -1,0 +1,101 @@
+/**
+ * Two nodes on one PostgreSQL: any request may go to either, in the middle of a login too. Keys, sessions, codes, tokens and
+ * revocations are in the database; the nodes agree on nothing else but the issuer and the key that encrypts their keys.
+ *
+ *     DATABASE_URL=postgres://… npx node --conditions=gatehouse:source examples/two-nodes.ts
+ */
+import { createServer, request } from 'node:http';
+import type { Server } from 'node:http';
+
+import Koa from 'koa';
+import { createApiRouter, createAuthServer, defineGate } from 'koa-gatehouse';
+import type { AuthServer, User } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { pages } from 'koa-gatehouse/interactions';
+
+const gate = defineGate({ permissions: { view_schools: 'View schools' } });
+
+const ann: User = { id: '1', name: 'Ann', email: 'ann@school.example' };
+
+/** What every node is started with. */
+export interface NodeSettings {
+  /** The URL of the load balancer. */
+  readonly issuer: string;
+  /** Such as `postgres://user:password@host/database`. */
+  readonly database: string;
+  /** Not in the database. */
+  readonly keyEncryptionKey: string;
+}
+
+/** Makes a node. */
+export async function createNode({
+  database,
+  issuer,
+  keyEncryptionKey,
+}: NodeSettings): Promise<{ app: Koa; auth: AuthServer<'view_schools', never> }> {
+  const storage = knexStorage(database);
+  // Nodes that start at once wait for each other here.
+  await storage.migrate();
+  const auth = await createAuthServer({
+    issuer,
+    users: {
+      authenticate: async (login, password) =>
+        login === ann.email && password === 'correct horse' ? ann : undefined,
+      find: async (id) => (id === ann.id ? ann : undefined),
+      permissions: async () => ['view_schools'],
+    },
+    storage,
+    interactions: pages({ brand: { name: 'School' } }),
+    gate,
+    keyEncryptionKey,
+    // What was revoked on one node is refused on the other after a second at most.
+    revocationLag: '1 second',
+  });
+  // The balancer says who calls.
+  const app = new Koa({ proxy: true });
+  app.use(auth.middleware());
+  const api = createApiRouter({ auth });
+  api.get('/schools', auth.requires('view_schools'), (ctx) => {
+    ctx.body = { data: [{ id: 1, name: 'Hill School' }] };
+  });
+  app.use(api.routes());
+  return { app, auth };
+}
+
+/** A load balancer in ten lines, without sticky sessions: each request goes to the next node. */
+export function createBalancer(ports: readonly number[]): Server {
+  let count = 0;
+  return createServer((incoming, outgoing) => {
+    const port = ports[count++ % ports.length]!;
+    const headers = { ...incoming.headers, 'x-forwarded-for': incoming.socket.remoteAddress };
+    const { method, url: path } = incoming;
+    const forwarded = request({ host: '127.0.0.1', port, method, path, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode!, answer.headers);
+      answer.pipe(outgoing);
+    });
+    forwarded.on('error', () => outgoing.writeHead(502).end());
+    incoming.pipe(forwarded);
+  });
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const {
+    DATABASE_URL: database,
+    KEY_ENCRYPTION_KEY: keyEncryptionKey = 'for this example only, 32 characters',
+  } = process.env;
+  if (!database) throw new Error('Set DATABASE_URL to an empty PostgreSQL database');
+  const settings = { issuer: 'http://localhost:3000', database, keyEncryptionKey };
+  // Here in one process, so that one command starts them; elsewhere each has a machine of its own.
+  const nodes = await Promise.all([createNode(settings), createNode(settings)]);
+  for (const [index, { app }] of nodes.entries()) app.listen(3001 + index, '127.0.0.1');
+  createBalancer([3001, 3002]).listen(3000, '127.0.0.1');
+
+  const { client, secret } = await nodes[0].auth.clients.create({
+    name: 'Nightly report',
+    grantType: 'client_credentials',
+    permissions: ['view_schools'],
+  });
+  console.log(
+    `curl http://localhost:3000/oauth/token -d grant_type=client_credentials -u ${client.id}:${secret}`,
+  );
+}

@@ -1,0 +1,329 @@
+import type { en } from './en.ts';
+
+/** The pages in German. */
+export const de: Readonly<Record<keyof typeof en, string>> = {
+  'page.problem': 'Bitte prüfen Sie Ihre Eingaben',
+  'page.errorTitle': 'Fehler:',
+  'page.terms': 'Nutzungsbedingungen',
+  'page.privacy': 'Datenschutz',
+  'page.skip': 'Zum Inhalt springen',
+  'page.menu': 'Ihre Seiten',
+  'page.connections': 'Verbundene Apps',
+  'page.apps': 'Ihre Apps',
+  'page.signOut': 'Abmelden',
+  'page.cancel': 'Abbrechen',
+  'page.save': 'Speichern',
+  'page.copy': 'Kopieren',
+  'page.copied': 'Kopiert',
+  'page.first': 'Erste Seite',
+  'page.next': 'Nächste Seite',
+
+  'login.heading': 'Anmelden',
+  'login.lead': 'und weiter zu {client}',
+  'login.leadBrand': 'bei {brand}',
+  'login.login': 'E-Mail-Adresse',
+  'login.loginMissing': 'Geben Sie Ihre E-Mail-Adresse ein.',
+  'login.password': 'Passwort',
+  'login.passwordMissing': 'Geben Sie Ihr Passwort ein.',
+  'login.refused': 'E-Mail-Adresse oder Passwort ist falsch.',
+  'login.throttledMinutes.one': 'Zu viele Anmeldeversuche. Versuchen Sie es in {count} Minute noch einmal.',
+  'login.throttledMinutes.other':
+    'Zu viele Anmeldeversuche. Versuchen Sie es in {count} Minuten noch einmal.',
+  'login.throttledSeconds.one': 'Zu viele Anmeldeversuche. Versuchen Sie es in {count} Sekunde noch einmal.',
+  'login.throttledSeconds.other':
+    'Zu viele Anmeldeversuche. Versuchen Sie es in {count} Sekunden noch einmal.',
+  'login.submit': 'Anmelden',
+
+  'consent.heading': 'Zugriff für {client} erlauben?',
+  'consent.lead': '{client} möchte auf Ihr Konto bei {brand} zugreifen.',
+  'consent.scopes': 'Die App darf dann:',
+  'consent.noScopes': 'Die App kann dann in Ihrem Namen handeln, mit allen Berechtigungen, die Sie haben.',
+  'consent.user': 'Angemeldet als',
+  'consent.switch': 'Nicht Sie?',
+  'consent.destination': 'Danach geht es weiter zu',
+  'consent.authorize': 'Zugriff erlauben',
+  'consent.deny': 'Ablehnen',
+
+  'logout.heading': 'Bei {brand} abmelden?',
+  'logout.lead': 'Sie sind als {user} angemeldet.',
+  'logout.submit': 'Abmelden',
+  'logout.doneHeading': 'Sie sind abgemeldet',
+  'logout.doneLead':
+    'Sie können diese Seite schließen. Apps, denen Sie den Zugriff erlaubt haben, bleiben verbunden.',
+  'logout.nobodyHeading': 'Sie sind nicht angemeldet',
+  'logout.nobodyLead': 'In diesem Browser ist niemand angemeldet.',
+
+  'signedOut.heading': 'Sie sind nicht mehr angemeldet',
+  'signedOut.lead':
+    'Es wurde noch nichts gespeichert. Melden Sie sich in einem anderen Tab wieder an und laden Sie dann diese Seite neu, um das Formular noch einmal zu senden.',
+  'signedOut.signIn': 'In einem anderen Tab anmelden',
+
+  'connections.heading': 'Verbundene Apps',
+  'connections.lead.one': 'Eine App kann auf Ihr Konto bei {brand} zugreifen.',
+  'connections.lead.other': '{count} Apps können auf Ihr Konto bei {brand} zugreifen.',
+  'connections.none':
+    'Keine App kann auf Ihr Konto bei {brand} zugreifen. Sobald Sie einer App den Zugriff erlauben, steht sie hier, und Sie können sie wieder trennen.',
+  'connections.scopes': 'Sie darf:',
+  'connections.noScopes': 'Sie darf alles, was Sie dürfen.',
+  'connections.since': 'Erlaubt am',
+  'connections.lastUsed': 'Zuletzt genutzt am',
+  'connections.neverUsed': 'Noch nicht genutzt',
+  'connections.disabled': 'Abgeschaltet',
+  'connections.disconnect': 'Trennen',
+  'connections.disconnectHeading': '{client} trennen?',
+  'connections.disconnectLead':
+    'Die App verliert sofort den Zugriff auf Ihr Konto. Um sie wieder zu nutzen, erlauben Sie ihr den Zugriff erneut.',
+  'connections.done.disconnected': 'Die App ist getrennt. Sie hat keinen Zugriff mehr auf Ihr Konto.',
+
+  'apps.heading': 'Ihre Apps',
+  'apps.allHeading': 'Alle Apps',
+  'apps.new': 'Neue App',
+  'apps.search': 'Nach Namen suchen',
+  'apps.searchSubmit': 'Suchen',
+  'apps.searchClear': 'Alle anzeigen',
+  'apps.none': 'Noch keine Apps',
+  'apps.noneLead':
+    'Eine App erhält hier Tokens, für die Personen, die sich bei ihr anmelden, oder für sich selbst. Legen Sie eine an, um ihre Client-ID zu bekommen.',
+  'apps.noneFound': 'Keine App heißt so',
+  'apps.disabled': 'Deaktiviert',
+  'apps.own': 'Von Ihnen',
+  'apps.created': 'Angelegt am',
+  'apps.kind': 'Art',
+  'apps.owner': 'Gehört',
+  'apps.clientId': 'Client-ID',
+  'apps.secret': 'Client-Secret',
+
+  'apps.newHeading': 'Neue App',
+  'apps.name': 'Name',
+  'apps.nameHint': 'Er steht auf der Seite, auf der Personen der App den Zugriff erlauben.',
+  'apps.grantType': 'Wie bekommt die App ihre Tokens?',
+  'apps.grantTypeHint': 'Das lässt sich später nicht mehr ändern.',
+  'apps.grantType.authorization_code': 'Authorization Code',
+  'apps.grantType.authorization_codeHint':
+    'Personen melden sich an und erlauben den Zugriff. Die App handelt für sie, mit deren Berechtigungen.',
+  'apps.grantType.client_credentials': 'Client Credentials',
+  'apps.grantType.client_credentialsHint':
+    'Ein Programm auf einem Server handelt für sich selbst, ohne eine Person. Es hat eigene Berechtigungen.',
+  'apps.forPeople': 'Für Apps mit Authorization Code',
+  'apps.redirectUris': 'Redirect-URIs',
+  'apps.redirectUrisHint':
+    'Eine pro Zeile, zum Beispiel https://app.example/callback. Nach der Anmeldung geht es genau an eine dieser Adressen zurück.',
+  'apps.place': 'Wo läuft die App?',
+  'apps.kind.service.name': 'Client Credentials',
+  'apps.kind.server.name': 'Authorization Code, auf einem Server',
+  'apps.kind.browser.name': 'Authorization Code, in einem Browser',
+  'apps.kind.device.name': 'Authorization Code, auf einem Gerät',
+  'apps.place.server': 'Auf einem Server',
+  'apps.place.serverHint': 'Sie kann ein Secret geheim halten (confidential).',
+  'apps.place.browser': 'In einem Browser',
+  'apps.place.browserHint': 'Sie kann kein Secret geheim halten und verwendet PKCE (public).',
+  'apps.place.device': 'Auf einem Computer oder Smartphone',
+  'apps.place.deviceHint':
+    'Eine installierte App ohne Secret, mit PKCE (public, native). Bei Redirects zu 127.0.0.1 passt jeder Port, und Schemas wie com.example.app: sind erlaubt.',
+  'apps.firstParty': 'First-Party-App',
+  'apps.firstPartyHint': 'Sie gehört zur Plattform selbst: Niemand wird gefragt, ob sie zugreifen darf.',
+  'apps.create': 'App anlegen',
+  'apps.createdHeading': '{client} ist angelegt',
+  'apps.secretOnce':
+    'Kopieren Sie das Secret jetzt. Es wird nur dieses eine Mal angezeigt; später kann es niemand mehr lesen.',
+  'apps.connect': 'App verbinden',
+  'apps.authorizeUrl': 'Autorisierungs-URL',
+  'apps.tokenUrl': 'Token-URL',
+  'apps.curl': 'Ein Token mit curl holen',
+  'apps.givePermissions': 'Berechtigungen geben',
+  'apps.goToApp': 'Zur App',
+
+  'apps.tab': 'Seiten dieser App',
+  'apps.tab.settings': 'Einstellungen',
+  'apps.tab.permissions': 'Berechtigungen',
+  'apps.tab.secrets': 'Secrets',
+  'apps.tab.activity': 'Aktivität',
+  'apps.isDisabled': 'Diese App ist deaktiviert: Sie bekommt keine Tokens, und ihre bisherigen gelten nicht.',
+  'apps.cannotEnable': 'Nur die Administration kann sie wieder aktivieren.',
+
+  'apps.stop': 'Deaktivieren oder löschen',
+  'apps.disable': 'Deaktivieren',
+  'apps.disableHint':
+    'Sie bekommt keine Tokens mehr, und ihre bisherigen gelten nicht, bis sie wieder aktiviert wird.',
+  'apps.disableHeading': '{client} deaktivieren?',
+  'apps.disableLead':
+    'Die App bekommt keine Tokens mehr, und ihre bisherigen gelten nicht, bis sie wieder aktiviert wird.',
+  'apps.enable': 'Aktivieren',
+  'apps.enableHint': 'Sie bekommt wieder Tokens, und alle, die nicht abgelaufen sind, gelten wieder.',
+  'apps.delete': 'Löschen',
+  'apps.deleteHint':
+    'Sie wird endgültig gelöscht, mit ihren Secrets und allen Zugriffen, die Personen ihr erlaubt haben.',
+  'apps.deleteHeading': '{client} löschen?',
+  'apps.deleteLead':
+    'Die App wird endgültig gelöscht, mit ihren Secrets und allen Zugriffen, die Personen ihr erlaubt haben. Ihre Tokens gelten nicht mehr.',
+
+  'apps.done.created': 'Die App ist angelegt.',
+  'apps.done.createdBefore':
+    'Dieses Formular wurde schon einmal gesendet: Die App ist angelegt und steht in dieser Liste. Wenn Ihnen das Secret fehlt, fügen Sie auf ihrer Seite „Secrets“ ein weiteres hinzu.',
+  'apps.done.saved': 'Gespeichert.',
+  'apps.done.disabled': 'Die App ist deaktiviert.',
+  'apps.done.enabled': 'Die App ist aktiviert.',
+  'apps.done.deleted': 'Die App ist gelöscht.',
+  'apps.done.secretAddedBefore':
+    'Dieses Formular wurde schon einmal gesendet: Das Secret ist hinzugefügt und steht in dieser Liste. Wenn Ihnen sein Wert fehlt, entfernen Sie es und fügen ein weiteres hinzu.',
+  'apps.done.secretRemoved': 'Das Secret ist entfernt.',
+
+  'apps.problem.name_length': 'Geben Sie einen Namen mit 1 bis {most} Zeichen ein.',
+  'apps.problem.control_characters':
+    'Der Name enthält unsichtbare Zeichen. Geben Sie ihn ohne diese noch einmal ein.',
+  'apps.problem.grant_type_unknown': 'Wählen Sie, wie die App ihre Tokens bekommt.',
+  'apps.problem.administrators_only':
+    'Welche Apps First-Party-Apps sind, entscheidet nur die Administration.',
+  'apps.problem.too_many_apps':
+    'Sie haben {most} Apps; mehr kann eine Person nicht haben. Löschen Sie erst eine.',
+  'apps.problem.redirect_uri_missing': 'Geben Sie mindestens eine Redirect-URI ein.',
+  'apps.problem.too_many_redirect_uris': 'Geben Sie höchstens {most} Redirect-URIs ein.',
+  'apps.problem.redirectUri': 'Redirect-URI {number}: {problem}',
+  'apps.problem.uri_length': 'Sie ist länger als {most} Zeichen.',
+  'apps.problem.uri_characters':
+    'Sie enthält Leerzeichen oder Zeichen außerhalb von ASCII. Kodieren Sie diese, ein Leerzeichen etwa als %20.',
+  'apps.problem.uri_relative': 'Geben Sie die ganze Adresse ein, zum Beispiel https://app.example/callback.',
+  'apps.problem.uri_fragment': 'Sie darf kein Fragment haben, also keinen Teil, der mit # beginnt.',
+  'apps.problem.uri_wildcard':
+    'Ein Sternchen steht hier für nichts anderes. Geben Sie jede Adresse in einer eigenen Zeile ein.',
+  'apps.problem.uri_credentials': 'Sie darf weder Benutzernamen noch Passwort enthalten.',
+  'apps.problem.uri_form': 'Schreiben Sie sie in der Form https://host/pfad.',
+  'apps.problem.uri_scheme':
+    'Sie muss mit https: oder http: beginnen. Andere Schemas sind für Apps auf einem Computer oder Smartphone.',
+  'apps.problem.uri_private_scheme':
+    'Ein eigenes Schema ist Ihr umgekehrter Domainname: com.example.app:/callback.',
+  'apps.problem.uri_http_host':
+    'Auf einem Computer oder Smartphone ist http: für 127.0.0.1, [::1] und localhost da. Alles andere braucht https:.',
+  'apps.problem.uri_https_loopback': 'Verwenden Sie http: für die Adresse des eigenen Computers.',
+  'apps.problem.unknown_scope':
+    'Den Scope „{name}“ gibt es nicht mehr. Prüfen Sie die Liste und speichern Sie noch einmal.',
+  'apps.problem.not_assignable':
+    'Sie können einer App nur geben, was Sie selbst haben; „{name}“ gehört nicht dazu.',
+  'apps.problem.label_form':
+    'Geben Sie eine Bezeichnung mit höchstens {most} Zeichen und ohne unsichtbare ein.',
+  'apps.problem.too_many_secrets':
+    'Die App hat {most} Secrets; mehr sind nicht möglich. Entfernen Sie erst eines.',
+  'apps.problem.public_client': 'Diese App läuft dort, wo sie kein Secret geheim halten kann.',
+  'apps.problem.other': 'Das wurde nicht angenommen: {problem}.',
+  'apps.problem.changed':
+    'Diese App wurde geändert, nachdem Sie das Formular geöffnet haben, von einer anderen Person oder in einem anderen Tab. Prüfen Sie das Formular; wenn Sie noch einmal speichern, wird jene Änderung überschrieben.',
+
+  'permissions.lead':
+    'Was diese App mit ihren eigenen Tokens darf. Sie können ihr geben, was Sie selbst haben.',
+  'permissions.roles': 'Rollen',
+  'permissions.permissions': 'Einzelne Berechtigungen',
+  'permissions.nothing': 'Sie haben keine Berechtigung, die Sie ihr geben könnten.',
+  'permissions.fixed': 'Von der Administration gegeben; Sie können es nicht ändern.',
+  'permissions.people':
+    'Diese App handelt für die Personen, die sich bei ihr anmelden; es gelten die Berechtigungen der jeweiligen Person. Ein Scope beschränkt ein Token auf einen Teil davon.',
+  'permissions.scopes': 'Scopes, um die sie bitten darf',
+  'permissions.noScopes':
+    'Hier gibt es keine Scopes: Mit ihren Tokens darf die App alles, was die Person darf.',
+  'permissions.withoutScope': 'Ein Token ohne Scope darf alles, was die Person darf.',
+  'permissions.everyScope': 'Alle Scopes, auch später hinzugefügte',
+  'permissions.someScopes': 'Nur diese:',
+
+  'secrets.lead':
+    'Eines davon sendet die App als client_secret. Um ein Secret ohne Unterbrechung zu wechseln, fügen Sie ein neues hinzu, tragen es in der App ein und entfernen dann das alte.',
+  'secrets.public':
+    'Diese App läuft dort, wo sie kein Secret geheim halten kann. Sie weist sich stattdessen mit PKCE aus.',
+  'secrets.none': 'Sie hat kein Secret: Niemand bekommt mit ihr ein Token.',
+  'secrets.hint': 'endet auf',
+  'secrets.unnamed': 'ohne Bezeichnung',
+  'secrets.created': 'Hinzugefügt am',
+  'secrets.expires': 'Läuft ab am',
+  'secrets.expiresNever': 'Läuft nie ab',
+  'secrets.expired': 'Abgelaufen',
+  'secrets.lastUsed': 'Zuletzt genutzt am',
+  'secrets.neverUsed': 'Noch nicht genutzt',
+  'secrets.remove': 'Entfernen',
+  'secrets.removeHeading': 'Das Secret {label} entfernen?',
+  'secrets.removeLead': 'Es endet auf {hint}. Wo {client} es noch verwendet, bekommt sie keine Tokens mehr.',
+  'secrets.add': 'Secret hinzufügen',
+  'secrets.label': 'Bezeichnung',
+  'secrets.labelHint': 'Wo es verwendet wird, zum Beispiel „Produktion“.',
+  'secrets.lives': 'Läuft ab',
+  'secrets.forever': 'Nie',
+  'secrets.days.30': 'In 30 Tagen',
+  'secrets.days.90': 'In 90 Tagen',
+  'secrets.days.180': 'In 180 Tagen',
+  'secrets.days.365': 'In einem Jahr',
+  'secrets.expiresProblem': 'Wählen Sie, wann das Secret abläuft.',
+  'secrets.newHeading': 'Neues Secret für {client}',
+  'secrets.back': 'Zurück zu den Secrets',
+
+  'activity.none': 'Noch ist nichts geschehen. Token-Anfragen dieser App stehen hier.',
+  'activity.lead': 'Was mit dieser App geschehen ist, das Neueste zuerst.',
+  'activity.first': 'Neueste',
+  'activity.next': 'Ältere',
+  'activity.token_issued': 'Token ausgestellt',
+  'activity.token_refused': 'Token-Anfrage abgelehnt',
+  'activity.authorization_refused': 'Autorisierungsanfrage abgelehnt',
+  'activity.consent_given': 'Eine Person hat den Zugriff erlaubt',
+  'activity.consent_denied': 'Eine Person hat den Zugriff abgelehnt',
+  'activity.consent_withdrawn': 'Eine Person hat die App getrennt',
+  'activity.client_created': 'App angelegt',
+  'activity.client_updated': 'App geändert',
+  'activity.client_disabled': 'App deaktiviert',
+  'activity.client_enabled': 'App aktiviert',
+  'activity.secret_added': 'Secret hinzugefügt, das auf {hint} endet',
+  'activity.secret_removed': 'Secret entfernt, das auf {hint} endet',
+  'activity.tokens_revoked': 'Tokens widerrufen',
+  'activity.grantType': 'Grant Type',
+  'activity.error': 'Fehler',
+  'activity.reason': 'Grund',
+  'activity.user': 'Person',
+  'activity.scopes': 'Scopes',
+  'activity.fields': 'Geändert',
+  'activity.actor': 'Von',
+  'activity.you': 'Ihnen',
+  'activity.owner': 'der Person, der sie gehört',
+  'activity.administrator': 'der Administration',
+  'activity.address': 'IP-Adresse',
+
+  'error.code': 'Fehler',
+  'error.description': 'Einzelheiten',
+  'error.reference': 'Kennung',
+  'error.access_denied.heading': 'Der Zugriff wurde nicht erlaubt',
+  'error.access_denied.lead':
+    'Die App hat nichts erhalten. Kehren Sie zu ihr zurück, um es noch einmal zu versuchen.',
+  'error.cross_site.heading': 'Dieses Formular kam von einer anderen Website',
+  'error.cross_site.lead':
+    'Um Ihr Konto zu schützen, wurde es nicht angenommen. Kehren Sie dorthin zurück, wo Sie hergekommen sind, und beginnen Sie von vorn.',
+  'error.app_not_found.heading': 'Hier gibt es nichts',
+  'error.app_not_found.lead': 'Es wurde entfernt oder gehört jemand anderem.',
+  'error.not_permitted.heading': 'Sie können diese Seite nicht öffnen',
+  'error.not_permitted.lead': 'Ihrem Konto fehlt eine Berechtigung. Bitten Sie die Administration darum.',
+  'error.interaction_expired.heading': 'Diese Anmeldung ist nicht mehr offen',
+  'error.interaction_expired.lead':
+    'Sie hat zu lange gedauert oder wurde in einem anderen Tab beendet. Kehren Sie zur App zurück und beginnen Sie von vorn.',
+  'error.invalid_client.heading': 'Diese App ist hier nicht bekannt',
+  'error.invalid_client.lead':
+    'Vielleicht wurde sie entfernt oder abgeschaltet. Kehren Sie zu ihr zurück und geben Sie ihren Entwicklern Bescheid.',
+  'error.invalid_redirect_uri.heading': 'Dieser Link führt nicht zur App zurück',
+  'error.invalid_redirect_uri.lead':
+    'Die App möchte Sie an eine Adresse weiterleiten, die für sie nicht registriert ist. Kehren Sie zu ihr zurück und geben Sie ihren Entwicklern Bescheid.',
+  'error.invalid_request.heading': 'Dieser Link ist unvollständig',
+  'error.invalid_request.lead':
+    'Etwas darin fehlt oder ist falsch. Kehren Sie zur App zurück und beginnen Sie von vorn; wenn es so bleibt, geben Sie ihren Entwicklern Bescheid.',
+  'error.invalid_scope.heading': 'Diese App verlangt zu viel',
+  'error.invalid_scope.lead':
+    'Sie bittet um einen Zugriff, den sie nicht bekommen kann. Kehren Sie zu ihr zurück und geben Sie ihren Entwicklern Bescheid.',
+  'error.server_error.heading': 'Bei uns ist etwas schiefgegangen',
+  'error.server_error.lead':
+    'Warten Sie einen Moment und versuchen Sie es noch einmal. Wenn es so bleibt, nennen Sie uns die Kennung unten.',
+  'error.temporarily_unavailable.heading': 'Das geht gerade nicht',
+  'error.temporarily_unavailable.lead': 'Nichts ist verloren. Versuchen Sie es gleich noch einmal.',
+  'error.too_many_attempts.heading': 'Zu viele Versuche',
+  'error.too_many_attempts.lead': 'Warten Sie einige Minuten, und versuchen Sie es dann noch einmal.',
+  'error.unauthorized_client.heading': 'Bei dieser App kann man sich nicht anmelden',
+  'error.unauthorized_client.lead':
+    'Dafür ist sie nicht registriert. Kehren Sie zu ihr zurück und geben Sie ihren Entwicklern Bescheid.',
+  'error.unreadable_form.heading': 'Dieses Formular war nicht lesbar',
+  'error.unreadable_form.lead': 'Gehen Sie zurück und versuchen Sie es noch einmal.',
+  'error.unsupported_response_type.heading': 'Dieser Link wird nicht unterstützt',
+  'error.unsupported_response_type.lead':
+    'Die App verlangt etwas, das es auf diesem Server nicht gibt. Kehren Sie zu ihr zurück und geben Sie ihren Entwicklern Bescheid.',
+  'error.other.heading': 'Das hat nicht geklappt',
+  'error.other.lead': 'Kehren Sie zur App zurück und beginnen Sie von vorn.',
+};

@@ -1,0 +1,73 @@
+/** Requests that speak for somebody without a token. Only the test kit makes them: nothing in a request can. */
+import type { IncomingMessage } from 'node:http';
+
+import type { Assignment, Client, Gate, Principal, User } from '../contracts.ts';
+import { ConfigError } from '../errors.ts';
+import type { Holders } from './holders.ts';
+import { createMakePrincipal } from './make-principal.ts';
+import type { PrincipalRules } from './make-principal.ts';
+
+/** Who a request speaks for. */
+export interface Actor {
+  /** `undefined`: the client, for itself. */
+  readonly user: User | undefined;
+  readonly client: Client;
+  /** `undefined`: what the user or the client holds. */
+  readonly held: Assignment | undefined;
+  /** As if these scopes had been granted. */
+  readonly scopes: readonly string[];
+}
+
+const actors = new WeakMap<IncomingMessage, Actor>();
+
+/** Lets a request through every guard of this process, unless it has an `Authorization` header field of its own. */
+export function actAs(request: IncomingMessage, actor: Actor): void {
+  actors.set(request, actor);
+}
+
+/** Who a request speaks for without a token; `undefined` outside of tests. */
+export function actorOf(request: IncomingMessage): Actor | undefined {
+  return actors.get(request);
+}
+
+/** Makes the principal of an actor, as it would be for a token. */
+export type LoadActor<P extends string = string, U extends User = User> = (
+  actor: Actor,
+) => Promise<Principal<P, U>>;
+
+/** What it takes to make principals of actors. */
+export interface ActorPorts<P extends string = string, U extends User = User> extends PrincipalRules<P> {
+  readonly holders: Pick<Holders<U>, 'heldBy'>;
+  readonly gate: PrincipalRules<P>['gate'] & Pick<Gate<P>, 'has' | 'roles'>;
+}
+
+/**
+ * Makes the function that makes principals of actors. It throws a `ConfigError` for a permission, role or scope that there
+ * is not: a test that misspells one would pass for the wrong reason.
+ */
+export function createActorLoader<P extends string, U extends User>(
+  ports: ActorPorts<P, U>,
+): LoadActor<P, U> {
+  const { gate, holders, scopes } = ports;
+  const makePrincipal = createMakePrincipal<P, U>(ports);
+
+  return async function loadActor({ client, held, scopes: granted, user }) {
+    if (held) checkHeld(held, gate);
+    checkNames('scope', granted, (name) => scopes.has(name));
+    if (!user) return makePrincipal({ type: 'client', user, client }, held ?? client, granted);
+    const own = user as U;
+    return makePrincipal({ type: 'user', user: own, client }, held ?? (await holders.heldBy(own)), granted);
+  };
+}
+
+/** @throws ConfigError for a permission or a role that the gate does not know */
+export function checkHeld({ permissions, roles }: Assignment, gate: Pick<Gate, 'has' | 'roles'>): void {
+  checkNames('permission', permissions, (name) => gate.has(name));
+  checkNames('role', roles, (name) => Object.hasOwn(gate.roles, name));
+}
+
+function checkNames(kind: string, names: readonly string[], isKnown: (name: string) => boolean): void {
+  const unknown = names.find((name) => !isKnown(name));
+  if (unknown !== undefined)
+    throw new ConfigError(`${kind}s`, `there is no ${kind} "${unknown}"; correct it in the test`);
+}

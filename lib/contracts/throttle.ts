@@ -1,0 +1,48 @@
+/** How many attempts are counted, and for how long. */
+export interface AttemptWindow {
+  /** At least 1. */
+  readonly limit: number;
+  readonly now: number;
+  /** When the window ends that this attempt opens, if none is open. */
+  readonly expiresAt: number;
+}
+
+/**
+ * Counts attempts at something that can be guessed. The ids tell nothing of what is counted: see `lib/throttle/ids.ts`.
+ */
+export interface AttemptStore {
+  /**
+   * Counts one more attempt, unless there are `limit` of them already: of any number of callers at once, on any node, no
+   * more than `limit` are counted until the window ends, which is from its `expiresAt` on.
+   *
+   * @returns `undefined` when it is counted; else when the window ends
+   */
+  count(id: string, window: AttemptWindow): Promise<number | undefined>;
+  /** Takes back one attempt that was counted. */
+  giveBack(id: string): Promise<void>;
+  /** Takes back all of them. */
+  forget(id: string): Promise<void>;
+}
+
+/** Runs what can be guessed, a few times. */
+export interface LoginThrottle {
+  /**
+   * Counts a login, and then checks it. One that is right is given back, and so is one whose check throws.
+   *
+   * @param login - what was typed
+   * @throws TooManyAttemptsError without checking, when too many have failed
+   */
+  attempt<T>(login: string, address: string, check: () => Promise<T | undefined>): Promise<T | undefined>;
+}
+
+/** Counts the failed authentications of clients. Those that succeed cost nothing. */
+export interface ClientThrottle {
+  /**
+   * Asks no storage: every node learns of failures on others when it sees one itself.
+   *
+   * @throws TooManyAttemptsError when too many have failed
+   */
+  check(clientId: string, address: string): void;
+  /** @throws TooManyAttemptsError when too many have failed */
+  countFailure(clientId: string, address: string): Promise<void>;
+}

@@ -1,0 +1,4 @@
+import '#runtime';
+
+export { createMetrics } from './create-metrics.ts';
+export type { Metrics, MetricsOptions, MetricsRegister, ObservedServer } from './create-metrics.ts';

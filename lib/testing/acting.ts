@@ -1,0 +1,174 @@
+import type { IncomingMessage } from 'node:http';
+
+import type Koa from 'koa';
+
+import { actAs, checkHeld } from '../access/acting.ts';
+import type { Actor } from '../access/acting.ts';
+import { admit } from '../access/guard.ts';
+import { createMakePrincipal } from '../access/make-principal.ts';
+import type { Powers, Who } from '../access/make-principal.ts';
+import type { Assignment, Client, ClientPrincipal, Gate, User, UserPrincipal } from '../contracts.ts';
+import { ConfigError } from '../errors.ts';
+import { completeClient } from './test-client.ts';
+
+/** How a caller acts in an app. */
+export interface ActingOptions {
+  /** All that the caller holds, together with `roles`. @default what the user store, the assignments or the client say */
+  readonly permissions?: readonly string[];
+  /** @default with `permissions` none; otherwise as there */
+  readonly roles?: readonly string[];
+  /** As if these scopes had been granted: what they do not let through, the caller may not do. @default [] */
+  readonly scopes?: readonly string[];
+}
+
+/** How a caller acts in a context of a test's own. */
+export interface ContextActingOptions<
+  P extends string = string,
+  R extends string = string,
+  S extends object = object,
+> {
+  /** Knows what there is to hold, and what the rules admit to. */
+  readonly gate: Gate<P, R, S>;
+  /** @default for a user [], for a client its own */
+  readonly permissions?: readonly P[];
+  /** @default for a user [], for a client its own */
+  readonly roles?: readonly R[];
+}
+
+/** The client through which a user acts: a registered one, or as much of one as the test cares about. */
+export interface Through {
+  /** @default a client named "Test client" */
+  readonly client?: Partial<Client>;
+}
+
+/** Somebody acts in an app until `stop()`, or until the end of the block in `using acting = actingAsUser(...)`. */
+export interface Acting extends Disposable {
+  readonly stop: () => void;
+}
+
+/** The part of a context that acting needs: `{ state: {} }` is one. */
+export interface ActingContext {
+  readonly state: object;
+  readonly req?: IncomingMessage;
+}
+
+/**
+ * Lets a Koa app take every request for one of a user, so that a test needs no token: guards let it through, and
+ * `ctx.state` is what they set for a token of that user. A request with a bearer token keeps it, and when several
+ * act, the last one does.
+ *
+ * With a context in place of the app, `ctx.state` is set at once: for the test of one handler or of a gate's rules. That
+ * takes the gate, and gives the principal.
+ *
+ * @throws ConfigError for a permission, role or scope that there is not; in an app, the request that comes first fails
+ *
+ * @example
+ * import { actingAsUser } from 'koa-gatehouse/testing';
+ * using acting = actingAsUser(app, { id: '1', name: 'Ann' }, { permissions: ['view_schools'] });
+ * const response = await request(app.callback()).get('/api/v1/schools');
+ *
+ * @example
+ * const ctx = { state: {}, params: { id: '7' } };
+ * actingAsUser(ctx, ann, { gate, permissions: ['edit_schools'] });
+ * await renameSchool(ctx);
+ */
+export function actingAsUser(app: Koa, user: User, options?: ActingOptions & Through): Acting;
+export function actingAsUser<P extends string, R extends string, S extends object, U extends User>(
+  ctx: ActingContext,
+  user: U,
+  options: ContextActingOptions<P, R, S> & Through,
+): UserPrincipal<P, U, S>;
+export function actingAsUser(
+  target: Koa | ActingContext,
+  user: User,
+  options: (ActingOptions | ContextActingOptions) & Through = {},
+): Acting | UserPrincipal {
+  const client = completeClient(options.client ?? {}, 'authorization_code');
+  const held = heldIn(options);
+  if (isApp(target)) return actInApp(target, { user, client, held, scopes: scopesIn(options) });
+  return actInContext(target, options, { type: 'user', user, client }, held ?? NOTHING);
+}
+
+/**
+ * Lets a Koa app take every request for one of a client, as {@link actingAsUser} does for a user.
+ *
+ * @param client - a registered one, or as much of one as the test cares about
+ *
+ * @example
+ * import { actingAsClient } from 'koa-gatehouse/testing';
+ * using acting = actingAsClient(app, { name: 'Nightly report' }, { permissions: ['view_schools'] });
+ * const response = await request(app.callback()).get('/api/v1/schools');
+ */
+export function actingAsClient(app: Koa, client?: Partial<Client>, options?: ActingOptions): Acting;
+export function actingAsClient<P extends string, R extends string, S extends object>(
+  ctx: ActingContext,
+  client: Partial<Client>,
+  options: ContextActingOptions<P, R, S>,
+): ClientPrincipal<P, S>;
+export function actingAsClient(
+  target: Koa | ActingContext,
+  given: Partial<Client> = {},
+  options: ActingOptions | ContextActingOptions = {},
+): Acting | ClientPrincipal {
+  // What a client holds is written on it.
+  const client = completeClient({ ...given, ...heldIn(options) }, 'client_credentials');
+  if (isApp(target)) {
+    return actInApp(target, { user: undefined, client, held: client, scopes: scopesIn(options) });
+  }
+  return actInContext(target, options, { type: 'client', user: undefined, client }, client);
+}
+
+const NOTHING: Assignment = { permissions: [], roles: [] };
+
+function heldIn({ permissions, roles }: ActingOptions | ContextActingOptions): Assignment | undefined {
+  if (permissions === undefined && roles === undefined) return undefined;
+  return { permissions: permissions ?? [], roles: roles ?? [] };
+}
+
+function scopesIn(options: ActingOptions | ContextActingOptions): readonly string[] {
+  return 'scopes' in options ? (options.scopes ?? []) : [];
+}
+
+function isApp(target: Koa | ActingContext): target is Koa {
+  return 'createContext' in target;
+}
+
+// Who acts in an app, the last one behind the others.
+const casts = new WeakMap<Koa, Set<Actor>>();
+
+function actInApp(app: Koa, actor: Actor): Acting {
+  const cast = casts.get(app) ?? gatherCast(app);
+  cast.add(actor);
+  const stop = (): void => void cast.delete(actor);
+  return { stop, [Symbol.dispose]: stop };
+}
+
+/** Koa makes a context for each request through this method of the app, whether it listens already or not. */
+function gatherCast(app: Koa): Set<Actor> {
+  const cast = new Set<Actor>();
+  casts.set(app, cast);
+  const createContext = app.createContext.bind(app);
+  app.createContext = (request, response) => {
+    const actor = [...cast].at(-1);
+    if (actor) actAs(request, actor);
+    return createContext(request, response);
+  };
+  return cast;
+}
+
+function actInContext<W extends Who>(
+  ctx: ActingContext,
+  options: ActingOptions | ContextActingOptions,
+  who: W,
+  held: Assignment,
+): W & Powers {
+  if (!('gate' in options)) {
+    throw new ConfigError('gate', 'with a context, pass the gate too: { gate, permissions }');
+  }
+  checkHeld(held, options.gate);
+  const principal = createMakePrincipal({ gate: options.gate, scopes: new Map() })(who, held, []);
+  admit(ctx.state, principal);
+  // For a guard further on.
+  if (ctx.req) actAs(ctx.req, { user: who.user, client: who.client, held, scopes: [] });
+  return principal;
+}

@@ -1,0 +1,177 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+
+import type { Client, User, UserStore } from '../contracts.ts';
+import { ConfigError } from '../errors.ts';
+import { CookieJar } from './cookie-jar.ts';
+import type { Decision, Decisions } from './decisions.ts';
+
+/** A client as `auth.clients.create()` gives it out. */
+export interface RegisteredClient {
+  readonly client: Client;
+  /** `undefined` for a public one. */
+  readonly secret: string | undefined;
+}
+
+/** What a client asks for. */
+export interface AuthorizationRequest {
+  /** @default [] */
+  readonly scopes?: readonly string[];
+  /** @default a random one */
+  readonly state?: string;
+  /** @default the first that is registered */
+  readonly redirectUri?: string;
+  /** More parameters of the authorization request, such as `prompt`. @default {} */
+  readonly parameters?: Readonly<Record<string, string>>;
+}
+
+/** What a client has got when a person has authorized it. */
+export interface Authorization {
+  /** Where the person's browser is sent, with `code`, `state` and `iss`: to be requested at an app under test. */
+  readonly callback: URL;
+  readonly code: string;
+  /** The client sends it along with the code (RFC 7636). */
+  readonly codeVerifier: string;
+  /** Exchanges the code at the token endpoint. A code is good for one exchange. */
+  readonly exchange: () => Promise<TokenResponse>;
+}
+
+/** What the token endpoint answers (RFC 6749 section 5.1). */
+export interface TokenResponse {
+  readonly access_token: string;
+  readonly token_type: 'Bearer';
+  /** In seconds. */
+  readonly expires_in: number;
+  readonly refresh_token: string;
+  readonly scope?: string;
+}
+
+/** The server, and the people in front of it. */
+interface Surroundings {
+  readonly issuer: string;
+  readonly users: Pick<UserStore, 'find'>;
+  readonly decisions: Decisions;
+}
+
+/** Sends a person through login and consent, by the HTTP requests that a browser makes. */
+export async function authorize(
+  surroundings: Surroundings,
+  registered: RegisteredClient,
+  user: User,
+  request: AuthorizationRequest,
+): Promise<Authorization> {
+  const { issuer } = surroundings;
+  const codeVerifier = randomBytes(32).toString('base64url');
+  const asked = authorizationRequest(issuer, registered, request, codeVerifier);
+  const callback = await walk(asked, surroundings, { user, answer: 'consent' });
+  const answer = Object.fromEntries(callback.searchParams);
+  const { code } = answer;
+  if (code === undefined) throw new Error(`The client was not authorized: ${inWords(answer)}`);
+  const { client, secret } = registered;
+  return {
+    callback,
+    code,
+    codeVerifier,
+    exchange: async () =>
+      askForTokens(issuer, {
+        grant_type: 'authorization_code',
+        code,
+        redirect_uri: asked.redirectUri,
+        code_verifier: codeVerifier,
+        client_id: client.id,
+        ...(secret === undefined ? {} : { client_secret: secret }),
+      }),
+  };
+}
+
+/** Sends a person through login, who then says no. Resolves to where their browser is sent, with `error`. */
+export async function deny(
+  surroundings: Surroundings,
+  registered: RegisteredClient,
+  user: User,
+  request: AuthorizationRequest,
+): Promise<URL> {
+  const codeVerifier = randomBytes(32).toString('base64url');
+  const asked = authorizationRequest(surroundings.issuer, registered, request, codeVerifier);
+  return walk(asked, surroundings, { user, answer: 'deny' });
+}
+
+interface Asked {
+  readonly url: URL;
+  readonly redirectUri: string;
+}
+
+function authorizationRequest(
+  issuer: string,
+  { client }: RegisteredClient,
+  {
+    parameters = {},
+    redirectUri = client.redirectUris[0],
+    scopes = [],
+    state = randomUUID(),
+  }: AuthorizationRequest,
+  codeVerifier: string,
+): Asked {
+  if (redirectUri === undefined) {
+    throw new ConfigError(
+      'client',
+      'it has no redirect URI: only grantType "authorization_code" is authorized by people',
+    );
+  }
+  const url = new URL(`${issuer}/oauth/authorize`);
+  url.search = new URLSearchParams({
+    client_id: client.id,
+    redirect_uri: redirectUri,
+    response_type: 'code',
+    state,
+    ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
+    code_challenge: createHash('sha256').update(codeVerifier).digest('base64url'),
+    code_challenge_method: 'S256',
+    ...parameters,
+  }).toString();
+  return { url, redirectUri };
+}
+
+// Login, consent, and back to the authorization endpoint after each.
+const MOST_REDIRECTS = 10;
+
+/** Follows the redirects of the server until one leads to the client. */
+async function walk(
+  { redirectUri, url: start }: Asked,
+  { decisions, users }: Surroundings,
+  decision: Decision,
+): Promise<URL> {
+  if (!(await users.find(decision.user.id))) {
+    throw new ConfigError('user', `users.find() does not find "${decision.user.id}"`);
+  }
+  using announced = decisions.announce(decision);
+  const cookies = new CookieJar();
+  let url = start;
+  for (let hops = 0; hops < MOST_REDIRECTS; hops += 1) {
+    const response = await fetch(url, {
+      redirect: 'manual',
+      headers: { ...announced.headers, cookie: cookies.headerFor(url) },
+    });
+    cookies.keep(response);
+    const body = await response.text();
+    const location = response.headers.get('location');
+    if (location === null) throw new Error(`${url.pathname} answered ${response.status}: ${body}`);
+    url = new URL(location, url);
+    if (url.href.split('?')[0] === new URL(redirectUri).href.split('?')[0]) return url;
+  }
+  throw new Error(`The server goes on redirecting, now to ${url.pathname}`);
+}
+
+async function askForTokens(issuer: string, parameters: Record<string, string>): Promise<TokenResponse> {
+  const response = await fetch(`${issuer}/oauth/token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(parameters),
+  });
+  const answer = (await response.json()) as TokenResponse & Record<string, string>;
+  if (!response.ok) throw new Error(`The client got no tokens: ${inWords(answer)}`);
+  return answer;
+}
+
+function inWords({ error = '', error_description: description = '' }: Record<string, string>): string {
+  return `${error}, ${description}`;
+}

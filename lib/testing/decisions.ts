@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+
+import type { Context } from 'koa';
+
+import type { Interactions, InteractionFlow, User } from '../contracts.ts';
+
+/** Who a person is, and what they say to a client that asks for their consent. */
+export interface Decision {
+  readonly user: User;
+  readonly answer: 'consent' | 'deny';
+}
+
+/** Stands for the people of a test at the login and the consent page. */
+export interface Decisions {
+  /** Pages that decide at once, for requests that say for whom; the others get the given ones, if there are any. */
+  readonly interactions: Interactions;
+  /** Makes the header field of a person's requests, which says what they decide until it is disposed of. */
+  announce(decision: Decision): { readonly headers: Readonly<Record<string, string>> } & Disposable;
+}
+
+const HEADER = 'gatehouse-test-decision';
+const INTERACTION = /^\/oauth\/interaction\/([^/]+)$/;
+
+export function createDecisions(given: Interactions | undefined): Decisions {
+  const decisions = new Map<string, Decision>();
+
+  return {
+    interactions(flow) {
+      const pages = given?.(flow);
+      return {
+        async middleware(ctx, next) {
+          const uid = INTERACTION.exec(ctx.path)?.[1];
+          const decision = decisions.get(ctx.get(HEADER));
+          if (uid === undefined || !decision) return pages ? pages.middleware(ctx, next) : next();
+          ctx.status = 303;
+          ctx.redirect(await decide(flow, ctx, uid, decision));
+          return undefined;
+        },
+        async error(ctx, problem) {
+          if (pages && !decisions.has(ctx.get(HEADER))) return pages.error(ctx, problem);
+          const { description, error, status } = problem;
+          ctx.status = status;
+          ctx.body = { error, error_description: description };
+        },
+      };
+    },
+    announce(decision) {
+      const id = randomUUID();
+      decisions.set(id, decision);
+      return { headers: { [HEADER]: id }, [Symbol.dispose]: () => void decisions.delete(id) };
+    },
+  };
+}
+
+async function decide(
+  flow: InteractionFlow,
+  ctx: Context,
+  uid: string,
+  { answer, user }: Decision,
+): Promise<string> {
+  const interaction = await flow.find(ctx, uid);
+  if (interaction.prompt === 'login') return flow.login(ctx, interaction, user);
+  return answer === 'consent' ? flow.consent(ctx, interaction) : flow.deny(ctx, interaction);
+}

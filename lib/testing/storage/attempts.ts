@@ -1,0 +1,77 @@
+import type { AttemptWindow } from '../../contracts.ts';
+import { HOUR, LOOKALIKES, NOW } from './rows.ts';
+import type { StorageTest } from './storage-test.ts';
+
+const END = NOW + HOUR;
+
+function aWindow(fields: Partial<AttemptWindow> = {}): AttemptWindow {
+  return { limit: 3, now: NOW, expiresAt: END, ...fields };
+}
+
+export function attemptContract(test: StorageTest): void {
+  test('attempts: counted up to the limit, and then told when the window ends', async (t, { attempts }) => {
+    for (let count = 1; count <= 3; count += 1) t.is(await attempts.count('a', aWindow()), undefined);
+    const late = aWindow({ now: NOW + 60, expiresAt: END + 60 });
+    t.is(await attempts.count('a', late), END, 'the first one has opened it');
+    t.is(await attempts.count('a', late), END);
+    t.is(await attempts.count('b', aWindow()), undefined, 'another');
+  });
+
+  test('attempts: of a hundred at once, no more than the limit are counted', async (t, { attempts }) => {
+    for (const limit of [1, 7]) {
+      const ends = await Promise.all(
+        Array.from({ length: 100 }, async () => attempts.count(`${limit}`, aWindow({ limit }))),
+      );
+      t.is(ends.filter((end) => end === undefined).length, limit);
+      t.deepEqual([...new Set(ends.filter((end) => end !== undefined))], [END]);
+    }
+  });
+
+  test('attempts: those that were refused are not counted', async (t, { attempts }) => {
+    for (let count = 0; count < 10; count += 1) await attempts.count('a', aWindow());
+    await attempts.giveBack('a');
+    t.is(await attempts.count('a', aWindow()), undefined);
+    t.is(await attempts.count('a', aWindow()), END);
+  });
+
+  test('attempts: at the end of a window they are counted anew, by a hundred at once too', async (t, {
+    attempts,
+  }) => {
+    for (let count = 0; count < 3; count += 1) await attempts.count('a', aWindow());
+    t.is(await attempts.count('a', aWindow({ now: END - 1 })), END);
+    const next = aWindow({ now: END, expiresAt: END + HOUR });
+    const ends = await Promise.all(Array.from({ length: 100 }, async () => attempts.count('a', next)));
+    t.is(ends.filter((end) => end === undefined).length, 3);
+    t.is(await attempts.count('a', next), END + HOUR);
+  });
+
+  test('attempts: as many as were counted can be given back, by all at once', async (t, { attempts }) => {
+    for (let count = 0; count < 3; count += 1) await attempts.count('a', aWindow());
+    await Promise.all([attempts.giveBack('a'), attempts.giveBack('a')]);
+    t.is(await attempts.count('a', aWindow()), undefined);
+    t.is(await attempts.count('a', aWindow()), undefined);
+    t.is(await attempts.count('a', aWindow()), END);
+    for (let count = 0; count < 10; count += 1) await attempts.giveBack('a');
+    for (let count = 0; count < 3; count += 1) t.is(await attempts.count('a', aWindow()), undefined);
+    t.is(await attempts.count('a', aWindow()), END, 'no more than that');
+    await attempts.giveBack('unknown');
+  });
+
+  test('attempts: what is forgotten was never tried', async (t, { attempts }) => {
+    for (let count = 0; count < 3; count += 1) await attempts.count('a', aWindow());
+    await attempts.forget('a');
+    await attempts.forget('a');
+    t.is(await attempts.count('a', aWindow({ now: NOW + 9, expiresAt: END + 9, limit: 1 })), undefined);
+    t.is(await attempts.count('a', aWindow({ limit: 1 })), END + 9);
+  });
+
+  test('attempts: ids are taken exactly', async (t, { attempts }) => {
+    await attempts.count('Id', aWindow({ limit: 1 }));
+    for (const id of LOOKALIKES) {
+      t.is(await attempts.count(id, aWindow({ limit: 1 })), undefined, id);
+      await attempts.giveBack(id);
+      await attempts.forget(id);
+    }
+    t.is(await attempts.count('Id', aWindow({ limit: 1 })), END);
+  });
+}

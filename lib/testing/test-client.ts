@@ -1,0 +1,25 @@
+import { randomUUID } from 'node:crypto';
+
+import type { Client, ClientGrantType } from '../contracts.ts';
+
+/** Completes a client for tests that care about some of its members only. It is registered nowhere. */
+export function completeClient(given: Partial<Client>, grantType: ClientGrantType): Client {
+  const createdAt = Math.floor(Date.now() / 1000);
+  return {
+    id: randomUUID(),
+    name: 'Test client',
+    grantType,
+    redirectUris: [],
+    confidential: true,
+    native: false,
+    firstParty: false,
+    scopes: undefined,
+    roles: [],
+    permissions: [],
+    ownerId: undefined,
+    disabled: false,
+    createdAt,
+    updatedAt: createdAt,
+    ...given,
+  };
+}

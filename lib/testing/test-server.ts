@@ -1,0 +1,138 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import Koa from 'koa';
+import { createApiRouter, createAuthServer, defineGate } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import type { AuthServer } from '../auth-server.ts';
+import type { Gate, User, UserStore } from '../contracts.ts';
+import type { AuthServerOptions } from '../options.ts';
+import { authorize, deny } from './authorize.ts';
+import type { Authorization, AuthorizationRequest, RegisteredClient } from './authorize.ts';
+import { createDecisions } from './decisions.ts';
+import { testUsers } from './test-users.ts';
+import type { TestUser } from './test-users.ts';
+
+/** What `testServer()` takes: the options of `createAuthServer()` that are not its own business, all optional. */
+export interface TestServerOptions<
+  P extends string = string,
+  R extends string = string,
+  U extends User = User,
+  S extends object = object,
+> extends Partial<
+  Omit<AuthServerOptions<P, R, U, S>, 'currentUser' | 'issuer' | 'loginUrl' | 'mountPath' | 'users'>
+> {
+  /** A user store, or a list of people with what they hold; those log in with any password. @default [] */
+  readonly users?: UserStore<U> | readonly TestUser<P, R, U>[];
+  /** Makes the app under test. @default the server, and an API without routes of its own */
+  readonly app?: (auth: AuthServer<P, R, U, S>) => Koa | Promise<Koa>;
+}
+
+/** A server that runs, for one test or one file of tests. */
+export interface TestServer<
+  P extends string = string,
+  R extends string = string,
+  U extends User = User,
+  S extends object = object,
+> extends AsyncDisposable {
+  /** Where it listens, such as `http://127.0.0.1:41234`: a free port of this machine. */
+  readonly origin: string;
+  readonly auth: AuthServer<P, R, U, S>;
+  /** The app under test, for `actingAsUser()`. */
+  readonly app: Koa;
+  /**
+   * Walks a person through login and consent, with the requests that a browser would make, and resolves to what the
+   * client receives. Rejects with what the server said when the client is not authorized.
+   */
+  readonly authorize: (
+    registered: RegisteredClient,
+    user: User,
+    request?: AuthorizationRequest,
+  ) => Promise<Authorization>;
+  /** The same, with a person who says no: resolves to where the browser is sent, with `error` and `state`. */
+  readonly deny: (registered: RegisteredClient, user: User, request?: AuthorizationRequest) => Promise<URL>;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Starts an authorization server with memory storage on a free loopback port, around the app under test. People need no
+ * browser: `authorize()` does what they would do.
+ *
+ * @throws ConfigError as `createAuthServer()`
+ *
+ * @example
+ * import { testServer } from 'koa-gatehouse/testing';
+ * await using server = await testServer({ gate, users: [ann], app: (auth) => createApp(auth) });
+ * const reports = await server.auth.clients.create({
+ *   name: 'Reports',
+ *   grantType: 'authorization_code',
+ *   redirectUris: ['https://reports.example/callback'],
+ * });
+ * const { exchange } = await server.authorize(reports, ann, { scopes: ['schools:read'] });
+ * const { access_token } = await exchange();
+ */
+export async function testServer<P extends string, R extends string, U extends User, S extends object>(
+  options: TestServerOptions<P, R, U, S> = {},
+): Promise<TestServer<P, R, U, S>> {
+  const { app: makeApp = defaultApp, gate, interactions, users: people = [], ...rest } = options;
+  const users = isList(people) ? testUsers(people) : people;
+  const decisions = createDecisions(interactions);
+  const storage = options.storage ?? memoryStorage();
+  await storage.migrate();
+
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const stopListening = async (): Promise<void> => {
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  };
+
+  try {
+    const auth = await createAuthServer<P, R, U, S>({
+      ...rest,
+      issuer: origin,
+      storage,
+      users,
+      // Without a gate there is nothing to hold, whatever the names.
+      gate: gate ?? (defineGate({ permissions: {} }) as Gate as Gate<P, R, S>),
+      interactions: decisions.interactions,
+    });
+    const app = await makeApp(auth);
+    const handle = app.callback();
+    server.on('request', (request, response) => void handle(request, response));
+    const surroundings = { issuer: origin, decisions, users };
+    const close = async (): Promise<void> => {
+      await stopListening();
+      await auth.close();
+    };
+    return {
+      origin,
+      auth,
+      app,
+      authorize: async (registered, user, request = {}) => authorize(surroundings, registered, user, request),
+      deny: async (registered, user, request = {}) => deny(surroundings, registered, user, request),
+      close,
+      [Symbol.asyncDispose]: close,
+    };
+  } catch (error) {
+    await stopListening();
+    throw error;
+  }
+}
+
+function defaultApp(auth: AuthServer): Koa {
+  const app = new Koa();
+  app.use(auth.middleware());
+  app.use(createApiRouter({ auth }).routes());
+  return app;
+}
+
+function isList<P extends string, R extends string, U extends User>(
+  users: UserStore<U> | readonly TestUser<P, R, U>[],
+): users is readonly TestUser<P, R, U>[] {
+  return Array.isArray(users);
+}

@@ -1,0 +1,79 @@
+import { createHistogram } from 'node:perf_hooks';
+
+import type { Measurement } from './measurement.ts';
+import { watchOthers } from './noise.ts';
+import type { Usage } from './protocol.ts';
+import type { RunningContestant } from './running-contestant.ts';
+import type { Operations } from './works/work.ts';
+
+export interface Load {
+  readonly connections: number;
+  readonly seconds: number;
+  /** How many operations each connection does between two supplies. */
+  readonly batch: number;
+}
+
+/** Keeps a server busy for so many seconds: each connection asks again as soon as it is answered. */
+export async function measureLoad(
+  server: RunningContestant,
+  { run, supply }: Operations,
+  { connections, seconds, batch }: Load,
+): Promise<Measurement> {
+  const latencies = createHistogram();
+  const used = { cpu: 0, statements: 0, time: 0 };
+  let usage: Usage;
+  let driverCpu = 0;
+  const sharesOfOthers: number[] = [];
+
+  async function askInTurn(connection: number, isOver: (done: number) => boolean): Promise<void> {
+    for (let done = 0; !isOver(done); done += 1) {
+      const startedAt = performance.now();
+      await run(connection);
+      latencies.record(Math.max(1, Math.round((performance.now() - startedAt) * 1000)));
+    }
+  }
+
+  async function measurePart(isOver: (done: number) => boolean): Promise<void> {
+    const before = await server.usage();
+    const driverBefore = process.cpuUsage();
+    const shareOfOthers = watchOthers();
+    const startedAt = performance.now();
+    await Promise.all(
+      Array.from({ length: connections }, async (_, connection) => askInTurn(connection, isOver)),
+    );
+    used.time += (performance.now() - startedAt) / 1000;
+    usage = await server.usage();
+    const driver = process.cpuUsage(driverBefore);
+    driverCpu = driver.user + driver.system;
+    used.cpu += usage.cpu - before.cpu;
+    used.statements += usage.statements - before.statements;
+    const share = shareOfOthers(driverCpu + usage.cpu - before.cpu);
+    if (share !== undefined) sharesOfOthers.push(share);
+  }
+
+  if (supply) {
+    while (used.time < seconds) {
+      await supply(connections * batch);
+      await measurePart((done) => done >= batch);
+    }
+  } else {
+    const end = performance.now() + seconds * 1000;
+    await measurePart(() => performance.now() >= end);
+  }
+
+  const { count } = latencies;
+  return {
+    operations: count,
+    perSecond: count / used.time,
+    cpu: used.cpu / count,
+    p50: latencies.percentile(50) / 1000,
+    p99: latencies.percentile(99) / 1000,
+    peakMemory: usage!.peakMemory / 2 ** 20,
+    statements: used.statements / count,
+    others: sharesOfOthers.length > 0 ? mean(sharesOfOthers) : undefined,
+  };
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,59 @@
+import type { ContestantName } from './contestants.ts';
+import type { Measurement } from './measurement.ts';
+import { median } from './statistics.ts';
+
+/** What all rounds of one work gave. */
+export interface WorkResult {
+  readonly name: string;
+  readonly about: string;
+  /** What the ratios are against. */
+  readonly reference: ContestantName;
+  readonly rows: readonly ResultRow[];
+}
+
+/** Medians of the rounds of one contestant. */
+export interface ResultRow extends Measurement {
+  readonly contestant: ContestantName;
+  /** To the reference in the same round; the median of all rounds. */
+  readonly cpuRatio: number;
+  readonly speedRatio: number;
+  readonly memoryRatio: number;
+  readonly rounds: readonly Measurement[];
+}
+
+export type Rounds = ReadonlyMap<ContestantName, readonly Measurement[]>;
+
+export function toResult(work: { name: string; about: string }, rounds: Rounds): WorkResult {
+  const [[reference, first]] = [...rounds] as [[ContestantName, readonly Measurement[]]];
+  return {
+    name: work.name,
+    about: work.about,
+    reference,
+    rows: Array.from(rounds, ([contestant, measured]) => toRow(contestant, measured, first)),
+  };
+}
+
+function toRow(
+  contestant: ContestantName,
+  rounds: readonly Measurement[],
+  reference: readonly Measurement[],
+): ResultRow {
+  const of = (figure: keyof Measurement) => median(rounds.map((round) => round[figure] ?? NaN));
+  const ratio = (figure: 'cpu' | 'perSecond' | 'peakMemory') =>
+    median(rounds.map((round, index) => round[figure] / reference[index]![figure]));
+  return {
+    contestant,
+    operations: of('operations'),
+    perSecond: of('perSecond'),
+    cpu: of('cpu'),
+    p50: of('p50'),
+    p99: of('p99'),
+    peakMemory: of('peakMemory'),
+    statements: of('statements'),
+    others: rounds[0]?.others === undefined ? undefined : of('others'),
+    cpuRatio: ratio('cpu'),
+    speedRatio: ratio('perSecond'),
+    memoryRatio: ratio('peakMemory'),
+    rounds,
+  };
+}

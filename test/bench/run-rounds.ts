@@ -1,0 +1,118 @@
+import { OAuthClient } from './client/oauth-client.ts';
+import { CONTESTANTS } from './contestants.ts';
+import type { ContestantName } from './contestants.ts';
+import { measureLoad } from './measure-load.ts';
+import type { Load } from './measure-load.ts';
+import { measureStart } from './measure-start.ts';
+import type { Measurement } from './measurement.ts';
+import { profileLoad } from './profile-load.ts';
+import type { ProfileSummary } from './profile.ts';
+import type { Job } from './protocol.ts';
+import type { Rounds } from './result.ts';
+import { RunningContestant } from './running-contestant.ts';
+import { prepareJob } from './servers.ts';
+import type { Servers } from './servers.ts';
+import type { Operations, Work } from './works/work.ts';
+
+export interface RoundSettings {
+  readonly servers: Servers;
+  readonly rounds: number;
+  /** Of one round with one contestant. */
+  readonly seconds: number;
+  /** How many operations each connection does before more of what they use up is made. */
+  readonly batch: number;
+  /** How many operations each does before the first round: until then, much of the CPU time goes into compiling. */
+  readonly warmUp: number;
+  /** Told what was just measured. */
+  readonly onMeasured: (contestant: ContestantName, measured: Measurement) => void;
+  /** Given, each contestant is profiled once after the rounds. */
+  readonly onProfile: ((contestant: ContestantName, profile: ProfileSummary) => void) | undefined;
+}
+
+/** In milliseconds. */
+const LONGEST_WARM_UP = 15_000;
+
+interface Ready {
+  readonly name: ContestantName;
+  readonly server: RunningContestant;
+  readonly operations: Operations;
+}
+
+/** Measures a work: every contestant's server runs all the time, and they take turns. */
+export async function runLoad(
+  work: Work,
+  names: readonly ContestantName[],
+  settings: RoundSettings,
+): Promise<Rounds> {
+  await using scope = new AsyncDisposableStack();
+  const contestants = await Promise.all(
+    names.map(async (name) => getReady(work, name, { servers: settings.servers, scope })),
+  );
+  const { connections } = work;
+  const load = { connections, seconds: settings.seconds, batch: settings.batch };
+  for (const { server, operations } of contestants) await warmUp(server, operations, load, settings.warmUp);
+  const measured = await takeTurns(contestants, settings, async ({ server, operations }) =>
+    measureLoad(server, operations, load),
+  );
+  for (const { name, server, operations } of settings.onProfile ? contestants : []) {
+    settings.onProfile!(name, await profileLoad(server, operations, load));
+  }
+  return measured;
+}
+
+async function warmUp(
+  server: RunningContestant,
+  operations: Operations,
+  load: Load,
+  wanted: number,
+): Promise<void> {
+  const end = performance.now() + LONGEST_WARM_UP;
+  for (let done = 0; done < wanted && performance.now() < end;) {
+    done += (await measureLoad(server, operations, { ...load, seconds: 1 })).operations;
+  }
+}
+
+async function getReady(
+  { connections, prepare }: Work,
+  name: ContestantName,
+  { servers, scope }: { servers: Servers; scope: AsyncDisposableStack },
+): Promise<Ready> {
+  const server = await servers.start(name, scope);
+  const encoding = name === 'gatehouse-json' ? 'json' : 'form';
+  const client = scope.use(new OAuthClient(server.listening, { connections, encoding }));
+  return { name, server, operations: await prepare(client, connections) };
+}
+
+/** Measures how long the contestants take to start. Their databases are there already. */
+export async function runStarts(names: readonly ContestantName[], settings: RoundSettings): Promise<Rounds> {
+  await using scope = new AsyncDisposableStack();
+  const contestants = await Promise.all(
+    names.map(async (name) => ({ name, job: await startOnce(name, scope) })),
+  );
+  return await takeTurns(contestants, settings, async ({ name, job }) =>
+    measureStart(CONTESTANTS[name], job),
+  );
+}
+
+/** What a contestant is started with when it was started before. */
+async function startOnce(name: ContestantName, scope: AsyncDisposableStack): Promise<Job> {
+  const job = await prepareJob(name, scope);
+  await using first = await RunningContestant.start(CONTESTANTS[name], job);
+  return { ...job, registered: first.listening.registered };
+}
+
+async function takeTurns<One extends { readonly name: ContestantName }>(
+  contestants: readonly One[],
+  { rounds, onMeasured }: RoundSettings,
+  measure: (contestant: One) => Promise<Measurement>,
+): Promise<Rounds> {
+  const measured = new Map<ContestantName, Measurement[]>(contestants.map(({ name }) => [name, []]));
+  for (let round = 0; round < rounds; round += 1) {
+    for (const contestant of contestants) {
+      const measurement = await measure(contestant);
+      measured.get(contestant.name)!.push(measurement);
+      onMeasured(contestant.name, measurement);
+    }
+  }
+  return measured;
+}

@@ -1,0 +1,71 @@
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Profiler } from 'node:inspector/promises';
+
+import type { Contestant } from './contestants.ts';
+import type { Answered, Asked, Job, Listening, Question, Usage } from './protocol.ts';
+
+/** A contestant's server, in a process of its own. */
+export class RunningContestant implements AsyncDisposable {
+  readonly listening: Listening;
+  readonly #process: ChildProcess;
+  readonly #waiting = new Map<number, (answer: unknown) => void>();
+  #asked = 0;
+
+  private constructor(process: ChildProcess, listening: Listening) {
+    this.#process = process;
+    this.listening = listening;
+    process.on('message', ({ number, answer }: Answered) => {
+      this.#waiting.get(number)?.(answer);
+      this.#waiting.delete(number);
+    });
+  }
+
+  /** Starts a server and waits until it listens. */
+  static async start({ file }: Contestant, job: Job): Promise<RunningContestant> {
+    const child = fork(join(import.meta.dirname, 'server', file), [JSON.stringify(job)], {
+      env: { ...process.env, NODE_ENV: 'production' },
+      execArgv: ['--conditions=gatehouse:source'],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    let complaints = '';
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      complaints += text;
+    });
+    const ended = once(child, 'exit').then(() => {
+      throw new Error(`The server of ${file} ended: ${complaints}`);
+    });
+    const [listening] = (await Promise.race([once(child, 'message'), ended])) as [Listening];
+    ended.catch(() => {});
+    return new RunningContestant(child, listening);
+  }
+
+  async usage(): Promise<Usage> {
+    return (await this.#ask('usage')) as Usage;
+  }
+
+  async startProfile(): Promise<void> {
+    await this.#ask('start profile');
+  }
+
+  async stopProfile(): Promise<Profiler.Profile> {
+    return (await this.#ask('stop profile')) as Profiler.Profile;
+  }
+
+  async #ask(question: Question): Promise<unknown> {
+    this.#asked += 1;
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    this.#waiting.set(this.#asked, resolve);
+    this.#process.send({ number: this.#asked, question } satisfies Asked);
+    return promise;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    const ended = once(this.#process, 'exit');
+    this.#process.disconnect();
+    await ended;
+  }
+}

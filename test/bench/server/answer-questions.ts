@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { Session } from 'node:inspector/promises';
+
+import type { Answered, Asked, Listening, Question, Usage } from '../protocol.ts';
+
+const profiler = new Session();
+
+type Answers = Readonly<Record<Question, () => Promise<unknown>>>;
+
+/** What a server of one process can tell about itself. */
+export function ownAnswers(countStatements: () => number = () => 0): Answers {
+  return {
+    usage: async () => ({ ...ownUsage(), statements: countStatements() }),
+    async 'start profile'() {
+      profiler.connect();
+      await profiler.post('Profiler.enable');
+      await profiler.post('Profiler.start');
+    },
+    async 'stop profile'() {
+      const { profile } = await profiler.post('Profiler.stop');
+      profiler.disconnect();
+      return profile;
+    },
+  };
+}
+
+/** Tells the driver that the server listens, then answers its questions until it goes away. */
+export function answerQuestions(listening: Listening, answers: Answers): void {
+  process.on('message', ({ number, question }: Asked) => {
+    void answers[question]().then((answer) => process.send?.({ number, answer } satisfies Answered));
+  });
+  // A server that nobody asks any more was left behind.
+  process.on('disconnect', () => process.exit());
+  process.send?.(listening);
+}
+
+function ownUsage(): Omit<Usage, 'statements'> {
+  const { user, system } = process.cpuUsage();
+  return { cpu: user + system, peakMemory: peakMemory() };
+}
+
+/** Linux counts the memory of whoever started the process into `maxRSS`, so its own count is asked for first. */
+function peakMemory(): number {
+  try {
+    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))![1]) * 1024;
+  } catch {
+    return process.resourceUsage().maxRSS * 1024;
+  }
+}

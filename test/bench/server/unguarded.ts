@@ -1,0 +1,5 @@
+// A route that anybody may call.
+import { guardedRoute } from './guarded-route.ts';
+import { serveContestant } from './serve-contestant.ts';
+
+await serveContestant((origin) => guardedRoute(origin, async (_ctx, next) => next()));

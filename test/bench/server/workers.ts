@@ -1,0 +1,56 @@
+// This package in several processes that share a port and a database.
+import cluster from 'node:cluster';
+import type { Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+import type { Answered, Asked, Listening, Question, Usage } from '../protocol.ts';
+import { answerQuestions } from './answer-questions.ts';
+import { readJob } from './serve-contestant.ts';
+
+const { workers: count = 2, ...job } = readJob();
+
+// The first one makes the tables and the clients; the others are told of both.
+const first = await startWorker(job);
+const workers = [first.worker];
+while (workers.length < count) {
+  const { worker } = await startWorker({ ...job, registered: first.listening.registered });
+  workers.push(worker);
+}
+
+answerQuestions(first.listening, {
+  async usage() {
+    const usages = (await Promise.all(workers.map(async (worker) => ask(worker, 'usage')))) as Usage[];
+    const sum = (figure: keyof Usage) => usages.reduce((total, usage) => total + usage[figure], 0);
+    return { cpu: sum('cpu'), peakMemory: sum('peakMemory'), statements: sum('statements') };
+  },
+  'start profile': async () => ask(first.worker, 'start profile'),
+  'stop profile': async () => ask(first.worker, 'stop profile'),
+});
+
+async function startWorker(given: object): Promise<{ worker: Worker; listening: Listening }> {
+  cluster.setupPrimary({
+    exec: join(import.meta.dirname, 'gatehouse.ts'),
+    args: [JSON.stringify(given)],
+    execArgv: ['--conditions=gatehouse:source'],
+  });
+  const worker = cluster.fork();
+  const [listening] = (await once(worker, 'message')) as [Listening];
+  return { worker, listening };
+}
+
+let asked = 0;
+
+async function ask(worker: Worker, question: Question): Promise<unknown> {
+  asked += 1;
+  const number = asked;
+  const answered = Promise.withResolvers<unknown>();
+  const hear = (message: Answered) => {
+    if (message.number !== number) return;
+    worker.off('message', hear);
+    answered.resolve(message.answer);
+  };
+  worker.on('message', hear);
+  worker.send({ number, question } satisfies Asked);
+  return answered.promise;
+}

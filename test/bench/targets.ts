@@ -1,0 +1,95 @@
+import type { ContestantName } from './contestants.ts';
+import type { ResultRow, WorkResult } from './result.ts';
+
+/** What a contestant is to reach at a work. */
+interface Target {
+  readonly work: string;
+  readonly contestant: ContestantName;
+  readonly what: string;
+  readonly value: (row: ResultRow, result: WorkResult) => number;
+  readonly atMost: number;
+}
+
+/** A target, and whether it was met. */
+export interface Verdict {
+  readonly work: string;
+  readonly contestant: ContestantName;
+  readonly what: string;
+  readonly value: number;
+  readonly atMost: number;
+  readonly met: boolean;
+}
+
+const cpu = (work: string, contestant: ContestantName, atMost: number): Target => ({
+  work,
+  contestant,
+  what: 'CPU time, of the first row’s',
+  value: ({ cpuRatio }) => cpuRatio,
+  atMost,
+});
+
+const tail = (work: string, contestant: ContestantName): Target => ({
+  work,
+  contestant,
+  what: 'p99, of its own p50',
+  value: ({ p50, p99 }) => p99 / p50,
+  atMost: 4,
+});
+
+const memory = (work: string): Target => ({
+  work,
+  contestant: 'gatehouse',
+  what: 'peak memory, of the first row’s',
+  value: ({ memoryRatio }) => memoryRatio,
+  atMost: 1,
+});
+
+const TARGETS: readonly Target[] = [
+  cpu('client-credentials', 'gatehouse', 1),
+  cpu('client-credentials', 'gatehouse-json', 1),
+  tail('client-credentials', 'gatehouse'),
+  memory('client-credentials'),
+  cpu('again', 'gatehouse', 1.1),
+  memory('again'),
+  cpu('code-exchange', 'gatehouse', 1.1),
+  memory('code-exchange'),
+  cpu('refresh', 'gatehouse', 1.1),
+  memory('refresh'),
+  cpu('guard-1', 'gatehouse', 1 / 0.9),
+  cpu('guard-1000', 'gatehouse', 1 / 0.85),
+  {
+    work: 'guard-1',
+    contestant: 'gatehouse',
+    what: 'CPU time, of jwtVerify’s',
+    value: ({ cpu: own }, { rows }) =>
+      own / (rows.find(({ contestant }) => contestant === 'jose')?.cpu ?? NaN),
+    atMost: 1 / 4,
+  },
+  {
+    work: 'start-up',
+    contestant: 'gatehouse',
+    what: 'time, of the first row’s',
+    value: ({ speedRatio }) => 1 / speedRatio,
+    atMost: 1.3,
+  },
+  {
+    work: 'refresh',
+    contestant: 'gatehouse-postgresql',
+    what: 'statements, each a round trip',
+    value: ({ statements }) => statements,
+    atMost: 2,
+  },
+];
+
+/** Holds the results against the targets, as far as they were measured. */
+export function judge(results: readonly WorkResult[]): Verdict[] {
+  return TARGETS.flatMap(({ work, contestant, what, value, atMost }) => {
+    const result = results.find(({ name }) => name === work);
+    const row = result?.rows.find((one) => one.contestant === contestant);
+    if (!result || !row) return [];
+    const reached = value(row, result);
+    return Number.isNaN(reached)
+      ? []
+      : [{ work, contestant, what, value: reached, atMost, met: reached <= atMost }];
+  });
+}

@@ -1,0 +1,19 @@
+import { Cookies } from '../client/cookies.ts';
+import type { Work } from './work.ts';
+
+export const again: Work = {
+  name: 'again',
+  about: 'somebody who is logged in and has agreed gets tokens once more: a redirect and an exchange',
+  contestants: ['plain', 'gatehouse', 'gatehouse-postgresql', 'floor'],
+  connections: 16,
+  async prepare(client, connections) {
+    const browsers = Array.from({ length: connections }, () => new Cookies());
+    for (const [index, browser] of browsers.entries()) await client.authorize(browser, `person-${index}`);
+    return {
+      async run(connection) {
+        const code = await client.authorize(browsers[connection]!, `person-${connection}`);
+        await client.exchange(code);
+      },
+    };
+  },
+};

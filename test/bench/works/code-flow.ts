@@ -1,0 +1,18 @@
+import { Cookies } from '../client/cookies.ts';
+import type { Work } from './work.ts';
+
+export const codeFlow: Work = {
+  name: 'code-flow',
+  about: 'somebody who was never there logs in, agrees and gets tokens',
+  contestants: ['plain', 'gatehouse', 'gatehouse-postgresql', 'floor'],
+  connections: 16,
+  async prepare(client) {
+    let people = 0;
+    return {
+      async run() {
+        people += 1;
+        await client.exchange(await client.authorize(new Cookies(), `person-${people}`));
+      },
+    };
+  },
+};

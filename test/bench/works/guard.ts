@@ -1,0 +1,58 @@
+import type { OAuthClient } from '../client/oauth-client.ts';
+import type { Work } from './work.ts';
+
+const ANSWER = JSON.stringify({ data: [{ id: 1, name: 'Hill School' }] });
+
+async function call(client: OAuthClient, token: string): Promise<void> {
+  const answer = await client.get('/schools', token);
+  if (answer !== ANSWER) throw new Error(`The route answered ${answer}`);
+}
+
+/** A guarded route, asked with so many tokens in turn. */
+function warmGuard(tokenCount: number, about: string): Work {
+  return {
+    name: `guard-${tokenCount}`,
+    about,
+    contestants: ['unguarded', 'gatehouse', 'gatehouse-postgresql', 'jose'],
+    connections: 32,
+    async prepare(client) {
+      const tokens = await Promise.all(
+        Array.from({ length: tokenCount }, async () => client.clientCredentials()),
+      );
+      let turn = 0;
+      return {
+        async run() {
+          turn += 1;
+          await call(client, tokens[turn % tokenCount]!);
+        },
+      };
+    },
+  };
+}
+
+export const guardOneToken: Work = warmGuard(1, 'a guarded route, always with the same token');
+
+export const guardManyTokens: Work = warmGuard(1000, 'a guarded route, with a thousand tokens in turn');
+
+export const guardColdToken: Work = {
+  name: 'guard-cold',
+  about: 'a guarded route, with a token that it has not seen before',
+  contestants: ['unguarded', 'gatehouse', 'gatehouse-postgresql', 'jose'],
+  connections: 32,
+  async prepare(client, connections) {
+    const tokens: string[] = [];
+    return {
+      async supply(count) {
+        await Promise.all(
+          Array.from({ length: connections }, async () => {
+            for (let made = 0; made < count / connections; made += 1)
+              tokens.push(await client.clientCredentials());
+          }),
+        );
+      },
+      async run() {
+        await call(client, tokens.pop()!);
+      },
+    };
+  },
+};

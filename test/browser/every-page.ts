@@ -1,0 +1,255 @@
+import type { Pages } from 'koa-gatehouse';
+import { pages } from 'koa-gatehouse/interactions';
+import type { Page } from 'playwright-core';
+
+import { startDeveloperPlatform } from '../apps/developers.ts';
+import type { DeveloperPlatform, Member } from '../apps/developers.ts';
+import { authorizeUrl, connect } from '../harness/platform.ts';
+import type { RegisteredApp } from '../harness/platform.ts';
+
+/** How to come to a page: its address, and what to do there. */
+type Way = (page: Page, open: (path: string) => Promise<void>) => Promise<void>;
+
+/** Every page that a person can come to, by who has signed in. */
+export interface EveryPage extends AsyncDisposable {
+  readonly platform: DeveloperPlatform;
+  readonly ways: Readonly<Record<Member | 'nobody', Readonly<Record<string, Way>>>>;
+}
+
+const PEOPLE = {
+  grantType: 'authorization_code',
+  redirectUris: ['https://reports.example/callback'],
+} as const;
+const LONG_NAME = `An app with a name that goes on for as long as names may ${'andon'.repeat(8)}`;
+
+/** What the host calls its own in German. */
+const GERMAN = {
+  'scope.schools:read': 'Ihre Schulen sehen',
+  'permission.view_schools': 'Schulen sehen',
+  'permission.edit_schools': 'Schulen bearbeiten',
+  'permission.close_schools': 'Schulen schließen',
+  'permission.manage_apps': 'Apps registrieren und verwalten',
+  'permission.manage_all_apps': 'Die Apps aller Personen verwalten',
+  'role.reader': 'Leserecht',
+  'role.registrar': 'Schulverwaltung',
+  'role.headmaster': 'Schulleitung',
+};
+
+/** Errors that only a broken link, a broken app or a broken server leads to. */
+const ERRORS = [
+  ['interaction_expired', 400],
+  ['cross_site', 403],
+  ['invalid_client', 400],
+  ['invalid_request', 400],
+  ['invalid_scope', 400],
+  ['server_error', 500],
+  ['temporarily_unavailable', 503],
+  ['unauthorized_client', 400],
+  ['unreadable_form', 400],
+  ['unsupported_response_type', 400],
+  ['something_else', 400],
+] as const;
+
+/** Starts a platform that speaks both languages, with something on every page. */
+export async function startEveryPage(): Promise<EveryPage> {
+  const platform = await startDeveloperPlatform({
+    interactions: (flow) => withErrorPages(acmePages(flow)),
+    // The second wrong password is one too many.
+    throttling: { login: { perAccountAndAddress: 1 } },
+  });
+  const { auth, registerFor } = platform;
+  const reports = await registerFor('dora', { name: 'Reports', ...PEOPLE });
+  const device = await registerFor('dora', {
+    name: LONG_NAME,
+    ...PEOPLE,
+    redirectUris: ['com.example.reports:/callback'],
+    confidential: false,
+    native: true,
+  });
+  const service = await registerFor('dora', {
+    roles: ['headmaster', 'reader'],
+    permissions: ['edit_schools'],
+  });
+  const disabled = await registerFor('dora', { name: 'Old importer' });
+  await auth.clients.disable(disabled.client.id);
+  await auth.clients.addSecret(service.client.id, { label: 'production, May' });
+  for (const client_secret of [service.secret, 'wrong'])
+    await platform.token({ grant_type: 'client_credentials', client_id: service.client.id, client_secret });
+  for (const member of ['dora', 'ann'] as const) {
+    const browser = await platform.enter(member);
+    await connect(platform, reports, { browser, parameters: { scope: 'schools:read' } });
+    if (member === 'dora')
+      await connect(platform, await registerFor('dora', { name: 'Everything', ...PEOPLE }), { browser });
+  }
+  const asking = await registerFor('emil', { name: 'Timetable', ...PEOPLE });
+  const authorize = (app: RegisteredApp, scope: string): string => {
+    const pkce = {
+      code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+      code_challenge_method: 'S256',
+    };
+    const { pathname, search } = authorizeUrl(platform, app, { scope, ...pkce });
+    return pathname + search;
+  };
+  return {
+    platform,
+    ways: {
+      nobody: {
+        ...signingIn(authorize(reports, '')),
+        'logout-nobody': at('/oauth/logout'),
+        'error-redirect-uri': at(authorize({ ...reports, redirectUri: 'https://evil.example/' }, '')),
+        ...Object.fromEntries(
+          ERRORS.map(([code, status]) => [`error-${code}`, at(`/account/apps/error/${status}/${code}`)]),
+        ),
+      },
+      dora: {
+        consent: at(authorize(asking, 'schools:read')),
+        'consent-everything': at(authorize(asking, '')),
+        'consent-device': at(authorize(device, 'schools:read')),
+        ...appsOfDora({ service, reports, device, disabled }),
+        connections: at('/account/apps?done=disconnected'),
+        disconnect: at(`/account/apps/${reports.client.id}/disconnect`),
+        logout: at('/oauth/logout'),
+        async 'signed-out-in-a-form'(page, open) {
+          await open(`/developer/apps/${service.client.id}`);
+          await page.context().clearCookies();
+          await submit(page, 'form.sheet');
+        },
+      },
+      emil: {
+        'list-new-secret': at('/developer/apps?done=createdBefore'),
+        'connections-none': at('/account/apps'),
+      },
+      root: {
+        'list-all': at('/developer/apps'),
+        'new-first-party': at('/developer/apps/new'),
+        'settings-of-others': at(`/developer/apps/${reports.client.id}`),
+      },
+      ann: {
+        'connections-one': at('/account/apps'),
+        'not-permitted': at('/developer/apps'),
+        async 'logout-done'(page, open) {
+          await open('/oauth/logout');
+          await submit(page, 'main form');
+        },
+      },
+    },
+    [Symbol.asyncDispose]: async () => platform[Symbol.asyncDispose](),
+  };
+}
+
+const acmePages = pages({
+  brand: { name: 'Acme Schools', terms: '/terms', privacy: '/privacy' },
+  language: ['en', 'de'],
+  text: { de: GERMAN },
+});
+
+/** Pages that show an error at `/account/apps/error/{status}/{code}`. */
+function withErrorPages({ error, middleware }: Pages): Pages {
+  return {
+    error,
+    async middleware(ctx, next) {
+      const [, status, code] = /^\/account\/apps\/error\/(\d+)\/(\w+)$/.exec(ctx.path) ?? [];
+      if (code === undefined) return middleware(ctx, next);
+      return error(ctx, {
+        status: Number(status),
+        error: code,
+        description: 'what went wrong, for a developer',
+        reference: '5f0c7c1e-57c5-4a52-9d2f-0d5f0e3b8f10',
+      });
+    },
+  };
+}
+
+function at(path: string): Way {
+  return async (_page, open) => open(path);
+}
+
+/** Sends a form, and waits for the answer. */
+async function submit(page: Page, form: string): Promise<void> {
+  await Promise.all([page.waitForNavigation(), page.locator(form).locator('button').last().click()]);
+}
+
+/** The login page, of an app and of the pages here, with every mistake. */
+function signingIn(authorize: string): Record<string, Way> {
+  const tried = async (page: Page, open: (path: string) => Promise<void>): Promise<void> => {
+    await open(authorize);
+    await page.locator('#login').fill('zoe@school.example');
+    await page.locator('#password').fill('wrong');
+    await submit(page, 'main form');
+  };
+  return {
+    'sign-in': at('/developer/apps'),
+    login: at(authorize),
+    async 'login-missing'(page, open) {
+      await open(authorize);
+      await submit(page, 'main form');
+    },
+    'login-refused': tried,
+    'login-throttled': tried,
+  };
+}
+
+/** The developer area of somebody who has apps of every kind. */
+function appsOfDora(
+  apps: Record<'service' | 'reports' | 'device' | 'disabled', RegisteredApp>,
+): Record<string, Way> {
+  const pathOf = (app: keyof typeof apps, tab = ''): string => `/developer/apps/${apps[app].client.id}${tab}`;
+  const secrets = pathOf('service', '/secrets');
+  return {
+    list: at('/developer/apps'),
+    'list-none-found': at('/developer/apps?search=nothing'),
+    new: at('/developer/apps/new'),
+    async 'new-refused'(page, open) {
+      await open('/developer/apps/new');
+      await page.locator('#redirectUris').fill('/callback\nhttps://weekly.example/#fragment');
+      await submit(page, 'form.sheet');
+    },
+    async created(page, open) {
+      await open('/developer/apps/new');
+      await page.locator('#name').fill('Weekly report');
+      await page.locator('#redirectUris').fill('https://weekly.example/callback');
+      await submit(page, 'form.sheet');
+      await page.locator('#secret-copy').click();
+      await page.locator('.copied:not(:empty)').waitFor();
+    },
+    'settings-service': at(`${pathOf('service')}?done=saved`),
+    'settings-people': at(pathOf('reports')),
+    'settings-device': at(pathOf('device')),
+    'settings-disabled': at(pathOf('disabled')),
+    async 'settings-refused'(page, open) {
+      await open(pathOf('reports'));
+      await page.locator('#name').fill('');
+      await page.locator('#redirectUris').fill('https://*.reports.example/callback');
+      await submit(page, 'form.sheet');
+    },
+    async 'settings-changed'(page, open) {
+      await open(pathOf('reports'));
+      await page.locator('input[name=version]').evaluate('(field) => { field.value = "1" }');
+      await submit(page, 'form.sheet');
+    },
+    permissions: at(pathOf('service', '/permissions')),
+    scopes: at(pathOf('reports', '/permissions')),
+    secrets: at(secrets),
+    'secrets-public': at(pathOf('device', '/secrets')),
+    async 'secrets-refused'(page, open) {
+      await open(secrets);
+      await page.locator('#label').fill('x'.repeat(101));
+      await submit(page, 'form.sheet');
+    },
+    async 'secret-remove'(page, open) {
+      await open(secrets);
+      await page.locator('.rows a.button').first().click();
+      await page.locator('button.danger').waitFor();
+    },
+    async 'secret-new'(page, open) {
+      await open(secrets);
+      await submit(page, 'form.sheet');
+      await page.locator('#secret').waitFor();
+    },
+    activity: at(pathOf('service', '/activity')),
+    'activity-none': at(pathOf('device', '/activity')),
+    disable: at(pathOf('service', '/disable')),
+    delete: at(pathOf('reports', '/delete')),
+    'not-found': at('/developer/apps/nothing'),
+  };
+}

@@ -1,0 +1,53 @@
+import test from 'ava';
+import knex from 'knex';
+import { issueToken } from 'koa-gatehouse/testing';
+
+import { addPerson, createPeopleTable, createSchool, knexUsers } from '../../examples/own-users-knex.ts';
+import { Browser } from '../harness/browser.ts';
+import { listenerOf } from '../harness/platform.ts';
+import { send } from '../harness/requests.ts';
+import { serve } from '../harness/serve.ts';
+
+const database = knex({
+  client: 'better-sqlite3',
+  connection: { filename: ':memory:' },
+  useNullAsDefault: true,
+});
+await createPeopleTable(database);
+const ann = { name: 'Ann', email: 'Ann@school.example', password: 'correct horse', role: 'teacher' };
+const id = await addPerson(database, ann);
+test.after.always(() => database.destroy());
+
+test('people are found by what is in the table', async (t) => {
+  const users = knexUsers(database);
+  const user = { id, name: 'Ann', email: 'ann@school.example' };
+  t.deepEqual(await users.authenticate(' ANN@school.example ', 'correct horse'), user);
+  t.is(await users.authenticate('ann@school.example', 'Correct horse'), undefined);
+  t.is(await users.authenticate('bob@school.example', 'correct horse'), undefined);
+  t.deepEqual(await users.find(id), user);
+  t.is(await users.find('nobody'), undefined);
+  t.deepEqual(await users.roles!(user), ['teacher']);
+  const [row] = await database('people').where({ id });
+  t.false(JSON.stringify(row).includes('correct horse'));
+});
+
+test('a person signs in, and a token of theirs may do what their role may', async (t) => {
+  let auth!: Awaited<ReturnType<typeof createSchool>>['auth'];
+  await using school = await serve(async (origin) => {
+    const made = await createSchool(origin, database);
+    ({ auth } = made);
+    return listenerOf(made.app);
+  });
+  t.teardown(async () => auth.close());
+  const browser = new Browser();
+  const login = await browser.open(`${school.origin}/account/apps`);
+  const apps = await browser.follow(
+    await browser.submit(login, 'Sign in', { login: ann.email, password: ann.password }),
+  );
+  t.is(apps.url.pathname, '/account/apps');
+
+  const token = await issueToken(auth, { user: { id } });
+  const headers = { authorization: `Bearer ${token}` };
+  const identity = await send(`${school.origin}/api/v1/identity`, { headers });
+  t.like(identity.body, { data: { name: 'Ann', roles: ['teacher'], permissions: ['view_schools'] } });
+});

@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+
+import test from 'ava';
+import { defineGate } from 'koa-gatehouse';
+import { fakeClock, issueToken, testServer } from 'koa-gatehouse/testing';
+
+import { createLibrary } from '../../examples/resource-server.ts';
+import { listenerOf } from '../harness/platform.ts';
+import { send } from '../harness/requests.ts';
+import type { Answer } from '../harness/requests.ts';
+import { serve } from '../harness/serve.ts';
+
+const ann = { id: '1', name: 'Ann' };
+const school = await testServer({
+  gate: defineGate({ permissions: { introspect_tokens: 'Ask whether a token is good' } }),
+  scopes: { books: { description: 'Borrow books for you', permissions: [] } },
+  users: [ann],
+});
+const { client, secret } = await school.auth.clients.create({
+  name: 'Library',
+  grantType: 'client_credentials',
+  permissions: ['introspect_tokens'],
+});
+const library = createLibrary({ issuer: school.origin, clientId: client.id, clientSecret: secret! });
+library.silent = true;
+const served = await serve(() => listenerOf(library));
+test.after.always(async () => {
+  await served[Symbol.asyncDispose]();
+  await school.close();
+});
+
+async function ask(token?: string, origin: string = served.origin): Promise<Answer> {
+  return send(origin, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
+}
+
+test('people and clients of the school platform may borrow', async (t) => {
+  const user = await ask(await issueToken(school.auth, { user: ann, scopes: ['books'] }));
+  t.deepEqual(user.body, { data: { borrower: 'user 1', scopes: ['books'], books: ['Emil'] } });
+  const job = await ask(await issueToken(school.auth, { client }));
+  t.like(job.body, { data: { borrower: `client ${client.id}`, scopes: [] } });
+});
+
+test('without a good token nobody borrows', async (t) => {
+  t.is((await ask()).headers.get('www-authenticate'), 'Bearer');
+  await using other = await testServer({ users: [ann] });
+  const [head, payload] = (await issueToken(school.auth, { user: ann })).split('.');
+  for (const token of [
+    'nonsense',
+    await issueToken(other.auth, { user: ann }),
+    `${head}.${payload}.${'A'.repeat(86)}`,
+    'eyJhbGciOiJub25lIn0.e30.',
+  ]) {
+    const { headers, status } = await ask(token);
+    t.deepEqual([status, headers.get('www-authenticate')], [401, 'Bearer error="invalid_token"'], token);
+  }
+});
+
+test.serial('a revoked token is good for five seconds more at most', async (t) => {
+  const token = await issueToken(school.auth, { user: ann });
+  t.is((await ask(token)).status, 200);
+  await school.auth.revoke({ token });
+  using clock = fakeClock();
+  clock.advance(5);
+  t.is((await ask(token)).status, 401);
+});
+
+test('it is no fault of the caller when the keys or the answer cannot be had', async (t) => {
+  const unknown = createLibrary({ issuer: school.origin, clientId: client.id, clientSecret: 'wrong' });
+  const away = createLibrary({ issuer: 'http://127.0.0.1:1', clientId: client.id, clientSecret: secret! });
+  const token = await issueToken(school.auth, { user: ann });
+  for (const app of [unknown, away]) {
+    app.silent = true;
+    await using broken = await serve(() => listenerOf(app));
+    t.is((await ask(token, broken.origin)).status, 500);
+  }
+});
+
+test('it runs as a process of its own', async (t) => {
+  const file = resolve(import.meta.dirname, '../../examples/resource-server.ts');
+  const { PATH = '' } = process.env;
+  const child = spawn(process.execPath, ['--conditions=gatehouse:source', file], {
+    env: { PATH, ISSUER: school.origin, CLIENT_ID: client.id, CLIENT_SECRET: secret!, PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.teardown(() => child.kill());
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  const origin = /http:\S+/.exec(String(line))?.[0];
+  t.is((await ask(await issueToken(school.auth, { user: ann }), origin)).status, 200);
+});

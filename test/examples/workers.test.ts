@@ -1,0 +1,149 @@
+import { execFile } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+import test from 'ava';
+import { createAdministration } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { Agent, setGlobalDispatcher } from 'undici';
+
+import { runExample, startForScripts, temporaryDirectory } from './running-example.ts';
+import type { Announced } from './running-example.ts';
+import { clientToken, userToken } from './tokens.ts';
+
+const LAG = 5000;
+
+// Workers take turns at new connections, so that each request goes to another one than the request before it.
+setGlobalDispatcher(new Agent({ pipelining: 0 }));
+
+test('two workers: each goes on with what the other began, and both learn of revocations and keys', async (t) => {
+  await using directory = await temporaryDirectory();
+  await using example = await startForScripts({
+    dataDirectory: directory.path,
+    arguments: ['--workers', '2'],
+  });
+  const { announced } = example;
+  t.is(example.output.trimEnd().split('\n').length, 1);
+  t.is((await workersOf(example.process)).length, 2);
+
+  const token = await userToken(announced, 'ruth@platform.example');
+  t.deepEqual(await statuses(announced, token), [200, 200, 200, 200]);
+
+  const app = announced.clients.find(({ name }) => name === 'Command line')!;
+  const revoked = await fetch(`${announced.base_url}/oauth/revoke`, {
+    method: 'POST',
+    body: new URLSearchParams({ token, client_id: app.client_id, client_secret: app.client_secret }),
+  });
+  t.is(revoked.status, 200);
+  const revokedAt = performance.now();
+  await until(async () => (await statuses(announced, token)).every((status) => status === 401));
+  t.true(performance.now() - revokedAt < LAG + 1000);
+
+  const before = await clientToken(announced, 'Nightly import');
+  const administration = createAdministration({
+    storage: knexStorage(`sqlite:${join(directory.path, 'platform.sqlite')}`),
+  });
+  const key = await administration.keys.rotate({ after: 0 });
+  await administration.close();
+  await until(async () => {
+    const tokens = await Promise.all([1, 2, 3, 4].map(() => clientToken(announced, 'Nightly import')));
+    for (const each of tokens) t.deepEqual(await statuses(announced, each), [200, 200, 200, 200]);
+    return tokens.every((each) => keyOf(each) === key.id);
+  });
+  t.not(keyOf(before), key.id);
+  t.deepEqual(await statuses(announced, before), [200, 200, 200, 200]);
+
+  const workers = await workersOf(example.process);
+  t.is(await example.stop(), 0);
+  for (const worker of workers) t.false(isRunning(worker));
+});
+
+test('a worker that dies is replaced, until too many have died', async (t) => {
+  await using directory = await temporaryDirectory();
+  await using example = await startForScripts({
+    dataDirectory: directory.path,
+    arguments: ['--workers', '2'],
+  });
+  const [first, second] = await workersOf(example.process);
+  process.kill(first!, 'SIGKILL');
+  await until(
+    async () => (await workersOf(example.process)).filter((worker) => worker !== first).length === 2,
+  );
+  const token = await clientToken(example.announced, 'Nightly import');
+  t.deepEqual(await statuses(example.announced, token), [200, 200, 200, 200]);
+  t.true(isRunning(second!));
+
+  const ended = once(example.process, 'exit');
+  const killing = new AbortController();
+  void (async () => {
+    while (!killing.signal.aborted) {
+      for (const worker of await workersOf(example.process)) signal(worker, 'SIGKILL');
+      await delay(100);
+    }
+  })();
+  const [code] = await ended;
+  killing.abort();
+  t.is(code, 1);
+});
+
+test('workers that cannot serve end with one clear sentence', async (t) => {
+  await using directory = await temporaryDirectory();
+  const run = async (given: readonly string[], environment: Record<string, string> = {}) =>
+    runExample({ dataDirectory: directory.path, arguments: given, environment });
+
+  const none = await run(['--workers', '0']);
+  t.is(none.code, 2);
+  t.regex(none.errors, /^--workers takes a number from 1 to 99, not "0"\n/);
+
+  const nowhere = await run(['--workers', '2'], { DATABASE_URL: 'oracle:here' });
+  t.is(nowhere.code, 1);
+  t.regex(nowhere.errors, /^DATABASE_URL: [^\n]*\n$/);
+});
+
+/** What the API answers to four requests in turn. */
+async function statuses({ base_url: base }: Announced, token: string): Promise<number[]> {
+  const found: number[] = [];
+  while (found.length < 4) {
+    const response = await fetch(`${base}/api/v1/identity`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    await response.text();
+    found.push(response.status);
+  }
+  return found;
+}
+
+function keyOf(token: string): unknown {
+  const [header = ''] = token.split('.');
+  const { kid }: { kid?: unknown } = JSON.parse(Buffer.from(header, 'base64url').toString());
+  return kid;
+}
+
+async function workersOf({ pid }: ChildProcess): Promise<number[]> {
+  try {
+    const { stdout } = await promisify(execFile)('pgrep', ['-P', String(pid)]);
+    return stdout.trim().split('\n').map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function isRunning(pid: number): boolean {
+  return signal(pid, 0);
+}
+
+/** Tells whether there was such a process. */
+function signal(pid: number, name: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
+  }
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await delay(50);
+}

@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import type { ExecutionContext } from 'ava';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/** The first TypeScript of the README: what a stranger copies. */
+function quickStart(): string {
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  const block = /^```ts\n([\s\S]*?)^```$/m.exec(readme)?.[1];
+  if (block === undefined) throw new Error('README.md has no block of TypeScript');
+  return block;
+}
+
+/** The quick start, as it runs. */
+export interface RunningQuickStart {
+  readonly origin: string;
+  /** What it printed. */
+  readonly client: { readonly client_id: string; readonly client_secret: string };
+}
+
+/**
+ * Runs the quick start in a project until the test ends. Resolves when it has said what it has to say, and answers.
+ *
+ * @param options - of Node
+ */
+export async function runQuickStart(
+  t: ExecutionContext,
+  project: string,
+  options: readonly string[] = [],
+): Promise<RunningQuickStart> {
+  writeFileSync(join(project, 'server.ts'), quickStart());
+  const port = await freePort();
+  const { PATH = '' } = process.env;
+  const child = spawn(process.execPath, [...options, 'server.ts'], {
+    cwd: project,
+    env: { PATH, PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.teardown(() => child.kill());
+  let output = '';
+  let errors = '';
+  child.stderr.on('data', (chunk) => {
+    errors += String(chunk);
+  });
+  const client = await new Promise<RunningQuickStart['client']>((ready, failed) => {
+    child.stdout.on('data', (chunk) => {
+      output += String(chunk);
+      const [id, secret] = [printed(output, 'client_id'), printed(output, 'client_secret')];
+      if (id !== undefined && secret !== undefined) ready({ client_id: id, client_secret: secret });
+    });
+    child.once('exit', (code) => failed(new Error(`The quick start ended with ${code}: ${output}${errors}`)));
+  });
+  const origin = `http://localhost:${port}`;
+  await untilItAnswers(origin);
+  return { origin, client };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function untilItAnswers(origin: string): Promise<void> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    try {
+      await fetch(origin);
+      return;
+    } catch {
+      await delay(20);
+    }
+  }
+  throw new Error(`Nothing listens at ${origin}`);
+}
+
+/** The value that was printed behind a name, on a line of its own. */
+function printed(output: string, name: string): string | undefined {
+  return new RegExp(`\\b${name}\\b["']?\\s*[:=]?\\s*["']?([\\w-]+)["',]*\\s*\\n`).exec(output)?.[1];
+}

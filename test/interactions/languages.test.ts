@@ -1,0 +1,171 @@
+import test from 'ava';
+import type { PagesOptions } from 'koa-gatehouse/interactions';
+import { pages } from 'koa-gatehouse/interactions';
+import { placeholders } from '../../interactions/text.ts';
+import { de } from '../../interactions/text/de.ts';
+import { en } from '../../interactions/text/en.ts';
+import { fakeFlow, reports } from './fake-flow.ts';
+import { servePages } from './serve-pages.ts';
+
+const BOTH = { brand: { name: 'Acme' }, language: ['en', 'de'] } as const;
+const SCOPES = [{ name: 'schools:read', description: 'See your schools' }];
+
+test('the pages speak German', async (t) => {
+  const site = await servePages(t, fakeFlow(), { brand: { name: 'Acme' }, language: 'de' });
+  const login = await site.get('/oauth/interaction/login');
+  t.true(login.html.includes('<html lang="de">'));
+  t.true(login.html.includes('<title>Anmelden · Acme</title>'));
+  t.is(login.headers.get('vary'), null, 'the browser has no say');
+
+  const consent = await site.get('/oauth/interaction/consent');
+  t.true(consent.text.includes('Zugriff für Reports erlauben?'));
+  t.true(consent.text.includes('Reports möchte auf Ihr Konto bei Acme zugreifen.'));
+
+  const refused = await site.post('/oauth/interaction/login/login', { login: 'ann', password: 'x' });
+  t.is(refused.status, 422);
+  t.true(refused.html.includes('<title>Fehler: Anmelden · Acme</title>'));
+  t.true(refused.text.includes('E-Mail-Adresse oder Passwort ist falsch.'));
+});
+
+test('of several languages the browser’s preference decides, and the first when it has none', async (t) => {
+  const site = await servePages(t, fakeFlow(), BOTH);
+  for (const [accepted, language] of [
+    ['de', 'de'],
+    ['de-AT, en;q=0.8', 'de'],
+    ['fr, de;q=0.5, en;q=0.4', 'de'],
+    ['en;q=0.4, DE;q=0.5', 'de'],
+    ['en-GB, de;q=0.9', 'en'],
+    ['fr', 'en'],
+    ['*', 'en'],
+    ['de;q=0', 'en'],
+    ['', 'en'],
+    ['constructor, __proto__', 'en'],
+  ] as const) {
+    const page = await site.get('/oauth/interaction/login', { 'accept-language': accepted });
+    t.true(page.html.includes(`<html lang="${language}">`), accepted);
+    t.is(page.headers.get('vary'), 'Accept-Language');
+  }
+  const german = await servePages(t, fakeFlow(), { language: ['de', 'en'] });
+  const { html } = await german.get('/oauth/interaction/login', { 'accept-language': 'fr' });
+  t.true(html.includes('<html lang="de">'));
+});
+
+test('what the app asks for goes before what the browser prefers', async (t) => {
+  for (const [uiLocales, language] of [
+    [['de-CH'], 'de'],
+    [['fr', 'DE', 'en'], 'de'],
+    [['fr'], 'en'],
+    [[''], 'en'],
+  ] as const) {
+    const flow = fakeFlow({ login: { uiLocales }, consent: { uiLocales } });
+    const site = await servePages(t, flow, BOTH);
+    for (const path of ['/oauth/interaction/login', '/oauth/interaction/consent']) {
+      const page = await site.get(path, { 'accept-language': 'en' });
+      t.true(page.html.includes(`<html lang="${language}">`), `${path} ${uiLocales.join(' ')}`);
+    }
+  }
+});
+
+test('a page outside an authorization takes ui_locales from its own address, and keeps it', async (t) => {
+  const flow = fakeFlow({ flow: { currentUser: async () => undefined } });
+  const site = await servePages(t, flow, BOTH);
+  const page = await site.get('/oauth/login?ui_locales=fr%20de', { 'accept-language': 'en' });
+  t.true(page.html.includes('<html lang="de">'));
+  t.true(page.html.includes('action="/oauth/login?ui_locales=fr%20de"'));
+  const twice = await site.get('/oauth/login?ui_locales=de&ui_locales=de', { 'accept-language': 'en' });
+  t.true(twice.html.includes('<html lang="en">'));
+});
+
+test('errors are told in the language of the browser; what is for developers stays English', async (t) => {
+  const site = await servePages(t, fakeFlow(), { ...BOTH, language: ['de', 'en'] });
+  const error = { status: 503, error: 'temporarily_unavailable', description: 'gone', reference: 'r1' };
+  const page = await site.fail(error);
+  t.is(page.status, 503);
+  t.true(page.text.includes('Das geht gerade nicht'));
+  t.true(page.text.includes('Nichts ist verloren. Versuchen Sie es gleich noch einmal.'));
+  t.true(page.html.includes('<dd lang="en">gone</dd>'));
+
+  const english = await servePages(t, fakeFlow(), { brand: { name: 'Acme' } });
+  const there = await english.fail(error);
+  t.true(there.text.includes('This is not working right now'));
+  t.true(there.text.includes('Nothing is lost. Try again in a moment.'));
+  t.true(there.html.includes('<dd>gone</dd>'));
+});
+
+test('dates and numbers are written as the language writes them', async (t) => {
+  const connection = { client: reports, scopes: [], createdAt: 1_777_766_400, lastUsedAt: undefined };
+  for (const [count, english, german] of [
+    [1, 'One app can use your Acme account.', 'Eine App kann auf Ihr Konto bei Acme zugreifen.'],
+    [2, '2 apps can use your Acme account.', '2 Apps können auf Ihr Konto bei Acme zugreifen.'],
+    [1200, '1,200 apps can use', '1.200 Apps können auf'],
+  ] as const) {
+    const list = Array.from({ length: count }, () => connection);
+    const flow = fakeFlow({
+      flow: {
+        accountPath: '/account/apps',
+        connections: () => ({ list: async () => list, disconnect: async () => false }),
+      },
+    });
+    const site = await servePages(t, flow, BOTH);
+    const { text } = await site.get('/account/apps', { 'accept-language': 'en' });
+    t.true(text.includes(english), text);
+    t.true(text.includes('Authorized May 3, 2026'), text);
+    const translated = await site.get('/account/apps', { 'accept-language': 'de' });
+    t.true(translated.text.includes(german), translated.text);
+    t.true(translated.text.includes('Erlaubt am 03.05.2026'), translated.text);
+  }
+});
+
+test('own sentences and own words for scopes, by language', async (t) => {
+  const flow = fakeFlow({ consent: { scopes: SCOPES } });
+  const site = await servePages(t, flow, {
+    ...BOTH,
+    text: {
+      en: { 'consent.deny': 'No' },
+      de: { 'consent.deny': 'Nein', 'scope.schools:read': 'Ihre Schulen sehen' },
+    },
+  });
+  const english = await site.get('/oauth/interaction/consent', { 'accept-language': 'en' });
+  t.true(english.html.includes('<button>No</button>'));
+  t.true(english.html.includes('<li>See your schools</li>'), 'the description of the scope itself');
+  const german = await site.get('/oauth/interaction/consent', { 'accept-language': 'de' });
+  t.true(german.html.includes('<button>Nein</button>'));
+  t.true(german.html.includes('<li>Ihre Schulen sehen</li>'));
+});
+
+const refused: [options: PagesOptions, message: string][] = [
+  [{ language: [] }, 'interactions.language: give at least one.'],
+  [
+    { language: ['en', 'de'], text: { 'login.heading': 'Hi' } },
+    'interactions.text: the pages speak en and de: give the sentences of each, as in { en: { … } }.',
+  ],
+  [
+    { language: 'en', text: { de: { 'login.heading': 'Hallo' } } },
+    'interactions.text.de: the pages speak en. Add the language to `language`, or leave this out.',
+  ],
+  [
+    { language: 'de', text: { de: { 'consent.heading': 'Hallo' } } },
+    'interactions.text.de.consent.heading: must have the placeholders of "Zugriff für {client} erlauben?", which are: {client}.',
+  ],
+  [{ text: { 'scope.schools:read': '' } }, 'interactions.text.scope.schools:read: must be a sentence.'],
+];
+
+for (const [options, message] of refused) {
+  test(`refused at start: ${JSON.stringify(options)}`, (t) => {
+    t.throws(() => pages(options), { code: 'ERR_CONFIG', message });
+  });
+}
+
+test('every German sentence mentions what the English one does, and ends as it does', (t) => {
+  t.deepEqual(Object.keys(de), Object.keys(en));
+  for (const [key, english] of Object.entries(en)) {
+    const german = de[key as keyof typeof en];
+    t.is(placeholders(german), placeholders(english), key);
+    t.is(/[.?:]$/.exec(german)?.[0], endings[key] ?? /[.?:]$/.exec(english)?.[0], key);
+    t.is(german, german.trim(), key);
+    t.notRegex(german, /["']| {2}|--|[—“]\p{L}/u, key);
+  }
+});
+
+/** German asks for consent where English says what it is about. */
+const endings: Readonly<Record<string, string>> = { 'consent.heading': '?' };

@@ -1,0 +1,21 @@
+// Asks for a token in a process in which @opentelemetry/api is not installed.
+import { registerHooks } from 'node:module';
+
+registerHooks({
+  resolve(name, context, next) {
+    if (!name.startsWith('@opentelemetry/')) return next(name, context);
+    throw Object.assign(new Error(`Cannot find package '${name}'`), { code: 'ERR_MODULE_NOT_FOUND' });
+  },
+});
+
+const isHidden = await import('@opentelemetry/api').then(
+  () => false,
+  () => true,
+);
+const { startPlatform } = await import('../harness/platform.ts');
+const { asClient } = await import('../engine/families.ts');
+
+await using platform = await startPlatform();
+const service = await platform.registerService();
+const { status } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+process.stdout.write(`${isHidden ? 'hidden' : 'there'}, ${status}\n`);

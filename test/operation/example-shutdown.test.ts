@@ -1,0 +1,169 @@
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import test from 'ava';
+
+import { startForScripts, temporaryDirectory } from '../examples/running-example.ts';
+import type { Announced, AnnouncedClient } from '../examples/running-example.ts';
+import { Browser } from '../harness/browser.ts';
+import { postForm, postJson } from '../harness/requests.ts';
+import { Wire } from '../harness/wire.ts';
+
+const FORM = { 'Content-Type': 'application/x-www-form-urlencoded', Connection: 'keep-alive' };
+
+function credentialsOf({ clients }: Announced, name: string): AnnouncedClient & Record<string, unknown> {
+  return clients.find((client) => client.name === name)! as never;
+}
+
+/** Connects an app again and again, and gives a refresh token for each time. */
+async function refreshTokens(announced: Announced, count: number): Promise<string[]> {
+  const app = credentialsOf(announced, 'Command line');
+  const browser = new Browser();
+  const url = new URL('/oauth/authorize', announced.base_url);
+  const redirectUri = app.redirect_uris[0]!;
+  url.search = String(
+    new URLSearchParams({ client_id: app.client_id, redirect_uri: redirectUri, response_type: 'code' }),
+  );
+  const [{ login, password }] = announced.users as [Announced['users'][0]];
+  let page = await browser.open(url);
+  page = await browser.follow(await browser.submit(page, 'Sign in', { login, password }));
+  await browser.follow(await browser.submit(page, 'Authorize'));
+  const tokens: string[] = [];
+  for (let made = 0; made < count; made += 1) {
+    const code = (await browser.open(url)).url.searchParams.get('code');
+    const { body } = await postJson(`${announced.base_url}/oauth/token`, {
+      grant_type: 'authorization_code',
+      client_id: app.client_id,
+      client_secret: app.client_secret,
+      redirect_uri: redirectUri,
+      code,
+    });
+    tokens.push(String(body?.['refresh_token']));
+  }
+  return tokens;
+}
+
+test('SIGTERM amid 20 refreshes: what was answered works after a restart, and what was not can be sent again', async (t) => {
+  await using directory = await temporaryDirectory();
+  const dataDirectory = directory.path;
+  const first = await startForScripts({ dataDirectory });
+  const { announced } = first;
+  const origin = announced.base_url.replace('localhost', '127.0.0.1');
+  const app = credentialsOf(announced, 'Command line');
+  const formOf = (token: string): string =>
+    String(
+      new URLSearchParams({
+        grant_type: 'refresh_token',
+        client_id: app.client_id,
+        client_secret: app.client_secret,
+        refresh_token: token,
+      }),
+    );
+  const tokens = await refreshTokens(announced, 20);
+  const wires = await Promise.all(tokens.map(async () => Wire.open(origin)));
+
+  // Seven are sent whole, seven end after the signal, and six begin after it.
+  for (const [index, wire] of wires.slice(0, 7).entries())
+    wire.post('/oauth/token', formOf(tokens[index]!), FORM);
+  for (const [index, wire] of wires.slice(7, 14).entries()) {
+    const form = formOf(tokens[7 + index]!);
+    const fields = { ...FORM, 'Content-Length': String(form.length), Expect: '100-continue' };
+    wire.post('/oauth/token', form.slice(0, 30), fields);
+    // The server has seen the request when it asks for the body.
+    t.is((await wire.answer()).status, 100);
+  }
+  const answers = wires.map(async (wire) => wire.answer().catch(() => undefined));
+  const signalled = performance.now();
+  const ended = first.stop('SIGTERM');
+  // The server has begun to stop when it closes a connection on which nothing was asked.
+  await wires[19]!.closed().catch(() => {});
+  for (const [index, wire] of wires.entries()) {
+    const form = formOf(tokens[index]!);
+    if (index >= 14) wire.post('/oauth/token', form, FORM);
+    else if (index >= 7) wire.write(form.slice(30));
+  }
+  const successors = (await Promise.all(answers)).map((answer) => {
+    if (answer) t.is(answer.status, 200, answer.body);
+    return answer && String(JSON.parse(answer.body).refresh_token);
+  });
+  t.is(await ended, 0);
+  t.true(performance.now() - signalled < 10_000);
+  t.deepEqual(
+    successors.map((successor) => successor !== undefined),
+    tokens.map((_token, index) => index < 14),
+  );
+
+  await using second = await startForScripts({
+    dataDirectory,
+    environment: { PORT: new URL(announced.base_url).port },
+  });
+  t.is(second.announced.base_url, announced.base_url);
+  const again = await Promise.all(
+    tokens.map(async (token, index) => postForm(`${origin}/oauth/token`, formOf(successors[index] ?? token))),
+  );
+  for (const [index, { status, text }] of again.entries()) t.is(status, 200, `${index}: ${text}`);
+});
+
+test('SIGINT under load: no answer is cut off, and the process ends with 0', async (t) => {
+  await using directory = await temporaryDirectory();
+  const example = await startForScripts({ dataDirectory: directory.path });
+  const { base_url: baseUrl } = example.announced;
+  const { client_id: id, client_secret: secret } = credentialsOf(example.announced, 'Nightly import');
+  const fields = { grant_type: 'client_credentials', client_id: id, client_secret: secret };
+  const enough = Promise.withResolvers<void>();
+  let answered = 0;
+  const callers = Array.from({ length: 10 }, async () => {
+    for (;;) {
+      // A connection that cannot be made, or that was closed between two requests, is not an answer.
+      const response = await fetch(`${baseUrl}/oauth/token`, {
+        method: 'POST',
+        body: new URLSearchParams(fields),
+      }).catch(() => undefined);
+      if (!response) return;
+      t.is(response.status, 200);
+      t.truthy(JSON.parse(await response.text()).access_token);
+      answered += 1;
+      if (answered === 50) enough.resolve();
+    }
+  });
+  await enough.promise;
+  const signalled = performance.now();
+  t.is(await example.stop('SIGINT'), 0);
+  t.true(performance.now() - signalled < 10_000);
+  await Promise.all(callers);
+  t.is(await example.errors, '');
+});
+
+for (const [what, fault] of [
+  ['an exception that nobody catches', 'throw new TypeError("the password is hunter2");'],
+  ['a rejection that nobody handles', 'Promise.reject(new TypeError("the password is hunter2"));'],
+] as const) {
+  test(`${what}: what is running is answered, the log says where, without the message, and the process ends with 1`, async (t) => {
+    await using directory = await temporaryDirectory();
+    const module = join(directory.path, 'fault.mjs');
+    await writeFile(module, `process.on('SIGUSR2', () => { ${fault} });`);
+    const example = await startForScripts({
+      dataDirectory: directory.path,
+      environment: { NODE_OPTIONS: `--import=${module}` },
+    });
+    const wire = await Wire.open(example.announced.base_url.replace('localhost', '127.0.0.1'));
+    const form = 'grant_type=client_credentials&client_id=x&client_secret=x';
+    wire.post('/oauth/token', form.slice(0, 10), {
+      ...FORM,
+      'Content-Length': String(form.length),
+      Expect: '100-continue',
+    });
+    // The server has seen the request when it asks for the body.
+    t.is((await wire.answer()).status, 100);
+
+    const exited = once(example.process, 'exit');
+    example.process.kill('SIGUSR2');
+    wire.write(form.slice(10));
+    t.is((await wire.answer()).status, 401);
+    t.deepEqual(await exited, [1, null]);
+    const errors = await example.errors;
+    t.regex(errors, /^An error that nobody caught: TypeError\n {4}at .*fault\.mjs/);
+    t.false(errors.includes('hunter2'));
+  });
+}

@@ -1,0 +1,197 @@
+import { createServer } from 'node:http';
+import type { RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import test from 'ava';
+import { StorageError, createAuthServer } from 'koa-gatehouse';
+import type { Storage } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { pages } from 'koa-gatehouse/interactions';
+import Koa from 'koa';
+
+import { onEachDatabase, postgresql } from '../adapters/databases.ts';
+import { freezingProxy } from '../adapters/freezing-proxy.ts';
+import { gate, listenerOf, people, rememberingLogger, startPlatform } from '../harness/platform.ts';
+import type { AppParts } from '../harness/platform.ts';
+import { send } from '../harness/requests.ts';
+import { around } from '../harness/storage.ts';
+
+const host = ({ auth, api }: AppParts): RequestListener => {
+  const app = new Koa();
+  app.use(auth.health());
+  app.use(auth.middleware());
+  app.use(api.routes());
+  app.use((ctx) => {
+    ctx.body = 'the host’s';
+  });
+  return listenerOf(app);
+};
+
+/** A storage that does something else once it is told to, and counts how often its migrations are asked for. */
+function changing(): {
+  storage: Storage;
+  become: (name: string, call: () => Promise<unknown>) => void;
+  asked: () => number;
+} {
+  const changed = new Map<string, () => Promise<unknown>>();
+  let asked = 0;
+  const storage = around(memoryStorage(), async (name, call) => {
+    if (name === 'pendingMigrations') asked += 1;
+    return (changed.get(name) ?? call)();
+  });
+  return { storage, become: (name, call) => changed.set(name, call), asked: () => asked };
+}
+
+test('a server that can serve says so, in JSON that is not stored', async (t) => {
+  await using platform = await startPlatform({}, { app: host });
+  t.deepEqual(await platform.auth.ready(), { ready: true });
+  for (const path of ['/livez', '/readyz']) {
+    const { status, headers, body } = await send(platform.url(path));
+    t.is(status, 200, path);
+    t.deepEqual(body, { status: 'pass' }, path);
+    t.is(headers.get('content-type'), 'application/health+json; charset=utf-8', path);
+    t.is(headers.get('cache-control'), 'no-store', path);
+    t.is(headers.get('x-content-type-options'), 'nosniff', path);
+    const head = await send(platform.url(path), { method: 'HEAD' });
+    t.is(head.status, 200);
+    t.is(head.text, '');
+    t.is((await send(platform.url(path), { method: 'POST' })).text, 'the host’s', path);
+  }
+  t.is((await send(platform.url('/livez/more'))).text, 'the host’s');
+});
+
+test('what it says when it cannot serve is a word, never the cause', async (t) => {
+  const cases: [string, () => Promise<unknown>, string][] = [
+    ['pendingMigrations', async () => ['0003-secret'], 'migrations_pending'],
+    ['keys.list', async () => [], 'keys_missing'],
+    [
+      'keys.list',
+      async () => Promise.reject(new StorageError('connect postgres://app:password@db/app')),
+      'storage_unreachable',
+    ],
+    [
+      'pendingMigrations',
+      async () => Promise.reject(new TypeError('password is not a function')),
+      'storage_unreachable',
+    ],
+  ];
+  for (const [name, call, reason] of cases) {
+    const { storage, become } = changing();
+    await using platform = await startPlatform({ storage }, { app: host });
+    become(name, call);
+    const { status, text, body } = await send(platform.url('/readyz'));
+    t.is(status, 503);
+    t.deepEqual(body, { status: 'fail', output: reason });
+    t.false(text.includes('password') || text.includes('secret'));
+    t.deepEqual(await platform.auth.ready(), { ready: false, reason: reason as never });
+    t.is((await send(platform.url('/livez'))).status, 200);
+    t.true(
+      platform.logger.lines.some(({ message, fields }) => message === 'not ready' && 'reason' in fields),
+    );
+  }
+});
+
+test('a storage that hangs is told of within a second, and is not asked again while it hangs', async (t) => {
+  const { storage, become, asked } = changing();
+  await using platform = await startPlatform({ storage }, { app: host });
+  const hanging = Promise.withResolvers<string[]>();
+  become('pendingMigrations', async () => hanging.promise);
+  const before = asked();
+  const first = performance.now();
+  let longest = 0;
+  let shortest = Infinity;
+  // Beyond what is remembered, so that a second answer has to be waited for.
+  while (performance.now() - first < 2000) {
+    const begun = performance.now();
+    const [one, other, live] = await Promise.all([
+      send(platform.url('/readyz')),
+      send(platform.url('/readyz')),
+      send(platform.url('/livez')),
+    ]);
+    longest = Math.max(longest, performance.now() - begun);
+    shortest = Math.min(shortest, performance.now() - begun);
+    t.deepEqual(one.body, { status: 'fail', output: 'storage_unreachable' });
+    t.deepEqual(other.body, one.body);
+    t.is(live.status, 200);
+  }
+  t.true(longest < 1500);
+  t.true(shortest < 500, 'it is remembered');
+  t.is(asked() - before, 1);
+  hanging.resolve([]);
+});
+
+test('probes cost nothing: what was found is good for a second', async (t) => {
+  const { storage, asked } = changing();
+  await using platform = await startPlatform({ storage }, { app: host });
+  const before = asked();
+  const begun = performance.now();
+  for (let count = 0; count < 200; count += 1) await platform.auth.ready();
+  t.true(asked() - before <= 1 + Math.ceil((performance.now() - begun) / 1000));
+});
+
+test('closing: not ready at once, alive until the end, and the storage is not asked any more', async (t) => {
+  const { storage, asked } = changing();
+  await using platform = await startPlatform({ storage }, { app: host });
+  const before = asked();
+  await platform.auth.close();
+  const { status, body } = await send(platform.url('/readyz'));
+  t.is(status, 503);
+  t.deepEqual(body, { status: 'fail', output: 'closing' });
+  t.is((await send(platform.url('/livez'))).status, 200);
+  t.is(asked(), before);
+});
+
+test('a server without an app of its own has them, at the root', async (t) => {
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const auth = await createAuthServer({
+    issuer: `${origin}/auth`,
+    users: people(),
+    storage: memoryStorage(),
+    interactions: pages(),
+    gate,
+    logger: rememberingLogger(),
+  });
+  server.on('request', auth.callback());
+  t.teardown(async () => {
+    server.close();
+    await auth.close();
+  });
+  for (const path of ['/livez', '/readyz']) t.deepEqual((await send(origin + path)).body, { status: 'pass' });
+});
+
+onEachDatabase(
+  'a database that goes silent: not ready within a second, 503 everywhere, and ready again when it answers',
+  async (t, _database, address) => {
+    const proxy = await freezingProxy(address);
+    const storage = knexStorage(proxy.address, { timeout: 300 });
+    await using platform = await startPlatform({ storage }, { app: host });
+    t.teardown(() => proxy.close());
+    t.deepEqual(await platform.auth.ready(), { ready: true });
+
+    proxy.freeze();
+    // What was found before is good for a second.
+    while ((await platform.auth.ready()).ready) await new Promise(setImmediate);
+    const begun = performance.now();
+    const readiness = await send(platform.url('/readyz'));
+    t.true(performance.now() - begun < 1500);
+    t.is(readiness.status, 503);
+    const token = await platform.token({
+      grant_type: 'client_credentials',
+      client_id: 'x',
+      client_secret: 'x',
+    });
+    t.is(token.status, 503);
+    t.is(token.body.error, 'temporarily_unavailable');
+    t.truthy(token.headers.get('retry-after'));
+
+    proxy.thaw();
+    while (!(await platform.auth.ready()).ready) await new Promise((resolve) => setTimeout(resolve, 50));
+    t.is((await send(platform.url('/readyz'))).status, 200);
+  },
+  [postgresql],
+);

@@ -1,0 +1,208 @@
+import type { RequestListener } from 'node:http';
+
+import test from 'ava';
+import { createApiRouter, defineAction } from 'koa-gatehouse';
+import type { Storage } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import Koa from 'koa';
+import { z } from 'zod';
+
+import { listenerOf, startPlatform } from '../harness/platform.ts';
+import type { AppParts, Platform } from '../harness/platform.ts';
+import { postForm, send } from '../harness/requests.ts';
+import { around } from '../harness/storage.ts';
+import { Wire } from '../harness/wire.ts';
+
+/** A storage that finds no client before it is told to; `most` is how many looked for one at a time. */
+function stuck(): { storage: Storage; most: () => number; release: () => void } {
+  const released = Promise.withResolvers<void>();
+  let waiting = 0;
+  let most = 0;
+  const storage = around(memoryStorage(), async (name, call) => {
+    if (name !== 'clients.find') return call();
+    waiting += 1;
+    most = Math.max(most, waiting);
+    await released.promise;
+    waiting -= 1;
+    return call();
+  });
+  return { storage, most: () => most, release: released.resolve };
+}
+
+// A client of its own each time: one that many ask for is looked up once.
+const fieldsOfNobody = (): Record<string, string> => ({
+  grant_type: 'client_credentials',
+  client_id: crypto.randomUUID(),
+  client_secret: 'x',
+});
+
+/** An app with everything that is not limited too. */
+function host({ auth, api }: AppParts): RequestListener {
+  const app = new Koa();
+  app.use(auth.health());
+  app.use(auth.middleware());
+  app.use(api.routes());
+  app.use((ctx) => {
+    ctx.body = 'the host’s';
+  });
+  return listenerOf(app);
+}
+
+/** Takes the only place there is, until it is given back. */
+async function takePlace(t: { teardown(f: () => void): void }, { origin, auth }: Platform): Promise<void> {
+  const wire = await Wire.open(origin);
+  t.teardown(() => wire.close());
+  const form = new URLSearchParams(fieldsOfNobody()).toString();
+  wire.post('/oauth/token', form, { 'Content-Type': 'application/x-www-form-urlencoded' });
+  while (auth.admission.count === 0) await new Promise(setImmediate);
+  await new Promise(setImmediate);
+}
+
+test('a flood on a storage that hangs: as many as may run wait, the others are refused at once, and all is well afterwards', async (t) => {
+  const { storage, most, release } = stuck();
+  await using platform = await startPlatform({ storage, maxRequests: 20 });
+  const url = platform.url('/oauth/token');
+
+  const first = Array.from({ length: 20 }, async () => postForm(url, fieldsOfNobody()));
+  while (most() < 20) await new Promise(setImmediate);
+  for (let round = 0; round < 5; round += 1) {
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, async () => postForm(url, fieldsOfNobody())),
+    );
+    for (const { status, headers, body } of answers) {
+      t.is(status, 503);
+      t.is(headers.get('retry-after'), '1');
+      t.not(headers.get('connection'), 'close');
+      t.is(headers.get('cache-control'), 'no-store');
+      t.deepEqual(body, {
+        error: 'temporarily_unavailable',
+        error_description: 'the server has too many requests at the moment; send this one again later',
+      });
+    }
+  }
+  t.is(most(), 20);
+  t.is(platform.auth.admission.count, 20);
+
+  release();
+  for (const { status } of await Promise.all(first)) t.is(status, 401);
+  t.is(platform.auth.admission.count, 0);
+  const { client, secret } = await platform.registerService();
+  const fields = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
+  const well = await Promise.all(Array.from({ length: 20 }, async () => platform.token(fields)));
+  t.true(well.every(({ status }) => status === 200));
+});
+
+test('pages and the API take part; keys, metadata, health and the host’s own routes do not', async (t) => {
+  const { storage, release } = stuck();
+  await using platform = await startPlatform({ storage, maxRequests: 1 }, { app: host });
+  await takePlace(t, platform);
+
+  for (const path of ['/oauth/login', '/account/apps', '/oauth/authorize?client_id=x']) {
+    const page = await send(platform.url(path));
+    t.is(page.status, 503, path);
+    t.is(page.headers.get('retry-after'), '1', path);
+    t.is(page.headers.get('content-type'), 'text/html; charset=utf-8', path);
+    t.regex(page.text, /temporarily_unavailable/, path);
+  }
+  const { status, headers, body } = await platform.api('/identity', 'x');
+  t.is(status, 503);
+  t.is(headers.get('retry-after'), '1');
+  t.like(body, {
+    code: 'temporarily_unavailable',
+    detail: 'The server has too many requests at the moment. Send this one again later.',
+  });
+  const free = ['/oauth/jwks', '/.well-known/oauth-authorization-server', '/livez', '/readyz'];
+  for (const path of free) t.is((await send(platform.url(path))).status, 200, path);
+  for (const path of ['/oauth/own', '/']) t.is((await send(platform.url(path))).text, 'the host’s', path);
+
+  release();
+  while (platform.auth.admission.count > 0) await new Promise(setImmediate);
+  t.is((await platform.api('/identity', 'x')).status, 401);
+  t.is((await send(platform.url('/oauth/login'))).status, 200);
+});
+
+test('0 is no limit', async (t) => {
+  const { storage, most, release } = stuck();
+  await using platform = await startPlatform({ storage, maxRequests: 0 });
+  const url = platform.url('/oauth/token');
+  const answers = Array.from({ length: 50 }, async () => postForm(url, fieldsOfNobody()));
+  while (most() < 50) await new Promise(setImmediate);
+  release();
+  for (const { status } of await Promise.all(answers)) t.is(status, 401);
+});
+
+test('an answer that is sent as it is made counts until its end, or until its reader has gone', async (t) => {
+  const working = Promise.withResolvers<void>();
+  const inspect = defineAction({
+    type: 'school',
+    name: 'inspect-school-action',
+    level: 'instance',
+    title: 'Inspect a school',
+    permission: 'view_schools',
+    input: z.object({}),
+    output: z.object({}),
+    async run({ id }) {
+      if (id === 'slow') await working.promise;
+      return {};
+    },
+  });
+  const withAction = ({ auth }: AppParts): RequestListener => {
+    const app = new Koa();
+    app.use(auth.middleware());
+    app.use(createApiRouter({ auth, actions: [inspect] }).routes());
+    return listenerOf(app);
+  };
+  await using platform = await startPlatform({ maxRequests: 1 }, { app: withAction });
+  const { client, secret } = await platform.registerService(['view_schools']);
+  const fields = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
+  const { body } = await platform.token(fields);
+  const bulk = async (signal?: AbortSignal): Promise<Response> =>
+    fetch(platform.url('/api/v1/actions/school/inspect-school-action/bulk'), {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${body.access_token}`,
+        'content-type': 'application/json',
+        accept: 'application/x-ndjson',
+      },
+      // The answer begins with the first result.
+      body: JSON.stringify({
+        items: [
+          { id: 'quick', input: {} },
+          { id: 'slow', input: {} },
+        ],
+      }),
+      signal: signal ?? null,
+    });
+
+  const left = new AbortController();
+  t.is((await bulk(left.signal)).status, 200);
+  t.is((await platform.token(fields)).status, 503);
+  left.abort();
+  while (platform.auth.admission.count > 0) await new Promise(setImmediate);
+
+  const answer = await bulk();
+  t.is((await platform.token(fields)).status, 503);
+  working.resolve();
+  t.is((await answer.text()).trim().split('\n').length, 3);
+  while (platform.auth.admission.count > 0) await new Promise(setImmediate);
+  t.is((await platform.token(fields)).status, 200);
+});
+
+test('requests that fail give their place back', async (t) => {
+  await using platform = await startPlatform({ maxRequests: 1 });
+  for (let count = 0; count < 5; count += 1) {
+    t.is((await postForm(platform.url('/oauth/token'), fieldsOfNobody())).status, 401);
+    t.is((await send(platform.url('/oauth/interaction/gone'))).status, 400);
+    t.is((await platform.api('/identity', 'x')).status, 401);
+  }
+  t.is(platform.auth.admission.count, 0);
+});
+
+test('a limit that is none is refused at start', async (t) => {
+  for (const maxRequests of [-1, 1.5, '10', null] as never[]) {
+    await t.throwsAsync(startPlatform({ maxRequests }), {
+      code: 'ERR_CONFIG',
+      message: 'maxRequests: give a whole number, such as 1000, or 0 for any number',
+    });
+  }
+});

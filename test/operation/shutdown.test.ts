@@ -1,0 +1,300 @@
+import type { RequestListener } from 'node:http';
+
+import test from 'ava';
+import { StorageError, createApiRouter, defineAction } from 'koa-gatehouse';
+import type { Storage } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import Koa from 'koa';
+import { z } from 'zod';
+
+import { authorizeUrl, connect, listenerOf, startPlatform } from '../harness/platform.ts';
+import type { AppParts, Platform, RegisteredApp } from '../harness/platform.ts';
+import { send } from '../harness/requests.ts';
+import { around, held } from '../harness/storage.ts';
+import { Wire } from '../harness/wire.ts';
+
+const refresh = (app: RegisteredApp, token: string): Record<string, string> => ({
+  grant_type: 'refresh_token',
+  client_id: app.client.id,
+  client_secret: app.secret,
+  refresh_token: token,
+});
+
+async function serviceToken(platform: Platform): Promise<string> {
+  const { client, secret } = await platform.registerService(['view_schools']);
+  const fields = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
+  return (await platform.token(fields)).body.access_token;
+}
+
+/** A storage that fails once it is closed, as a pool does, and says in which order it was called. */
+function closable(): { storage: Storage; calls: string[] } {
+  const calls: string[] = [];
+  let isClosed = false;
+  const storage = around(memoryStorage(), async (name, call) => {
+    calls.push(name);
+    if (isClosed) throw new StorageError('the pool is closed');
+    if (name === 'close') isClosed = true;
+    return call();
+  });
+  return { storage, calls };
+}
+
+/** An app that answers whatever is left. */
+function host({ auth, api }: AppParts): RequestListener {
+  const app = new Koa();
+  app.use(auth.middleware());
+  app.use(api.routes());
+  app.use((ctx) => {
+    ctx.body = 'the host’s';
+  });
+  return listenerOf(app);
+}
+
+/** An app with the guard in front of a route of its own. */
+function guarded({ auth }: AppParts): RequestListener {
+  const app = new Koa();
+  app.use(auth.middleware());
+  app.use(auth.guard());
+  app.use((ctx) => {
+    ctx.body = { caller: ctx.state['client'].name };
+  });
+  return listenerOf(app);
+}
+
+test('a refresh that is running is answered, and its successor works; then the storage is closed', async (t) => {
+  const kept = closable();
+  const { storage, pause } = held(kept.storage);
+  await using platform = await startPlatform({ storage });
+  const app = await platform.registerApp();
+  const { body } = await connect(platform, app);
+
+  const redeeming = pause('credentials.redeem');
+  const answer = platform.token(refresh(app, body.refresh_token));
+  await redeeming.reached;
+  const closing = platform.auth.close();
+  t.false(kept.calls.includes('close'));
+
+  redeeming.resume();
+  const { status, headers } = await answer;
+  t.is(status, 200);
+  t.is(headers.get('connection'), 'close');
+  await closing;
+  t.is(kept.calls.at(-1), 'close');
+  t.false(platform.logger.lines.some(({ level }) => level === 'warn' || level === 'error'));
+});
+
+test('closing waits until an answer is sent, whatever the host does with it first', async (t) => {
+  const { storage, pause } = held(memoryStorage());
+  const reached = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const slowHost = ({ auth }: AppParts): RequestListener => {
+    const app = new Koa();
+    app.use(async (ctx, next) => {
+      await next();
+      if (ctx.path !== '/oauth/token') return;
+      reached.resolve();
+      await released.promise;
+    });
+    app.use(auth.middleware());
+    return listenerOf(app);
+  };
+  await using platform = await startPlatform({ storage }, { app: slowHost });
+  const { client, secret } = await platform.registerService();
+  const finding = pause('clients.find');
+  const answer = platform.token({
+    grant_type: 'client_credentials',
+    client_id: client.id,
+    client_secret: secret,
+  });
+  await finding.reached;
+  let isClosed = false;
+  const closing = platform.auth.close().finally(() => {
+    isClosed = true;
+  });
+  finding.resume();
+  await reached.promise;
+  for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+  t.false(isClosed);
+  released.resolve();
+  t.is((await answer).status, 200);
+  await closing;
+});
+
+test('requests that come later are told to come back: clients by JSON, people by a page, the API by a problem', async (t) => {
+  await using platform = await startPlatform();
+  const app = await platform.registerApp();
+  const token = await serviceToken(platform);
+  t.is((await platform.api('/schools', token)).status, 200);
+  await platform.auth.close();
+
+  for (const path of ['/oauth/token', '/oauth/revoke', '/oauth/introspect']) {
+    const answer = await send(platform.url(path), { method: 'POST', body: new URLSearchParams({ a: 'b' }) });
+    t.is(answer.status, 503, path);
+    t.deepEqual(answer.body, {
+      error: 'temporarily_unavailable',
+      error_description: 'the server is stopping; send the request again',
+    });
+    t.is(answer.headers.get('cache-control'), 'no-store');
+    isRefusal(answer.headers, path);
+  }
+  for (const path of ['/oauth/login', '/oauth/logout', '/oauth/interaction/x', '/account/apps']) {
+    const page = await send(platform.url(path));
+    t.is(page.status, 503, path);
+    t.regex(page.text, /temporarily_unavailable/, path);
+    isRefusal(page.headers, path);
+  }
+  t.is((await send(authorizeUrl(platform, app))).status, 503);
+  for (const path of ['/api/v1/identity', '/api/v1/schools', '/api/v1/actions', '/api/v1/nothing']) {
+    const answer = await send(platform.url(path), { headers: { authorization: `Bearer ${token}` } });
+    t.is(answer.status, 503, path);
+    t.is(answer.headers.get('content-type'), 'application/problem+json; charset=utf-8', path);
+    t.like(answer.body, {
+      status: 503,
+      code: 'temporarily_unavailable',
+      detail: 'The server is stopping. Send the request again.',
+    });
+    isRefusal(answer.headers, path);
+  }
+
+  function isRefusal(headers: Headers, path: string): void {
+    t.is(headers.get('retry-after'), '1', path);
+    t.is(headers.get('connection'), 'close', path);
+  }
+});
+
+test('what verifiers need is still served, and so are the host’s own routes', async (t) => {
+  await using platform = await startPlatform({}, { app: host });
+  await platform.auth.close();
+  for (const path of ['/oauth/jwks', '/.well-known/oauth-authorization-server']) {
+    t.is((await send(platform.url(path))).status, 200, path);
+  }
+  for (const path of ['/', '/oauth/own', '/elsewhere']) {
+    t.is((await send(platform.url(path))).text, 'the host’s', path);
+  }
+});
+
+test('the guard on a route of the host refuses, also a token that it knows', async (t) => {
+  await using platform = await startPlatform({}, { app: guarded });
+  const headers = { authorization: `Bearer ${await serviceToken(platform)}` };
+  t.deepEqual((await send(platform.url('/own'), { headers })).body, { caller: 'Nightly' });
+  await platform.auth.close();
+  for (const given of [headers, {}]) {
+    const answer = await send(platform.url('/own'), { headers: given });
+    t.is(answer.status, 503);
+    t.like(answer.body, { code: 'temporarily_unavailable' });
+    t.is(answer.headers.get('retry-after'), '1');
+    t.is(answer.headers.get('connection'), 'close');
+  }
+});
+
+test('closing waits no longer than it is told, and says in the log that it left requests behind', async (t) => {
+  const kept = closable();
+  const { storage, pause } = held(kept.storage);
+  await using platform = await startPlatform({ storage });
+  const app = await platform.registerApp();
+  const { body } = await connect(platform, app);
+  const redeeming = pause('credentials.redeem');
+  const answer = platform.token(refresh(app, body.refresh_token));
+  await redeeming.reached;
+
+  await platform.auth.close({ timeout: 0 });
+  t.is(kept.calls.at(-1), 'close');
+  const line = platform.logger.lines.find(({ level }) => level === 'warn');
+  t.deepEqual(line?.fields, { requests: 1, timeout: 0 });
+
+  redeeming.resume();
+  t.is((await answer).status, 503);
+});
+
+test('closing waits for a request whose body is still on its way', async (t) => {
+  await using platform = await startPlatform();
+  const { client, secret } = await platform.registerService();
+  const wire = await Wire.open(platform.origin);
+  const body = `grant_type=client_credentials&client_id=${client.id}&client_secret=${secret}`;
+  wire.write(
+    `POST /oauth/token HTTP/1.1\r\nHost: wire\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: ${body.length}\r\n\r\n`,
+  );
+  wire.write(body.slice(0, 20));
+  while (platform.auth.admission.count === 0) await new Promise(setImmediate);
+
+  const closing = platform.auth.close();
+  wire.write(body.slice(20));
+  t.is((await wire.answer()).status, 200);
+  await closing;
+  await wire.closed();
+});
+
+test('closing twice is the same promise, and a timeout that is none is refused', async (t) => {
+  await using platform = await startPlatform();
+  t.throws(() => platform.auth.close({ timeout: -1 }), {
+    code: 'ERR_CONFIG',
+    message: /^close\(\{ timeout \}\)/,
+  });
+  const closing = platform.auth.close({ timeout: 1 });
+  t.is(platform.auth.close(), closing);
+  await closing;
+  t.is(platform.auth.close({ timeout: 5 }), closing);
+});
+
+test('nothing is lost: events and last uses that no request waits for are written first', async (t) => {
+  const inner = memoryStorage();
+  const { storage, pause } = held(inner);
+  await using platform = await startPlatform({ storage });
+  const app = await platform.registerApp();
+  const touching = pause('clients.touchSecret');
+  const noting = pause('consents.touch');
+  t.is((await connect(platform, app)).status, 200);
+  await Promise.all([touching.reached, noting.reached]);
+
+  let isClosed = false;
+  const closing = platform.auth.close().finally(() => {
+    isClosed = true;
+  });
+  await new Promise(setImmediate);
+  t.false(isClosed);
+  touching.resume();
+  noting.resume();
+  await closing;
+
+  const [secret] = (await inner.clients.find(app.client.id))?.secrets ?? [];
+  t.truthy(secret?.lastUsedAt);
+  t.truthy((await inner.consents.find('1', app.client.id))?.lastUsedAt);
+  const types = new Set<string>((await inner.audit.list({})).map(({ type }) => type));
+  for (const type of ['token_issued', 'consent_given', 'login']) t.true(types.has(type), type);
+});
+
+test('the answer to a repeat is kept before the storage is closed, also when its caller has gone', async (t) => {
+  const kept = closable();
+  const { storage, pause } = held(kept.storage);
+  const open = defineAction({
+    type: 'school',
+    name: 'open-school-action',
+    level: 'collection',
+    title: 'Open a school',
+    permission: 'view_schools',
+    input: z.object({}),
+    output: z.object({}),
+    run: () => ({}),
+  });
+  const withAction = ({ auth }: AppParts): RequestListener => {
+    const app = new Koa();
+    app.use(auth.middleware());
+    app.use(createApiRouter({ auth, actions: [open] }).routes());
+    return listenerOf(app);
+  };
+  await using platform = await startPlatform({ storage }, { app: withAction });
+  const token = await serviceToken(platform);
+  const finishing = pause('idempotency.finish');
+  const wire = await Wire.open(platform.origin);
+  wire.post('/api/v1/actions/school/open-school-action', '{}', {
+    Authorization: `Bearer ${token}`,
+    'Content-Type': 'application/json',
+    'Idempotency-Key': 'one',
+  });
+  await finishing.reached;
+  wire.close();
+  const closing = platform.auth.close();
+  finishing.resume();
+  await closing;
+  t.deepEqual(kept.calls.slice(-3), ['idempotency.finish', 'audit.append', 'close']);
+});

@@ -1,0 +1,150 @@
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+
+import test from 'ava';
+import { createAuthServer } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { pages } from 'koa-gatehouse/interactions';
+
+import { CONNECTION_LIMITS } from '../../examples/server/connection-limits.ts';
+import { gate, people, startPlatform } from '../harness/platform.ts';
+import type { Platform } from '../harness/platform.ts';
+import { Wire } from '../harness/wire.ts';
+
+const HALF = 'POST /oauth/token HTTP/1.1\r\nHost: wire\r\n';
+const HEAD = `${HALF}Content-Type: application/json\r\nContent-Length: 50000\r\n\r\n`;
+
+async function fiftyTokens(platform: Platform, fields: Record<string, string>): Promise<number> {
+  const begun = performance.now();
+  const answers = await Promise.all(Array.from({ length: 50 }, async () => platform.token(fields)));
+  for (const { status, body } of answers) {
+    if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
+  }
+  return performance.now() - begun;
+}
+
+test('200 half-open connections and 200 bodies that drip keep nobody waiting, and take nobody’s place', async (t) => {
+  await using platform = await startPlatform({ maxRequests: 100 });
+  const { client, secret } = await platform.registerService();
+  const fields = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
+  await fiftyTokens(platform, fields);
+  const alone = await fiftyTokens(platform, fields);
+
+  const slow: Wire[] = [];
+  for (let count = 0; count < 400; count += 1) {
+    const wire = await Wire.open(platform.origin);
+    slow.push(wire);
+    wire.write(count % 2 === 0 ? HALF : HEAD);
+  }
+  while (platform.auth.admission.count < 200) await new Promise(setImmediate);
+  const dripping = setInterval(() => {
+    for (const [index, wire] of slow.entries()) wire.write(index % 2 === 0 ? 'X-Field: x\r\n' : ' ');
+  }, 20);
+  const beside = await fiftyTokens(platform, fields);
+  clearInterval(dripping);
+  for (const wire of slow) wire.close();
+
+  t.log(`50 tokens: ${alone.toFixed()} ms, beside 400 slow connections ${beside.toFixed()} ms`);
+  t.true(beside < 10 * alone + 2000);
+  while (platform.auth.admission.count > 0) await new Promise(setImmediate);
+  await fiftyTokens(platform, fields);
+});
+
+test('the limits of the bundled example cut slow and half-open requests off', async (t) => {
+  const { headersTimeout, keepAliveTimeout, requestTimeout } = CONNECTION_LIMITS;
+  for (const limit of [headersTimeout, keepAliveTimeout, requestTimeout]) t.true(limit! <= 60_000);
+  // The same limits, a hundred times as fast.
+  const server = createServer({
+    ...CONNECTION_LIMITS,
+    headersTimeout: headersTimeout! / 100,
+    requestTimeout: requestTimeout! / 100,
+    connectionsCheckingInterval: 20,
+  });
+  await using served = await listening(server);
+  const auth = await createAuthServer({
+    issuer: served.origin,
+    users: people(),
+    storage: memoryStorage(),
+    interactions: pages(),
+    gate,
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+  });
+  server.on('request', auth.callback());
+
+  for (const begin of [HALF, HEAD]) {
+    const wire = await Wire.open(served.origin);
+    wire.write(begin);
+    t.is((await wire.answer()).status, 408, begin);
+    await wire.closed().catch(() => {});
+  }
+  while (auth.admission.count > 0) await new Promise(setImmediate);
+  await auth.close();
+});
+
+test('header fields that are too large are refused, and the server goes on', async (t) => {
+  await using platform = await startPlatform();
+  for (const path of ['/oauth/token', '/oauth/login', '/api/v1/identity', '/livez']) {
+    const wire = await Wire.open(platform.origin);
+    wire.write(`GET ${path} HTTP/1.1\r\nHost: wire\r\nCookie: ${'x'.repeat(20_000)}\r\n\r\n`);
+    const { status } = await wire.answer();
+    t.is(status, 431, path);
+    await wire.closed().catch(() => {});
+  }
+  t.is((await fetch(platform.url('/oauth/login'))).status, 200);
+});
+
+test('a body without end is answered at its limit, at every endpoint that takes one, and none is a fault', async (t) => {
+  await using platform = await startPlatform();
+  const { client, secret } = await platform.registerService(['view_schools']);
+  const credentials = { client_id: client.id, client_secret: secret };
+  const { body } = await platform.token({ grant_type: 'client_credentials', ...credentials });
+  const form = 'application/x-www-form-urlencoded';
+  const json = 'application/json';
+  const endpoints: readonly (readonly [path: string, type: string, status: readonly number[]])[] = [
+    ['/oauth/token', form, [400]],
+    ['/oauth/token', json, [400]],
+    ['/oauth/revoke', form, [400]],
+    ['/oauth/introspect', json, [400]],
+    ['/oauth/authorize', form, [400, 404, 413]],
+    ['/oauth/login', form, [413]],
+    // Nothing of the form is needed, so it is answered unread.
+    ['/oauth/logout', form, [200]],
+    ['/oauth/interaction/x/login', form, [400]],
+    ['/oauth/interaction/x/consent', form, [400]],
+    ['/account/apps/x/disconnect', form, [303, 401, 403]],
+    ['/api/v1/actions/school/x-action', json, [404]],
+    ['/api/v1/actions/school/x-action/bulk', json, [404]],
+  ];
+  const chunk = `2000\r\n${'x'.repeat(0x2000)}\r\n`;
+  for (const [path, type, statuses] of endpoints) {
+    const wire = await Wire.open(platform.origin);
+    wire.write(
+      `POST ${path} HTTP/1.1\r\nHost: wire\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\nAuthorization: ${
+        path.startsWith('/api') ? `Bearer ${body.access_token}` : 'none'
+      }\r\n\r\n`,
+    );
+    // 200 KiB, and no end: whoever waited for it would never answer.
+    for (let count = 0; count < 25; count += 1) wire.write(chunk);
+    const answer = await wire.answer();
+    t.true(statuses.includes(answer.status), `${path} as ${type}: ${answer.status} ${answer.body}`);
+    wire.close();
+  }
+  while (platform.auth.admission.count > 0) await new Promise(setImmediate);
+  t.false(platform.logger.lines.some(({ level }) => level === 'error'));
+});
+
+async function listening(server: Server): Promise<AsyncDisposable & { readonly origin: string }> {
+  server.listen(0, '127.0.0.1');
+  await new Promise((resolve) => {
+    server.once('listening', resolve);
+  });
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}

@@ -1,0 +1,162 @@
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import test from 'ava';
+
+import { runQuickStart } from '../harness/quick-start.ts';
+import { postJson, send } from '../harness/requests.ts';
+import { apiReport } from './api-report.ts';
+import { manifest, ROOT, specifiers } from './manifest.ts';
+import { filesOfCheckout, makeProject, pack } from './pack.ts';
+import { run } from './run.ts';
+
+const BIN = join(ROOT, 'node_modules/.bin');
+
+const packed = await pack();
+const project = await makeProject(packed, 'project');
+const installed = join(project, 'node_modules', manifest.name);
+
+/** Runs a program of a stranger, which prints what it has found out. */
+async function runProgram(folder: string, name: string, source: string): Promise<string> {
+  writeFileSync(join(folder, name), source);
+  const { code, errors, output } = await run(process.execPath, [name], folder);
+  if (code !== 0) throw new Error(`${name} ended with ${code}: ${errors}`);
+  return errors + output;
+}
+
+test('publint has nothing to say', async (t) => {
+  const { code, output } = await run(join(BIN, 'publint'), ['--strict', packed.tarball], packed.folder);
+  t.is(code, 0, output);
+});
+
+test('the types are right for every way that an ES module is resolved', async (t) => {
+  const words = ['--profile', 'esm-only', '--no-color', packed.tarball];
+  const { code, output } = await run(join(BIN, 'attw'), words, packed.folder);
+  t.is(code, 0, output);
+});
+
+test('it holds what it needs and nothing else', async (t) => {
+  const surplus = packed.files.filter(
+    (file) =>
+      !/^(package\.json|README\.md|LICENSE|lib\/runtime\.js)$/.test(file) &&
+      !/^dist\/(lib|adapters|interactions)\/[\w/-]+(\.d\.ts|\.js)$/.test(file) &&
+      !/^interactions\/(views|public)\/[\w/-]+\.(ejs|css|js|svg)$/.test(file),
+  );
+  t.deepEqual(surplus, []);
+  for (const file of [
+    'LICENSE',
+    'README.md',
+    'interactions/views/login.ejs',
+    ...Object.values(manifest.bin),
+  ]) {
+    t.true(packed.files.includes(file.replace(/^\.\//, '')), file);
+  }
+  t.deepEqual(
+    packed.files.filter((file) => !file.startsWith('dist/')).toSorted(),
+    (await filesOfCheckout()).toSorted(),
+  );
+  t.regex(readFileSync(join(ROOT, 'LICENSE'), 'utf8'), /^MIT License\n\nCopyright \(c\) .*\n/);
+});
+
+// What is downloaded by everybody who installs it. Raise a budget when what is added is worth it.
+test('it is no larger than it may be', (t) => {
+  t.true(packed.size < 500_000, `the tarball has ${packed.size} bytes`);
+  t.true(packed.unpackedSize < 1_600_000, `unpacked it has ${packed.unpackedSize} bytes`);
+  t.true(packed.files.length < 1100, `it has ${packed.files.length} files`);
+});
+
+test('installed in an empty project, the quick start of the README runs', async (t) => {
+  const { client, origin } = await runQuickStart(t, project);
+  const issued = await postJson(`${origin}/oauth/token`, { grant_type: 'client_credentials', ...client });
+  t.is(issued.status, 200, issued.text);
+  const authorization = `Bearer ${String(issued.body?.['access_token'])}`;
+  const schools = await send(`${origin}/api/v1/schools`, { headers: { authorization } });
+  t.deepEqual(schools.body, { data: [{ id: 1, name: 'Hill School' }] });
+});
+
+test('the command is there', async (t) => {
+  const { code, output } = await run('npx', ['--no', '--', 'gatehouse', '--help'], project);
+  t.is(code, 0);
+  t.regex(output, /^Usage: gatehouse /);
+});
+
+// The metrics need prom-client, which the application has installed.
+const required = specifiers.filter((specifier) => !specifier.endsWith('/metrics'));
+
+test('a CommonJS project may require it', async (t) => {
+  const folder = await makeProject(packed, 'commonjs', { type: 'commonjs' });
+  const output = await runProgram(
+    folder,
+    'app.js',
+    `const names = ${JSON.stringify(required)}.map((name) => [name, Object.keys(require(name))]);
+     const { createAuthServer, defineGate } = require('koa-gatehouse');
+     const { memoryStorage } = require('koa-gatehouse/adapters/memory');
+     const { pages } = require('koa-gatehouse/interactions');
+     createAuthServer({
+       issuer: 'http://localhost:3000',
+       users: { authenticate: async () => undefined, find: async () => undefined },
+       storage: memoryStorage(),
+       interactions: pages(),
+       gate: defineGate({ permissions: {} }),
+     }).then(async (auth) => {
+       console.log(names.every(([, all]) => all.length > 0), auth.issuer);
+       await auth.close();
+     });`,
+  );
+  t.is(output, 'true http://localhost:3000\n');
+});
+
+test('the PDF client needs none of the server’s packages', async (t) => {
+  const folder = await makeProject(packed, 'pdf', { beside: ['got'] });
+  const output = await runProgram(
+    folder,
+    'app.js',
+    `import { registerHooks } from 'node:module';
+     const loaded = new Set();
+     registerHooks({ load: (url, context, next) => (loaded.add(url), next(url, context)) });
+     const { PdfClient } = await import('koa-gatehouse/pdf');
+     console.log(typeof PdfClient, [...loaded].filter((url) => /node_modules.(koa|oidc-provider|knex|ejs)\\//.test(url)));
+     await import('koa-gatehouse').catch((error) => console.log(error.code));`,
+  );
+  t.is(output, 'function []\nERR_MODULE_NOT_FOUND\n');
+});
+
+const COMPILERS = {
+  'TypeScript 7': join(BIN, 'tsc'),
+  'TypeScript 5.9': join(ROOT, 'docs/reference/node_modules/.bin/tsc'),
+};
+
+// What the sources infer, their declarations have to infer too, by every compiler and resolution that people use.
+for (const [compiler, module, moduleResolution] of [
+  ['TypeScript 7', 'nodenext', 'nodenext'],
+  ['TypeScript 7', 'esnext', 'bundler'],
+  ['TypeScript 5.9', 'nodenext', 'nodenext'],
+] as const) {
+  test(`the type tests hold for the declarations: ${compiler}, ${moduleResolution}`, async (t) => {
+    t.true(existsSync(COMPILERS[compiler]), COMPILERS[compiler]);
+    const folder = await makeProject(packed, `types-${compiler.replace(/\D/g, '')}-${moduleResolution}`, {
+      beside: [...Object.keys(manifest.dependencies), 'knex', '@types/node'],
+    });
+    cpSync(join(ROOT, 'test/types'), join(folder, 'types'), { recursive: true });
+    const compilerOptions = {
+      target: 'es2024',
+      lib: ['es2024', 'esnext.disposable'],
+      types: ['node'],
+      module,
+      moduleResolution,
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      allowImportingTsExtensions: true,
+      noEmit: true,
+    };
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['types'] }));
+    const { output } = await run(COMPILERS[compiler], ['-p', '.'], folder);
+    t.is(output, '');
+  });
+}
+
+test('the API report is what the declarations promise', (t) => {
+  const report = readFileSync(join(ROOT, 'test/api-report.md'), 'utf8');
+  t.is(apiReport(installed), report, 'look at what has changed, then: npm run api-report');
+});

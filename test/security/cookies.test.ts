@@ -1,0 +1,116 @@
+import type { RequestListener } from 'node:http';
+
+import test from 'ava';
+import Koa from 'koa';
+
+import { startProxy } from '../embedding/proxy.ts';
+import { Browser } from '../harness/browser.ts';
+import { authorize, authorizeUrl, listenerOf, signIn, startPlatform } from '../harness/platform.ts';
+import type { AppParts, Platform } from '../harness/platform.ts';
+
+/** A Set-Cookie line and the path of the request that it answered. */
+interface Line {
+  readonly at: string;
+  readonly line: string;
+}
+
+/** An app that notes every cookie it sets. */
+function notingApp(lines: Line[]): (parts: AppParts) => RequestListener {
+  return ({ auth, api }) => {
+    const app = new Koa();
+    app.use(auth.middleware()).use(api.routes());
+    const listener = listenerOf(app);
+    return (request, response) => {
+      const at = request.url ?? '';
+      response.once('finish', () => {
+        for (const line of [response.getHeader('set-cookie') ?? []].flat())
+          lines.push({ at, line: String(line) });
+      });
+      listener(request, response);
+    };
+  };
+}
+
+/** Everything that a person can do in a browser, and what apps do beside it. */
+async function walk(platform: Platform): Promise<void> {
+  const browser = new Browser(platform.reach);
+  const app = await platform.registerApp();
+  const service = await platform.registerService();
+  await platform.token({
+    grant_type: 'client_credentials',
+    client_id: service.client.id,
+    client_secret: service.secret,
+  });
+  const denied = await signIn(browser, await browser.open(authorizeUrl(platform, app)));
+  await browser.follow(await browser.submit(denied, 'Deny'));
+  await authorize(platform, app, { browser });
+  const asked = await browser.open(authorizeUrl(platform, app, { prompt: 'consent' }));
+  const other = await browser.follow(await browser.submit(asked, 'Not you?'));
+  await signIn(browser, other, 'bob@school.example', 'battery staple');
+  await browser.open(platform.url('/account/apps'));
+  const leaving = await browser.open(platform.url('/oauth/logout'));
+  await browser.submit(leaving, 'Sign out');
+  await signIn(browser, await browser.open(platform.url('/oauth/login')));
+  await browser.open(platform.url('/oauth/interaction/unknown'));
+  await browser.open(authorizeUrl(platform, app, { client_id: 'unknown' }));
+  await platform.api('/identity');
+}
+
+const ISSUERS = [
+  { name: 'http', seen: undefined, path: '' },
+  { name: 'http, below a path', seen: undefined, path: '/auth' },
+  { name: 'https, behind a proxy that ends TLS', seen: 'https://platform.example', path: '' },
+  { name: 'https, behind such a proxy, below a path', seen: 'https://platform.example', path: '/auth' },
+];
+
+for (const { name, seen, path } of ISSUERS) {
+  test(`every cookie of a whole walk is out of the reach of scripts, other sites and other hosts: ${name}`, async (t) => {
+    const lines: Line[] = [];
+    await using proxy = await startProxy((passed, headers) => ({ path: passed, headers }));
+    await using platform = await startPlatform(
+      {},
+      {
+        path,
+        app: notingApp(lines),
+        inFront(origin) {
+          proxy.forwardTo(origin);
+          return seen ?? proxy.origin;
+        },
+        reach: (url) => (url.origin === seen ? new URL(url.pathname + url.search, proxy.origin) : url),
+      },
+    );
+    await walk(platform);
+
+    const secure = seen !== undefined;
+    const { port } = new URL(platform.origin);
+    const suffix = path.replace('/', '_');
+    const session = secure
+      ? `${path === '' ? '__Host-' : '__Secure-'}gatehouse_session${suffix}`
+      : `gatehouse_session_${port}${suffix}`;
+    const prefix = secure ? '__Secure-' : '';
+    const places = new Map([
+      [session, new RegExp(`^${path || '/'}$`)],
+      [`${prefix}gatehouse_interaction`, new RegExp(`^${path}/oauth/interaction/[\\w-]+$`)],
+      [`${prefix}gatehouse_resume`, new RegExp(`^${path}/oauth/authorize/[\\w-]+$`)],
+    ]);
+    const met = new Set<string>();
+    for (const { at, line } of lines) {
+      const [pair = '', ...attributes] = line.split(/;\s*/);
+      const [, cookie = '', value = ''] = /^([^=]+)=(.*)$/.exec(pair) ?? [];
+      const base = cookie.replace(/\.sig$/, '');
+      met.add(base);
+      t.regex(value, /^[\w-]*$/, `${at}: ${line}`);
+      const names = attributes.map((attribute) => attribute.replace(/=.*/, ''));
+      const expected = ['httponly', 'path', 'samesite', ...(secure ? ['secure'] : [])];
+      t.deepEqual(names.filter((one) => one !== 'expires').toSorted(), expected, `${at}: ${line}`);
+      t.true(attributes.includes('samesite=lax'), line);
+      t.regex(/path=([^;]*)/.exec(line)?.[1] ?? '', places.get(base) ?? /^there is no such cookie$/, line);
+    }
+    t.deepEqual([...met].toSorted(), [...places.keys()].toSorted());
+    t.true(
+      lines.some(({ line }) => line.startsWith(`${session}=;`)),
+      'signing out removes the session',
+    );
+    for (const { at } of lines) t.regex(at, /\/oauth\/(?:authorize|interaction|login|logout)\b/);
+  });
+}

@@ -1,0 +1,151 @@
+import test from 'ava';
+
+import { authorize, connect, startPlatform } from '../harness/platform.ts';
+import type { RegisteredApp } from '../harness/platform.ts';
+import { pkce } from '../harness/pkce.ts';
+import { postForm, postJson, send } from '../harness/requests.ts';
+import type { Answer } from '../harness/requests.ts';
+
+const OWN = 'https://reports.example';
+const EVIL = 'https://evil.example';
+
+const platform = await startPlatform();
+test.after.always(() => platform[Symbol.asyncDispose]());
+const secretApp = await platform.registerApp();
+const browserApp = await platform.registerApp({ confidential: false });
+const endpoint = `${platform.origin}/oauth/token`;
+
+/** The fields that redeem a new code of the public client. */
+async function codeOf(app: RegisteredApp): Promise<Record<string, string>> {
+  const { verifier, parameters } = pkce();
+  const answer = await authorize(platform, app, { parameters });
+  return {
+    grant_type: 'authorization_code',
+    client_id: app.client.id,
+    redirect_uri: app.redirectUri,
+    code: answer.get('code')!,
+    code_verifier: verifier,
+  };
+}
+
+/** The header fields that let other origins in. */
+function permissionsIn({ headers }: Pick<Answer, 'headers'>): Record<string, string> {
+  return Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-')));
+}
+
+test('an app in the browser redeems its code from the origin of its redirect URI', async (t) => {
+  const answer = await postForm(endpoint, await codeOf(browserApp), { origin: OWN });
+  t.is(answer.status, 200);
+  t.deepEqual(permissionsIn(answer), { 'access-control-allow-origin': OWN });
+  t.regex(answer.headers.get('vary') ?? '', /\bOrigin\b/);
+
+  const refused = await postJson(
+    endpoint,
+    { client_id: browserApp.client.id, grant_type: 'refresh_token', refresh_token: 'x' },
+    { origin: OWN },
+  );
+  t.is(refused.body?.['error'], 'invalid_grant');
+  t.deepEqual(permissionsIn(refused), { 'access-control-allow-origin': OWN }, 'the app can read why');
+});
+
+test('a page of another origin cannot read it', async (t) => {
+  for (const origin of [EVIL, 'null', 'http://reports.example', 'https://reports.example:8443', 'x"\\y']) {
+    const answer = await postForm(endpoint, await codeOf(browserApp), { origin });
+    t.deepEqual(permissionsIn(answer), {}, origin);
+    t.is(answer.status, 200, 'what it says to a program does not depend on the header');
+  }
+});
+
+test('the scheme of an installed app is no origin of a page', async (t) => {
+  const redirectUris = ['com.example.reports:/callback'];
+  const app = await platform.registerApp({ confidential: false, native: true, redirectUris });
+  const answer = await postForm(endpoint, await codeOf(app), { origin: 'null' });
+  t.is(answer.status, 200);
+  t.deepEqual(permissionsIn(answer), {});
+});
+
+test('an app with a secret is no app in the browser', async (t) => {
+  const { body } = await connect(platform, secretApp);
+  const fields = {
+    grant_type: 'refresh_token',
+    client_id: secretApp.client.id,
+    client_secret: secretApp.secret,
+    refresh_token: body.refresh_token,
+  };
+  for (const origin of [OWN, EVIL]) {
+    const answer = await postForm(endpoint, fields, { origin });
+    t.is(answer.status, 200);
+    t.deepEqual(permissionsIn(answer), {}, origin);
+  }
+});
+
+test('an Origin does not tell a client that exists from one that does not', async (t) => {
+  const fields = { client_secret: 'x', grant_type: 'client_credentials' };
+  const known = await postForm(endpoint, { ...fields, client_id: secretApp.client.id }, { origin: EVIL });
+  const unknown = await postForm(endpoint, { ...fields, client_id: 'unknown' }, { origin: EVIL });
+  t.is(known.status, 401);
+  t.is(known.text, unknown.text);
+  t.deepEqual(permissionsIn(known), permissionsIn(unknown));
+});
+
+test('a preflight allows what the token endpoint takes, without credentials', async (t) => {
+  const { status, headers } = await send(endpoint, {
+    method: 'OPTIONS',
+    headers: {
+      origin: OWN,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'content-type, authorization, x-odd',
+    },
+  });
+  t.is(status, 204);
+  t.deepEqual(permissionsIn({ headers }), {
+    'access-control-allow-origin': OWN,
+    'access-control-allow-methods': 'POST',
+    'access-control-allow-headers': 'content-type',
+    'access-control-max-age': '600',
+  });
+  t.regex(headers.get('vary') ?? '', /\bOrigin\b/);
+  const { headers: plain } = await send(endpoint, { method: 'OPTIONS' });
+  t.deepEqual(permissionsIn({ headers: plain }), {});
+});
+
+test('nothing else can be read from another origin', async (t) => {
+  const client = { client_id: browserApp.client.id, token: 'x' };
+  for (const path of ['/oauth/revoke', '/oauth/introspect', '/OAUTH/Revoke/']) {
+    for (const origin of [OWN, EVIL]) {
+      const url = platform.origin + path;
+      t.deepEqual(permissionsIn(await postForm(url, client, { origin })), {}, path);
+      const headers = { origin, 'access-control-request-method': 'POST' };
+      t.deepEqual(permissionsIn(await send(url, { method: 'OPTIONS', headers })), {}, path);
+    }
+  }
+  const authorization = `/oauth/authorize?client_id=${browserApp.client.id}&response_type=code`;
+  for (const path of [
+    authorization,
+    '/oauth/authorize/x',
+    '/oauth/interaction/x',
+    '/oauth/login',
+    '/oauth/logout',
+    '/oauth/nothing',
+    '/account/apps',
+    '/api/v1/identity',
+    '/api/v1/openapi.json',
+  ]) {
+    for (const method of ['GET', 'OPTIONS', 'POST']) {
+      const headers = { origin: OWN, 'access-control-request-method': 'GET' };
+      t.deepEqual(permissionsIn(await send(platform.origin + path, { method, headers })), {}, path);
+    }
+  }
+});
+
+test('the documents and the keys are public: any page may read them', async (t) => {
+  const paths = [
+    '/.well-known/oauth-authorization-server',
+    '/.well-known/openid-configuration',
+    '/oauth/jwks',
+  ];
+  for (const path of paths) {
+    const answer = await send(platform.origin + path, { headers: { origin: EVIL } });
+    t.deepEqual(permissionsIn(answer), { 'access-control-allow-origin': EVIL }, path);
+  }
+});

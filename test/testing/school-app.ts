@@ -1,0 +1,48 @@
+import Koa from 'koa';
+import { createApiRouter, defineGate } from 'koa-gatehouse';
+import type { AuthServer, Gate, User } from 'koa-gatehouse';
+
+export type Permission = 'view_schools' | 'edit_school';
+
+export interface School {
+  readonly id: string;
+  readonly registrarId: string;
+}
+
+const schools: readonly School[] = [
+  { id: 'hill', registrarId: '1' },
+  { id: 'harbour', registrarId: '2' },
+];
+
+export const gate: Gate<Permission, 'registrar', { edit_school: School }> = defineGate({
+  permissions: { view_schools: 'View schools', edit_school: 'Edit a school' },
+  roles: { registrar: ['view_schools', 'edit_school'] },
+  rules: { edit_school: ({ user }, { registrarId }: School) => user?.id === registrarId },
+});
+
+export const scopes = {
+  'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
+} as const;
+
+export const ann = { id: '1', name: 'Ann', email: 'ann@school.example', roles: ['registrar'] } as const;
+export const bob = { id: '2', name: 'Bob', email: 'bob@school.example' } as const;
+
+type SchoolAuth = AuthServer<Permission, 'registrar', User, { edit_school: School }>;
+
+/** An app as people write them, which the tests of this folder are for. */
+export function createApp(auth: SchoolAuth): Koa {
+  const api = createApiRouter({ auth });
+  api.get('/schools', auth.requires('view_schools'), (ctx) => {
+    ctx.body = { data: schools };
+  });
+  api.get('/schools/:id/settings', auth.requires('edit_school'), (ctx) => {
+    const school = schools.find(({ id }) => id === ctx.params['id'])!;
+    gate.authorize(ctx.state.principal, 'edit_school', school);
+    ctx.body = { data: { id: school.id, editor: ctx.state.user?.name } };
+  });
+  const app = new Koa();
+  app.silent = true;
+  app.use(auth.middleware());
+  app.use(api.routes());
+  return app;
+}

@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+
+import test from 'ava';
+import { hash } from 'bcryptjs';
+import type { Storage } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { passTime } from '../harness/clock.ts';
+import { basic, postForm } from '../harness/requests.ts';
+import type { Answer } from '../harness/requests.ts';
+import { startGuessed, tally, times } from './platform.ts';
+import type { GuessedPlatform } from './platform.ts';
+
+// As the one who makes the secrets here, and as another one may have chosen them.
+const WRONG = `gatehouse_secret_${'A'.repeat(43)}`;
+const CHOSEN = 'a-secret-that-somebody-chose';
+
+const GRANT = { grant_type: 'client_credentials' };
+
+/** Asks for a token, from an address. */
+async function ask(
+  server: GuessedPlatform,
+  id: string,
+  secret: string,
+  address = '192.0.2.1',
+): Promise<Answer> {
+  const fields = { ...GRANT, client_id: id, client_secret: secret };
+  return postForm(server.platform.url('/oauth/token'), fields, { 'x-forwarded-for': address });
+}
+
+/** Registers a client whose secret was made elsewhere, and is kept as bcrypt. */
+async function importClient(server: GuessedPlatform, storage: Storage): Promise<string> {
+  const { client } = await server.platform.registerService();
+  for (const { id } of await server.platform.auth.clients.secrets(client.id))
+    await storage.clients.removeSecret(client.id, id);
+  await storage.clients.addSecret(client.id, {
+    id: randomUUID(),
+    hash: await hash(CHOSEN, 4),
+    label: 'imported',
+    hint: '',
+    createdAt: 0,
+    expiresAt: undefined,
+    lastUsedAt: undefined,
+  });
+  return client.id;
+}
+
+// Sets the clock ahead: the tests below it start afterwards.
+test.serial('when the window is over, failures are counted anew', async (t) => {
+  const storage = memoryStorage();
+  await using server = await startGuessed({ storage });
+  const id = await importClient(server, storage);
+  await times(11, async () => ask(server, id, 'wrong'));
+  passTime(4 * 60);
+  t.is((await ask(server, id, CHOSEN)).status, 429);
+  passTime(60);
+  t.is((await ask(server, id, CHOSEN)).status, 200);
+});
+
+test('after ten failures the answer is 429, and says when to try again', async (t) => {
+  await using server = await startGuessed();
+  const { client } = await server.platform.registerService();
+  const statuses = await times(12, async () => ask(server, client.id, 'wrong'));
+  t.deepEqual(statuses, [...Array.from({ length: 10 }, () => 401), 429, 429]);
+  const answer = await ask(server, client.id, 'wrong');
+  const seconds = Number(answer.headers.get('retry-after'));
+  t.true(seconds > 290 && seconds <= 300, String(seconds));
+  t.deepEqual(answer.body, {
+    error: 'temporarily_unavailable',
+    error_description: `too many attempts to authenticate this client; try again in ${seconds} seconds`,
+  });
+  t.is(answer.headers.get('cache-control'), 'no-store');
+});
+
+test('the three endpoints share their count, and HTTP Basic is no way around it', async (t) => {
+  await using server = await startGuessed();
+  const { client } = await server.platform.registerService();
+  const asked = { client_id: client.id, client_secret: WRONG, token: 'x' };
+  const headers = { 'x-forwarded-for': '192.0.2.1' };
+  for (const path of ['/oauth/revoke', '/oauth/introspect']) {
+    const url = server.platform.url(path);
+    t.deepEqual(await times(5, async () => postForm(url, asked, headers)), [401, 401, 401, 401, 401]);
+  }
+  for (const path of ['/oauth/token', '/oauth/revoke', '/oauth/introspect']) {
+    const given = { ...headers, ...basic(client.id, WRONG) };
+    const answer = await postForm(server.platform.url(path), { ...GRANT, token: 'x' }, given);
+    t.is(answer.status, 429, path);
+    t.truthy(answer.headers.get('retry-after'), path);
+    t.is(answer.headers.get('www-authenticate'), null, path);
+  }
+});
+
+test('nobody can lock a client out: the secret that was made here works, from the same address too', async (t) => {
+  await using server = await startGuessed();
+  const { client, secret } = await server.platform.registerService();
+  await times(150, async (index) => ask(server, index % 2 === 0 ? client.id : randomUUID(), WRONG));
+  t.is((await ask(server, client.id, WRONG)).status, 429);
+  t.is((await ask(server, client.id, secret)).status, 200);
+  t.is((await ask(server, client.id, secret, '198.51.100.7')).status, 200);
+});
+
+test('a secret that somebody may have chosen is not looked at over the limit, but from other addresses', async (t) => {
+  const storage = memoryStorage();
+  await using server = await startGuessed({ storage });
+  const id = await importClient(server, storage);
+  await times(11, async (index) => ask(server, id, `wrong ${index}`));
+  t.is((await ask(server, id, CHOSEN)).status, 429);
+  t.regex((await storage.clients.find(id))!.secrets[0]!.hash, /^\$2/);
+  t.is((await ask(server, id, CHOSEN, '198.51.100.7')).status, 200);
+  // Kept as SHA-256 from here on, and still no better than it was chosen.
+  t.is((await ask(server, id, CHOSEN)).status, 429);
+});
+
+test('of fifty wrong values at once, ten are called wrong', async (t) => {
+  await using server = await startGuessed();
+  const { client } = await server.platform.registerService();
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, async (_, index) => ask(server, client.id, `wrong ${index}`)),
+  );
+  t.deepEqual(tally(answers), { 401: 10, 429: 40 });
+});
+
+test('two nodes count together', async (t) => {
+  const storage = memoryStorage();
+  await using here = await startGuessed({ storage });
+  await using there = await startGuessed({ storage });
+  const { client } = await here.platform.registerService();
+  t.deepEqual(new Set(await times(10, async () => ask(here, client.id, WRONG))), new Set([401]));
+  t.is((await ask(there, client.id, WRONG)).status, 429);
+});
+
+test('from one address a hundred may fail, over all clients, known ones and others', async (t) => {
+  await using server = await startGuessed({
+    throttling: { clientAuthentication: { perAddress: 12 } },
+  });
+  const statuses = await times(14, async () => ask(server, randomUUID(), WRONG));
+  t.deepEqual(statuses.slice(10), [401, 401, 429, 429]);
+  const { client } = await server.platform.registerService();
+  t.is((await ask(server, client.id, 'wrong')).status, 429);
+  t.is((await ask(server, client.id, 'wrong', '198.51.100.7')).status, 401);
+});
+
+test('a client that is authenticated costs no count, also while others fail', async (t) => {
+  await using server = await startGuessed();
+  const { client, secret } = await server.platform.registerService();
+  t.is((await ask(server, client.id, secret)).status, 200);
+  t.deepEqual(server.counted, []);
+  await times(12, async () => ask(server, client.id, WRONG));
+  server.counted.length = 0;
+  t.deepEqual(new Set(await times(20, async () => ask(server, client.id, secret))), new Set([200]));
+  t.is((await ask(server, client.id, WRONG)).status, 429);
+  t.deepEqual(server.counted, [], 'nor does what is refused');
+});
+
+test('a failure that cannot be counted is not told from a success', async (t) => {
+  await using server = await startGuessed();
+  const { client, secret } = await server.platform.registerService();
+  server.broken.add('attempts.count');
+  const answer = await ask(server, client.id, WRONG);
+  t.is(answer.status, 503);
+  t.is(answer.body?.['error'], 'temporarily_unavailable');
+  t.truthy(answer.headers.get('retry-after'));
+  t.is((await ask(server, client.id, secret)).status, 200);
+});
+
+test('a request that is wrong in another way is no failure to authenticate', async (t) => {
+  await using server = await startGuessed();
+  const { client, secret } = await server.platform.registerService();
+  const url = server.platform.url('/oauth/token');
+  const fields = { client_id: client.id, client_secret: secret };
+  await times(15, async () => postForm(url, { ...fields, grant_type: 'authorization_code' }));
+  await times(15, async () => postForm(url, { ...fields, ...GRANT, scope: 'unknown' }));
+  await times(15, async () => postForm(url, {}));
+  t.deepEqual(server.counted, []);
+});
+
+test('it can be left to others', async (t) => {
+  await using server = await startGuessed({ throttling: { clientAuthentication: false } });
+  const { client } = await server.platform.registerService();
+  t.deepEqual(new Set(await times(120, async () => ask(server, client.id, 'wrong'))), new Set([401]));
+  t.deepEqual(server.counted, []);
+});

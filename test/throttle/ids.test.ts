@@ -1,0 +1,76 @@
+import test from 'ava';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { accountOf } from '../../lib/throttle/account.ts';
+import { networkOf } from '../../lib/throttle/network.ts';
+import { contentsOf } from '../adapters/contents.ts';
+import { sqlite } from '../adapters/databases.ts';
+import { ANN, startGuessed, times } from './platform.ts';
+
+test('whose address it is', (t) => {
+  const cases: Record<string, string> = {
+    '192.0.2.1': '192.0.2.1',
+    '::ffff:192.0.2.1': '192.0.2.1',
+    '::FFFF:c000:201': '192.0.2.1',
+    '2001:db8:1:2:3:4:5:6': '2001:db8:1:2::/64',
+    '2001:DB8::': '2001:db8:0:0::/64',
+    '::1': '0:0:0:0::/64',
+    'fe80::1%eth0': 'fe80:0:0:0::/64',
+    '1::2:3:4:5:6:7': '1:0:2:3::/64',
+    '::': '0:0:0:0::/64',
+    '': 'unknown',
+    '192.0.2.256': 'unknown',
+    '2001:db8:::1': 'unknown',
+    'somebody else': 'unknown',
+    '1.2.3.4, 5.6.7.8': 'unknown',
+  };
+  for (const [address, network] of Object.entries(cases)) t.is(networkOf(address), network, address);
+});
+
+test('which names are one account', (t) => {
+  for (const spelling of [
+    'ann',
+    'ANN',
+    ' Ann ',
+    'Änn',
+    'A\u0308nn',
+    'ａｎｎ',
+    'a\u200bn\u0000n',
+    'ann\u3000',
+  ]) {
+    t.is(accountOf(spelling), 'ann', JSON.stringify(spelling));
+  }
+  t.is(accountOf('Straße'), accountOf('STRASSE'));
+  t.not(accountOf('ann'), accountOf('anna'));
+  t.is(accountOf(''), '');
+});
+
+test('neither a name nor an address nor a client can be read in the database', async (t) => {
+  const address = await sqlite.empty();
+  await using server = await startGuessed({ storage: knexStorage(address) });
+  const wrong = { ...ANN, password: 'wrong' };
+  await times(6, async () => server.signIn(wrong, '198.51.100.77'));
+  await server.platform.token({
+    grant_type: 'client_credentials',
+    client_id: 'stranger',
+    client_secret: 'x',
+  });
+  const tables = await contentsOf(sqlite, address);
+  const rows = tables.get('gatehouse_attempts')!;
+  t.is(rows.length, 5);
+  for (const { id } of rows) t.regex(id as string, /^[\w-]{43}$/);
+});
+
+test('servers with other keys count apart, and nobody finds out a name by trying all of them', async (t) => {
+  const ids = new Set<unknown>();
+  for (const key of ['a', 'b']) {
+    const address = await sqlite.empty();
+    await using server = await startGuessed({
+      storage: knexStorage(address),
+      cookieKeys: [key.repeat(32)],
+    });
+    await server.signIn({ ...ANN, password: 'wrong' });
+    for (const { id } of (await contentsOf(sqlite, address)).get('gatehouse_attempts')!) ids.add(id);
+  }
+  t.is(ids.size, 6);
+});

@@ -1,0 +1,86 @@
+import { setTimeout as wait } from 'node:timers/promises';
+
+import Koa from 'koa';
+import { StorageError } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { listenerOf, people, startPlatform } from '../harness/platform.ts';
+import type { Platform } from '../harness/platform.ts';
+import { postForm } from '../harness/requests.ts';
+import type { Answer } from '../harness/requests.ts';
+import { around } from '../harness/storage.ts';
+
+type Options = NonNullable<Parameters<typeof startPlatform>[0]>;
+
+export const ANN = { login: 'ann@school.example', password: 'correct horse' };
+export const BOB = { login: 'bob@school.example', password: 'battery staple' };
+
+/** A platform behind a proxy that it trusts, whose passwords take a moment to check. */
+export interface GuessedPlatform extends AsyncDisposable {
+  readonly platform: Platform;
+  /** The logins that the user store was asked about. */
+  readonly asked: readonly string[];
+  /** Calls of the storage that have to do with attempts, such as `attempts.count`. */
+  readonly counted: string[];
+  /** Names of the storage's methods that cannot reach the database. */
+  readonly broken: Set<string>;
+  /** Posts the login form from an address. */
+  signIn(person?: { login: string; password: string }, address?: string): Promise<Answer>;
+}
+
+export async function startGuessed(options: Options = {}, trustsProxy = true): Promise<GuessedPlatform> {
+  const asked: string[] = [];
+  const counted: string[] = [];
+  const broken = new Set<string>();
+  const storage = around(options.storage ?? memoryStorage(), async (name, call) => {
+    if (name.startsWith('attempts.')) counted.push(name);
+    if (broken.has(name)) throw new StorageError('the database is away');
+    return call();
+  });
+  const users = people();
+  const platform = await startPlatform(
+    {
+      users: {
+        ...users,
+        async authenticate(login, password) {
+          asked.push(login);
+          await wait(5);
+          return users.authenticate(login, password);
+        },
+      },
+      ...options,
+      storage,
+    },
+    {
+      app({ auth, api }) {
+        const app = new Koa({ proxy: trustsProxy, maxIpsCount: 1 });
+        app.silent = true;
+        app.use(auth.middleware()).use(api.routes());
+        return listenerOf(app);
+      },
+    },
+  );
+  return {
+    platform,
+    asked,
+    counted,
+    broken,
+    signIn: async (person = ANN, address = '192.0.2.1') =>
+      postForm(platform.url('/oauth/login'), person, { 'x-forwarded-for': address }),
+    [Symbol.asyncDispose]: () => platform[Symbol.asyncDispose](),
+  };
+}
+
+/** The same several times, one after the other. Gives the statuses. */
+export async function times(count: number, ask: (index: number) => Promise<Answer>): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let index = 0; index < count; index += 1) statuses.push((await ask(index)).status);
+  return statuses;
+}
+
+/** How often each status came. */
+export function tally(answers: readonly { readonly status: number }[]): Record<number, number> {
+  const counts: Record<number, number> = {};
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,86 @@
+import { createAuthServer, defineGate } from 'koa-gatehouse';
+import type { AuthServerOptions, Duration, User, UserStore } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { pages } from 'koa-gatehouse/interactions';
+
+const gate = defineGate({
+  permissions: { view_schools: 'View schools' },
+  roles: { registrar: ['view_schools'] },
+});
+declare const users: UserStore;
+const needed = {
+  issuer: 'https://platform.example',
+  users,
+  storage: memoryStorage(),
+  interactions: pages(),
+  gate,
+};
+
+await createAuthServer(needed);
+await createAuthServer({
+  ...needed,
+  storage: knexStorage('sqlite:./gatehouse.db'),
+  interactions: pages({ brand: { name: 'Acme' } }),
+  currentUser: (ctx) => ctx.state['user'] as User | undefined,
+  lifetimes: { preset: 'short', accessToken: '15 minutes', refreshToken: 3600 },
+  signingAlgorithm: 'EdDSA',
+  keyEncryptionKey: ['new', 'old'],
+  revocationLag: '1 second',
+});
+
+// What has to be there, has to be there.
+// @ts-expect-error no issuer
+await createAuthServer({ users, storage: memoryStorage(), interactions: pages(), gate });
+// @ts-expect-error no storage
+await createAuthServer({ issuer: '', users, interactions: pages(), gate });
+// @ts-expect-error no pages
+await createAuthServer({ issuer: '', users, storage: memoryStorage(), gate });
+// @ts-expect-error no gate
+await createAuthServer({ issuer: '', users, storage: memoryStorage(), interactions: pages() });
+
+// There is no such option, lifetime, preset, unit or algorithm.
+// @ts-expect-error issuers
+await createAuthServer({ ...needed, issuers: [] });
+// @ts-expect-error idToken
+await createAuthServer({ ...needed, lifetimes: { idToken: '1 hour' } });
+// @ts-expect-error long
+await createAuthServer({ ...needed, lifetimes: 'long' });
+// @ts-expect-error fortnights
+await createAuthServer({ ...needed, revocationLag: '2 fortnights' });
+// @ts-expect-error HS256
+await createAuthServer({ ...needed, signingAlgorithm: 'HS256' });
+// @ts-expect-error pages, not their options
+await createAuthServer({ ...needed, interactions: { brand: { name: 'Acme' } } });
+// @ts-expect-error a colour of the brand, not of the pages
+pages({ accent: '#0b57d0' });
+// @ts-expect-error an address, a Knex instance or its configuration
+knexStorage(5432);
+
+// A user store says who a user is; their id is a string.
+({ authenticate: async () => ({ id: '1' }), find: async () => undefined }) satisfies UserStore;
+({
+  // @ts-expect-error the id is a number
+  authenticate: async () => ({ id: 1 }),
+  find: async () => undefined,
+}) satisfies UserStore;
+
+// Who is logged in is one of the host's users.
+declare const persons: UserStore<User & { readonly schoolId: string }>;
+await createAuthServer({ ...needed, users: persons, currentUser: () => ({ id: '1', schoolId: 'hill' }) });
+await createAuthServer({
+  ...needed,
+  users: persons,
+  // @ts-expect-error a person has a school
+  currentUser: () => ({ id: '1' }),
+});
+
+'1 year' satisfies Duration;
+'90s' satisfies Duration;
+3600 satisfies Duration;
+// @ts-expect-error no unit
+'3600' satisfies Duration;
+
+// Options may be put together step by step.
+const options: AuthServerOptions<'view_schools', 'registrar'> = needed;
+await createAuthServer(options);
