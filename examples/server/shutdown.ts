@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 export interface Grace {
   /** For requests that it is working on. @default 7000 */
   readonly running?: number;
-  /** For requests that have not arrived whole: nothing has been done for them yet. @default 1500 */
+  /** For requests that have not arrived whole: nothing has been done for them yet. @default 1000 */
   readonly arriving?: number;
 }
 
@@ -20,7 +20,7 @@ const LIMIT = 20_000;
  */
 export function gracefulStop(
   server: Server,
-  { running = 7000, arriving = 1500 }: Grace = {},
+  { running = 7000, arriving = 1000 }: Grace = {},
 ): () => Promise<void> {
   const sockets = new Set<Socket>();
   const responses = new Set<ServerResponse>();

@@ -2,7 +2,7 @@ import type { en } from './en.ts';
 
 /** The pages in German. */
 export const de: Readonly<Record<keyof typeof en, string>> = {
-  'page.problem': 'Bitte prüfen Sie Ihre Eingaben',
+  'page.problem': 'Es gibt ein Problem',
   'page.errorTitle': 'Fehler:',
   'page.terms': 'Nutzungsbedingungen',
   'page.privacy': 'Datenschutz',
@@ -238,7 +238,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'secrets.neverUsed': 'Noch nicht genutzt',
   'secrets.remove': 'Entfernen',
   'secrets.removeHeading': 'Das Secret {label} entfernen?',
-  'secrets.removeLead': 'Es endet auf {hint}. Wo {client} es noch verwendet, bekommt sie keine Tokens mehr.',
+  'secrets.removeLead': 'Es endet auf {hint}. Wo {client} es noch verwendet, gibt es keine Tokens mehr.',
   'secrets.add': 'Secret hinzufügen',
   'secrets.label': 'Bezeichnung',
   'secrets.labelHint': 'Wo es verwendet wird, zum Beispiel „Produktion“.',

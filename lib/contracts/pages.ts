@@ -172,7 +172,7 @@ export interface PageError {
   readonly error: string;
   /** For a developer; plain text. */
   readonly description: string;
-  /** Finds the log line. */
+  /** The id of the request: finds the line in the log. `requestIdOf(ctx)`. */
   readonly reference: string;
 }
 

@@ -27,7 +27,7 @@ export function createRevoke(
 ): (target: RevocationTarget) => Promise<void> {
   return async function revoke(target) {
     checkTarget(target);
-    let at = now();
+    const at = now();
     if ('token' in target) {
       await revokeToken(target.token, at);
     } else if ('grant' in target) {
@@ -38,17 +38,17 @@ export function createRevoke(
       audit.record({ type: 'tokens_revoked', target: 'user', userId: target.user });
     } else {
       await storage.grants.revoke({ clientId: target.client }, at);
-      at = now();
+      const revokedAt = now();
       await storage.revocations.add({
         kind: 'client',
         value: target.client,
-        revokedAt: at,
-        expiresAt: at + accessTokenLifetime,
+        revokedAt,
+        expiresAt: revokedAt + accessTokenLifetime,
       });
       audit.record({ type: 'tokens_revoked', target: 'client', clientId: target.client });
       // Tokens tell the second in which they were issued: those of this one are all revoked, and whoever is told that it
       // is done may ask for a new one at once.
-      await delay(1000 - (Date.now() % 1000));
+      await delay(1001 - (Date.now() % 1000));
     }
   };
 

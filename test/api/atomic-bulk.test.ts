@@ -124,7 +124,7 @@ onEachDatabase(
     const broken = await schools.api.post(RENAME, { mode: 'atomic', items: THREE });
     t.is(broken.status, 500);
     t.is(broken.body['index'], 1);
-    t.like(broken.body['problem'], { reference: schools.api.platform.log[0]?.fields['reference'] });
+    t.like(broken.body['problem'], { reference: schools.api.platform.log[0]?.fields['request_id'] });
     t.deepEqual(await schools.names(), ['A', 'B', 'C']);
   },
 );

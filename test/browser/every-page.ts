@@ -81,7 +81,7 @@ export async function startEveryPage(): Promise<EveryPage> {
     if (member === 'dora')
       await connect(platform, await registerFor('dora', { name: 'Everything', ...PEOPLE }), { browser });
   }
-  const asking = await registerFor('emil', { name: 'Timetable', ...PEOPLE });
+  const asking = await registerFor(undefined, { name: 'Timetable', ...PEOPLE });
   const authorize = (app: RegisteredApp, scope: string): string => {
     const pkce = {
       code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
@@ -116,7 +116,7 @@ export async function startEveryPage(): Promise<EveryPage> {
         },
       },
       emil: {
-        'list-new-secret': at('/developer/apps?done=createdBefore'),
+        'list-empty': at('/developer/apps'),
         'connections-none': at('/account/apps'),
       },
       root: {
@@ -196,7 +196,7 @@ function appsOfDora(
   const pathOf = (app: keyof typeof apps, tab = ''): string => `/developer/apps/${apps[app].client.id}${tab}`;
   const secrets = pathOf('service', '/secrets');
   return {
-    list: at('/developer/apps'),
+    list: at('/developer/apps?done=createdBefore'),
     'list-none-found': at('/developer/apps?search=nothing'),
     new: at('/developer/apps/new'),
     async 'new-refused'(page, open) {
@@ -224,7 +224,7 @@ function appsOfDora(
     },
     async 'settings-changed'(page, open) {
       await open(pathOf('reports'));
-      await page.locator('input[name=version]').evaluate('(field) => { field.value = "1" }');
+      await page.locator('input[name=version]').evaluate((field) => field.setAttribute('value', '1'));
       await submit(page, 'form.sheet');
     },
     permissions: at(pathOf('service', '/permissions')),

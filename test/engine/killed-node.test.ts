@@ -12,7 +12,7 @@ import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.t
 import { postJson } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
 import { asClient } from './families.ts';
-import { startNode, stopAt } from './nodes.ts';
+import { startProcess, stopAt } from './nodes.ts';
 
 // In seconds: so long that a retry comes in time on a machine that is slow.
 const GRACE = 60;
@@ -87,13 +87,14 @@ async function atEachCall(
   while (requests.length < deaths.length) requests.push(await prepare());
 
   const death = { stopped: deaths.length };
-  const node = await startNode({ address, issuer, death, refreshGrace: GRACE });
+  const dying = startProcess();
+  const node = await dying.open({ address, issuer, death, refreshGrace: GRACE });
   const answers = await Promise.all(
     deaths.map(async (stop, index) =>
       ask(node.origin, requests[index]!, stopAt(stop)).catch(() => undefined),
     ),
   );
-  t.is(await node.end, 'SIGKILL');
+  t.is(await dying.end, 'SIGKILL');
 
   const spent = new Set<boolean>();
   await using next = await startServer(address, { issuer });
@@ -210,11 +211,12 @@ onEachPlace('a node killed with twenty refreshes under way loses no family', asy
   while (tokens.length < 20) tokens.push((await connect(platform, app, { browser })).body.refresh_token);
 
   const death = { redeemed: 10 };
-  const node = await startNode({ address, issuer, death, refreshGrace: GRACE });
+  const dying = startProcess();
+  const node = await dying.open({ address, issuer, death, refreshGrace: GRACE });
   const answers = await Promise.all(
     tokens.map(async (token) => ask(node.origin, refreshBy(app, token)).catch(() => undefined)),
   );
-  t.is(await node.end, 'SIGKILL');
+  t.is(await dying.end, 'SIGKILL');
 
   await using next = await startServer(address, { issuer });
   for (const [index, token] of tokens.entries()) {

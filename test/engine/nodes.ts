@@ -37,42 +37,56 @@ export function stopOf(headers: IncomingHttpHeaders): Stop | undefined {
   return call === undefined ? undefined : { call: Number(call), when: when as Stop['when'] };
 }
 
-/** A node in a process of its own. Disposing lets it end. */
+/** What a process of nodes is told. */
+export type Order = { readonly number: number } & (
+  | { readonly open: NodeSettings }
+  | { /** Its origin. */ readonly close: string }
+);
+
+/** A node that somebody else's process runs. */
 export interface Node extends AsyncDisposable {
   readonly origin: string;
+}
+
+/** A process that runs nodes, as many as are opened. Disposing lets it end, and them. */
+export interface NodeProcess extends AsyncDisposable {
+  open(settings: NodeSettings): Promise<Node>;
   /** The signal that it died of, when it did. */
   readonly end: Promise<NodeJS.Signals | null>;
 }
 
-export async function startNode(settings: NodeSettings): Promise<Node> {
-  const child = spawn(process.execPath, ['--conditions=gatehouse:source', NODE, JSON.stringify(settings)], {
+export function startProcess(): NodeProcess {
+  const child = spawn(process.execPath, ['--conditions=gatehouse:source', NODE], {
     stdio: ['pipe', 'pipe', 'inherit'],
     // Compiling is most of what starting a node takes.
     env: { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'), ...process.env },
   });
-  const end = once(child, 'close');
-  const lines = createInterface(child.stdout);
-  const [origin] = (await once(lines, 'line')) as [string];
+  const end = once(child, 'close').then(([, signal]) => signal as NodeJS.Signals | null);
+  const answers = new Map<number, (origin: string) => void>();
+  createInterface(child.stdout).on('line', (line) => {
+    const { number, origin } = JSON.parse(line) as { number: number; origin: string };
+    answers.get(number)?.(origin);
+  });
+  let count = 0;
+
+  async function tell(what: { open: NodeSettings } | { close: string }): Promise<string> {
+    count += 1;
+    const order: Order = { number: count, ...what };
+    return new Promise((resolve) => {
+      answers.set(order.number, resolve);
+      child.stdin.write(`${JSON.stringify(order)}\n`);
+    });
+  }
+
   return {
-    origin,
-    end: end.then(([, signal]) => signal as NodeJS.Signals | null),
+    async open(settings) {
+      const origin = await tell({ open: settings });
+      return { origin, [Symbol.asyncDispose]: async () => void (await tell({ close: origin })) };
+    },
+    end,
     async [Symbol.asyncDispose]() {
       child.stdin.end();
       await end;
-    },
-  };
-}
-
-/** Starts nodes on one database, and gives the origins where they listen. */
-export async function startNodes(
-  count: number,
-  settings: NodeSettings,
-): Promise<{ readonly origins: readonly string[]; [Symbol.asyncDispose](): Promise<void> }> {
-  const nodes = await Promise.all(Array.from({ length: count }, () => startNode(settings)));
-  return {
-    origins: nodes.map(({ origin }) => origin),
-    async [Symbol.asyncDispose]() {
-      await Promise.all(nodes.map((node) => node[Symbol.asyncDispose]()));
     },
   };
 }

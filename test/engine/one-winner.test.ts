@@ -1,3 +1,4 @@
+import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
@@ -6,10 +7,15 @@ import { authorize, connect, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { postJson } from '../harness/requests.ts';
 import { asClient } from './families.ts';
-import { startNodes } from './nodes.ts';
+import { startProcess } from './nodes.ts';
 import type { NodeSettings } from './nodes.ts';
 
 const REQUESTS = 100;
+
+const processes = Array.from({ length: 4 }, startProcess);
+test.after.always('end the processes', async () => {
+  await Promise.all(processes.map(async (one) => one[Symbol.asyncDispose]()));
+});
 
 interface Answer {
   readonly status: number;
@@ -65,7 +71,15 @@ const PLACES: Readonly<
   >
 > = {
   'one process': async ({ issuer }) => ({ origins: [issuer] }),
-  'four processes': async (settings) => startNodes(4, settings),
+  'four processes': async (settings) => {
+    const nodes = await Promise.all(processes.map(async (one) => one.open(settings)));
+    return {
+      origins: nodes.map(({ origin }) => origin),
+      async [Symbol.asyncDispose]() {
+        await Promise.all(nodes.map(async (node) => node[Symbol.asyncDispose]()));
+      },
+    };
+  },
 };
 
 for (const [place, start] of Object.entries(PLACES)) {
