@@ -114,6 +114,13 @@ export class AssignmentInvalidError extends GatehouseError {
   }
 }
 
+/** There is no client with this id. */
+export class ClientNotFoundError extends GatehouseError {
+  constructor(id: string) {
+    super('ERR_CLIENT_NOT_FOUND', `There is no client ${id}`, { status: 404 });
+  }
+}
+
 /** Somebody lacks a permission. The message is the gate's, such as "Missing permission to view schools." */
 export class PermissionMissingError extends GatehouseError {
   readonly permission: string;
@@ -128,6 +135,11 @@ export class PermissionMissingError extends GatehouseError {
     this.permission = permission;
     this.insufficientScope = options.insufficientScope ?? false;
   }
+}
+
+/** What somebody without a permission is told, unless the gate has words of its own. */
+export function missingPermission(permission: string): string {
+  return `Missing permission to ${permission.replaceAll('_', ' ')}.`;
 }
 
 /** The login or consent that a page belongs to is over: expired, finished in another tab, or of another browser. */

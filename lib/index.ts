@@ -102,6 +102,7 @@ export {
   BodyError,
   ClientChangedError,
   ClientInvalidError,
+  ClientNotFoundError,
   ConfigError,
   GatehouseError,
   InteractionExpiredError,

@@ -1,3 +1,4 @@
+import { now } from './clock.ts';
 import type { Storage } from './contracts.ts';
 
 /** How pruning is followed and stopped. */
@@ -19,7 +20,7 @@ export async function pruneExpired(
   let total = 0;
   for (;;) {
     if (signal?.aborted) return total;
-    const removed = await storage.prune(Math.floor(Date.now() / 1000), BATCH);
+    const removed = await storage.prune(now(), BATCH);
     if (removed === 0) return total;
     total += removed;
     onProgress?.(total);

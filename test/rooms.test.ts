@@ -14,6 +14,7 @@ import test from 'ava';
 const ROOMS: Readonly<Record<string, string>> = {
   'lib/contracts': '',
   'lib/errors': '',
+  'lib/clock': '',
   'lib/duration': '',
   'lib/runtime': '',
   'lib/request-id': '',
@@ -25,39 +26,41 @@ const ROOMS: Readonly<Record<string, string>> = {
   'lib/http': 'lib/contracts lib/errors lib/request-id raw-body',
   'lib/http/body': 'lib/http lib/contracts lib/errors raw-body koa-body',
   'lib/access': 'lib/contracts lib/errors lib/http/problem lib/http/refusal',
-  'lib/apps': 'lib/contracts lib/errors',
-  'lib/audit': 'lib/contracts lib/errors',
-  'lib/throttle': 'lib/contracts lib/errors',
+  'lib/agreement': 'lib/contracts',
+  'lib/idempotency': 'lib/clock lib/contracts',
+  'lib/apps': 'lib/agreement lib/clock lib/contracts lib/errors lib/idempotency',
+  'lib/audit': 'lib/clock lib/contracts lib/errors',
+  'lib/throttle': 'lib/clock lib/contracts lib/errors',
   'lib/api':
-    'lib/contracts lib/errors lib/http lib/access lib/request-id koa-compose koa-router type:@standard-schema/spec',
+    'lib/clock lib/contracts lib/errors lib/idempotency lib/http lib/access lib/request-id koa-compose koa-router type:@standard-schema/spec',
   'lib/engine':
-    'lib/contracts lib/errors lib/options lib/request-id lib/http/admission lib/http/refusal oidc-provider bcryptjs jose koa koa-compose raw-body',
+    'lib/agreement lib/clock lib/contracts lib/errors lib/options lib/request-id lib/http/admission lib/http/refusal oidc-provider bcryptjs jose koa koa-compose raw-body',
   'lib/pdf': 'lib/errors got #runtime',
   'lib/internals': 'lib/engine',
   'lib/testing':
-    'lib/contracts lib/errors lib/duration lib/options lib/access lib/auth-server lib/internals public koa #runtime',
+    'lib/clock lib/contracts lib/errors lib/duration lib/options lib/access lib/auth-server lib/internals public koa #runtime',
   'lib/auth-server':
     'lib/contracts lib/access lib/engine lib/health lib/http/admission lib/prune lib/shutdown type:oidc-provider',
   'lib/create-auth-server':
     'lib/auth-server lib/contracts lib/errors lib/options lib/option-checks lib/maintenance lib/prune lib/checks lib/health lib/http lib/access lib/apps lib/audit lib/engine lib/internals lib/last-uses lib/shutdown lib/throttle lib/observers lib/telemetry koa type:oidc-provider',
   'lib/maintenance': 'lib/contracts',
-  'lib/prune': 'lib/contracts',
+  'lib/prune': 'lib/clock lib/contracts',
   'lib/last-uses': 'lib/contracts',
   'lib/shutdown': 'lib/contracts lib/duration lib/http/admission lib/last-uses lib/option-checks',
   'lib/health': 'lib/contracts lib/errors',
-  'lib/checks': 'lib/contracts lib/errors',
+  'lib/checks': 'lib/clock lib/contracts lib/errors',
   'lib/administration':
     'lib/contracts lib/errors lib/duration lib/options lib/option-checks lib/prune lib/checks lib/audit lib/engine',
   'lib/index':
     'lib/contracts lib/errors lib/duration lib/options lib/access lib/engine lib/api lib/administration lib/auth-server lib/create-auth-server lib/health lib/http/admission lib/prune lib/request-id lib/shutdown #runtime',
   'lib/cli': 'public lib/administration lib/errors #runtime commander',
   'lib/cli/gate-file': 'lib/cli public computed',
-  'adapters/memory': 'lib/contracts lib/errors #runtime',
-  'adapters/knex': 'lib/contracts lib/errors knex #runtime',
-  interactions: 'lib/contracts lib/errors lib/http ejs koa-compose koa-router #runtime',
+  'adapters/memory': 'lib/clock lib/contracts lib/errors #runtime',
+  'adapters/knex': 'lib/clock lib/contracts lib/errors knex #runtime',
+  interactions: 'lib/clock lib/contracts lib/errors lib/http ejs koa-compose koa-router #runtime',
   examples: 'public *',
   test: 'public examples *',
-  'test/adapters': 'public * adapters lib/contracts lib/errors lib/testing',
+  'test/adapters': 'public * adapters lib/contracts lib/errors lib/testing test/harness/compile-cache',
 };
 
 /** Rooms whose tests, `test/access/**` or `test/options.test.ts`, may import the room and what the room may. */

@@ -1,3 +1,4 @@
+import { now } from '../../lib/clock.ts';
 import type { StorageDiagnosis } from '../../lib/contracts.ts';
 import type { Database } from './database.ts';
 import { EXPIRING } from './prune.ts';
@@ -10,7 +11,7 @@ export async function diagnose(database: Database): Promise<StorageDiagnosis> {
     `select ${database.dialect.clock} as clock, min(expiry) as oldest from (${OLDEST}) of_tables`,
   );
   const oldest = toOptionalNumber(row?.oldest ?? null);
-  const isExpired = oldest !== undefined && oldest < Math.floor(Date.now() / 1000);
+  const isExpired = oldest !== undefined && oldest < now();
   return { clock: toOptionalNumber(row?.clock ?? null), oldestExpired: isExpired ? oldest : undefined };
 }
 

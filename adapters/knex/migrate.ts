@@ -1,3 +1,4 @@
+import { now } from '../../lib/clock.ts';
 import type { Database } from './database.ts';
 import { migrations } from './migrations/index.ts';
 import { findPendingMigrations } from './pending-migrations.ts';
@@ -24,7 +25,7 @@ export async function migrate(database: Database): Promise<void> {
       const missing = new Set(await findPendingMigrations(statements, dialect));
       for (const { name, up } of migrations.filter((migration) => missing.has(migration.name))) {
         for (const sql of up(dialect)) await statements.run(sql);
-        const appliedAt = Math.floor(Date.now() / 1000);
+        const appliedAt = now();
         await statements.run('insert into gatehouse_migrations (name, applied_at) values (?, ?)', [
           name,
           appliedAt,

@@ -1,3 +1,4 @@
+import { now } from '../../lib/clock.ts';
 import type { Storage } from '../../lib/contracts.ts';
 import { assignmentStore } from './assignments.ts';
 import { attemptStore } from './attempts.ts';
@@ -37,10 +38,10 @@ export function memoryStorage(): Storage {
     transaction: async (work) => work(undefined),
     async migrate() {},
     pendingMigrations: async () => [],
-    prune: async (now, limit) => prune(tables, now, limit),
+    prune: async (at, limit) => prune(tables, at, limit),
     diagnose: async () => ({
       clock: undefined,
-      oldestExpired: oldestExpired(tables, Math.floor(Date.now() / 1000)),
+      oldestExpired: oldestExpired(tables, now()),
     }),
     async close() {},
   };

@@ -5,9 +5,10 @@ import type { InteractionFlow } from '../../lib/contracts.ts';
 import type { SiteFor } from '../site.ts';
 import { describeViewer } from '../viewer.ts';
 import { showActivity } from './activity.ts';
+import { askFirst } from './ask-first.ts';
 import { askForNewApp, createApp } from './create.ts';
-import { askToDelete, deleteApp } from './delete.ts';
-import { askToDisable, disableApp, enableApp } from './disable.ts';
+import { deleteApp } from './delete.ts';
+import { disableApp, enableApp } from './disable.ts';
 import { listApps } from './list.ts';
 import { savePermissions, showPermissions } from './permissions.ts';
 import { addSecret, askToRemoveSecret, removeSecret, showSecrets } from './secrets.ts';
@@ -51,12 +52,12 @@ export function appRoutes(
     .get(`${app}/secrets/:secret/remove`, ...view, run(askToRemoveSecret))
     .post(`${app}/secrets/:secret/remove`, ...form, run(removeSecret))
     .get(`${app}/activity`, ...view, run(showActivity))
-    .get(`${app}/disable`, ...view, run(askToDisable))
+    .get(`${app}/disable`, ...view, run(askFirst('disable')))
     .post(`${app}/disable`, ...form, run(disableApp))
     // What a posted form leaves in the address bar, opened again.
     .get(`${app}/enable`, ...view, run(backToApp))
     .post(`${app}/enable`, ...form, run(enableApp))
-    .get(`${app}/delete`, ...view, run(askToDelete))
+    .get(`${app}/delete`, ...view, run(askFirst('delete')))
     .post(`${app}/delete`, ...form, run(deleteApp));
   // The router adds to the context itself what its type asks of it.
   return router.routes() as Middleware;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { now } from '../../lib/clock.ts';
 import type { Client, ClientSecret } from '../../lib/contracts.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { readForm } from '../../lib/http/body.ts';
@@ -39,8 +40,7 @@ export async function addSecret(visit: Visit): Promise<void> {
     const problems = [{ field: 'expires', message: text['secrets.expiresProblem'] }];
     return show(visit, client, { form: { ...form, expires: '' }, once, status: 422, problems });
   }
-  const expiresAt =
-    form.expires === '' ? undefined : Math.floor(Date.now() / 1000) + Number(form.expires) * DAY;
+  const expiresAt = form.expires === '' ? undefined : now() + Number(form.expires) * DAY;
   try {
     const added = await developer.addSecret(client.id, { label: form.label, expiresAt }, once);
     if (!added) return seeOther(ctx, afterwards(back, 'secretAddedBefore'));

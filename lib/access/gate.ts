@@ -1,5 +1,5 @@
 import type { Gate, PermissionSource, Principal, User } from '../contracts.ts';
-import { ConfigError, PermissionMissingError } from '../errors.ts';
+import { ConfigError, missingPermission, PermissionMissingError } from '../errors.ts';
 import { checkRules } from './rules.ts';
 import type { Rules } from './rules.ts';
 
@@ -149,7 +149,7 @@ function describe(name: string, definition: unknown): Words {
       "describe it in words: 'View schools', or { description: 'View schools', message: 'You may not view schools.' }",
     );
   }
-  const { description, message = `Missing permission to ${name.replaceAll('_', ' ')}.` } = words;
+  const { description, message = missingPermission(name) } = words;
   return Object.freeze({ description, message });
 }
 

@@ -1,3 +1,5 @@
+import { isUnlimited } from '../agreement.ts';
+import { now } from '../clock.ts';
 import type { AuditLog, AuditOrigin, Connection, Connections, Consent, Storage, User } from '../contracts.ts';
 
 /** What the connected apps ask of the rest of the server. */
@@ -40,12 +42,12 @@ export function createConnectedApps({
         // Strangers make up ids, and some databases refuse a NUL.
         if (clientId.length > 255 || clientId.includes('\0')) return false;
         const consent = await consents.find(user.id, clientId);
-        const now = Math.floor(Date.now() / 1000);
+        const at = now();
         // The tokens first: after a crash behind this line the app is still listed, and can be disconnected again.
-        const revoked = await grants.revoke({ userId: user.id, clientId }, now);
+        const revoked = await grants.revoke({ userId: user.id, clientId }, at);
         const removed = await consents.remove(user.id, clientId);
         // Then those of an authorization that had found the consent and came between the two.
-        await grants.revoke({ userId: user.id, clientId }, now);
+        await grants.revoke({ userId: user.id, clientId }, at);
         if (consent && removed) {
           audit.record(
             { type: 'consent_withdrawn', userId: user.id, clientId, scopes: namedScopes(consent) },
@@ -58,7 +60,7 @@ export function createConnectedApps({
   };
 }
 
-/** None when the user agreed to a request without scopes: then the app may do all that they may do. */
-function namedScopes({ scopes }: Consent): readonly string[] {
-  return scopes.includes('') ? [] : scopes;
+/** None when the app may do all that the user may do. */
+function namedScopes(consent: Consent): readonly string[] {
+  return isUnlimited(consent) ? [] : consent.scopes;
 }

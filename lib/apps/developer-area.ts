@@ -14,8 +14,9 @@ import type {
 import {
   ClientChangedError,
   ClientInvalidError,
+  ClientNotFoundError,
   fieldError,
-  GatehouseError,
+  missingPermission,
   PermissionMissingError,
 } from '../errors.ts';
 import { listActivity } from './activity.ts';
@@ -68,7 +69,7 @@ export function createDeveloperArea(
     async function owned(id: string): Promise<Client> {
       const client = await findOwned(id);
       if (client) return client;
-      throw notFound(id);
+      throw new ClientNotFoundError(id);
     }
 
     async function canEnable(client: Client): Promise<boolean> {
@@ -98,7 +99,7 @@ export function createDeveloperArea(
         // The types leave the owner out; a host's own pages in JavaScript may hand on whatever was posted.
         const { ownerId: _ownerId, ...rest }: Partial<ClientFields> = changes;
         return registry.update(id, (client) => {
-          if (!isOwn(client)) throw notFound(id);
+          if (!isOwn(client)) throw new ClientNotFoundError(id);
           if (client.updatedAt !== (ifUpdatedAt ?? client.updatedAt)) throw new ClientChangedError();
           refuseFirstParty(changes, { administrator, firstParty: client.firstParty });
           return { ...rest, ...giveTo(client, changes, offer) };
@@ -136,10 +137,6 @@ export function createDeveloperArea(
   };
 }
 
-function notFound(id: string): GatehouseError {
-  return new GatehouseError('ERR_CLIENT_NOT_FOUND', `There is no client ${id}`, { status: 404 });
-}
-
 /** @param app - what it is now: whether it is the platform's own is for administrators to say */
 function refuseFirstParty(
   { firstParty }: Partial<ClientFields>,
@@ -160,8 +157,5 @@ function permissionMissing(
   permission: string,
 ): PermissionMissingError {
   const words = Object.hasOwn(permissions, permission) ? permissions[permission] : undefined;
-  return new PermissionMissingError(
-    permission,
-    words?.message ?? `Missing permission to ${permission.replaceAll('_', ' ')}.`,
-  );
+  return new PermissionMissingError(permission, words?.message ?? missingPermission(permission));
 }

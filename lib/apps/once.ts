@@ -1,6 +1,7 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 
 import type { IdempotencyStore } from '../contracts.ts';
+import { begin, digest } from '../idempotency.ts';
 
 // As long as a page may lie open, or a browser may come back to it and send its form again.
 const REMEMBERED = 24 * 60 * 60;
@@ -17,22 +18,9 @@ export type Once = <T>(parts: readonly string[], run: () => Promise<T>) => Promi
 
 export function createOnce(store: IdempotencyStore): Once {
   return async function once(parts, run) {
-    const now = Math.floor(Date.now() / 1000);
-    const id = createHash('sha256')
-      .update(JSON.stringify(['form', ...parts]))
-      .digest('base64url');
-    const attempt = { id, attempt: randomUUID() };
-    const earlier = await store.begin(
-      {
-        ...attempt,
-        fingerprint: id,
-        leasedUntil: now + LEASE,
-        expiresAt: now + REMEMBERED,
-        answer: undefined,
-      },
-      now,
-    );
-    if (earlier) return undefined;
+    const id = digest(['form', ...parts]);
+    const attempt = { id, fingerprint: id, attempt: randomUUID() };
+    if (await begin(store, attempt, { lease: LEASE, kept: REMEMBERED })) return undefined;
     let result;
     try {
       result = await run();

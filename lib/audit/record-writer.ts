@@ -1,3 +1,4 @@
+import { now } from '../clock.ts';
 import type { AuditRecord, AuditStore, Logger } from '../contracts.ts';
 
 // In milliseconds.
@@ -60,7 +61,7 @@ export function createRecordWriter(
     for (let left = waiting.length; left > 0; left -= BATCH) {
       const batch = waiting.splice(0, Math.min(BATCH, left));
       try {
-        await store.append(batch, Math.floor(Date.now() / 1000) + retention);
+        await store.append(batch, now() + retention);
         isAway = false;
       } catch (error) {
         isAway = true;

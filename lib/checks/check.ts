@@ -27,11 +27,6 @@ export interface CheckSubject {
 /** Looks at one thing and tells what an operator should do about it. */
 export type Check = (subject: CheckSubject) => Promise<readonly Finding[]>;
 
-/** Now, in whole seconds since 1970. */
-export function now(): number {
-  return Math.floor(Date.now() / 1000);
-}
-
 // Enough to begin with, and a message that fits a screen whatever the number of clients.
 const MOST_NAMED = 3;
 

@@ -1,5 +1,6 @@
+import { now } from '../clock.ts';
 import type { ClientSecret, Finding } from '../contracts.ts';
-import { NamedClients, now } from './check.ts';
+import { NamedClients } from './check.ts';
 import type { ClientLook } from './clients.ts';
 
 // In seconds: two weeks to give an app a new secret.

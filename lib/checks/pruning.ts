@@ -1,5 +1,5 @@
+import { now } from '../clock.ts';
 import type { Finding } from '../contracts.ts';
-import { now } from './check.ts';
 import type { CheckSubject } from './check.ts';
 
 const HOUR = 3600;

@@ -68,7 +68,11 @@ export type AuditEvent =
     }
   | { readonly type: 'key_rotated'; readonly keyId: string };
 
-/** What an event is called. */
+/**
+ * What an event is called.
+ *
+ * @useDeclaredType
+ */
 export type AuditEventType = AuditEvent['type'];
 
 /** Who did it, and from where. */
@@ -84,6 +88,7 @@ export interface AuditOrigin {
 /** An event that was kept. */
 export type AuditRecord = AuditEvent &
   AuditOrigin & {
+    /** A UUID of version 7: ids sort by time (RFC 9562 section 5.7). */
     readonly id: string;
     /** In milliseconds since 1970. */
     readonly at: number;
@@ -92,16 +97,22 @@ export type AuditRecord = AuditEvent &
 /** A page of the record, newest first. Members that are left out match everything. */
 export interface AuditQuery {
   readonly clientId?: string | undefined;
+  /** Whom the event is about; who did it, where that is somebody else, is `actorId`. */
   readonly userId?: string | undefined;
   readonly types?: readonly AuditEventType[] | undefined;
   /** The last record of the page before. */
   readonly before?: Pick<AuditRecord, 'id' | 'at'> | undefined;
-  /** @default 50 */
+  /** 1 to 200. @default 50 */
   readonly limit?: number | undefined;
 }
 
+/** Keeps what happened: the `audit` of a {@link Storage}. */
 export interface AuditStore {
-  /** Adds records, all or none. Those that are there already, by id, stay as they are: it can be called again after an error. */
+  /**
+   * Adds records, all or none. Those that are there already, by id, stay as they are: it can be called again after an error.
+   *
+   * @param expiresAt - when they may be pruned, in seconds since 1970
+   */
   append(records: readonly AuditRecord[], expiresAt: number): Promise<void>;
   /** Newest first: by time, then id. */
   list(query: AuditQuery): Promise<readonly AuditRecord[]>;
@@ -111,7 +122,8 @@ export interface AuditStore {
 export interface AuditLog {
   /**
    * Tells the listeners at once, and keeps the event. It is written with others within a second: what was recorded in
-   * the last second before a crash is lost, and no request waits for it.
+   * the last second before a crash is lost, and no request waits for it. Of the events that anybody can cause, which are
+   * the refused and the failed ones, 10 a second are kept, and 1000 more at once; the log tells how many were left out.
    */
   record(event: AuditEvent, origin?: AuditOrigin): void;
   /** Calls `listener` for each event of this node, until the returned function is called. A listener that throws is logged. */
@@ -119,9 +131,19 @@ export interface AuditLog {
     type: T,
     listener: (record: Extract<AuditRecord, { type: T }>) => void,
   ): () => void;
+  /** The same for events of every type. */
   on(type: '*', listener: (record: AuditRecord) => void): () => void;
-  /** The events that were kept, newest first, of every node. */
+  /**
+   * The events that were kept, newest first, of every node. Those that this node has just recorded are among them.
+   *
+   * @throws ConfigError when `limit` is not from 1 to 200
+   * @throws StorageError when the storage cannot be reached
+   */
   list(query?: AuditQuery): Promise<readonly AuditRecord[]>;
-  /** Resolves when everything recorded so far is written. */
+  /**
+   * Resolves when everything recorded so far is written.
+   *
+   * @throws StorageError when it could not be; it is kept, and tried again within a second
+   */
   flush(): Promise<void>;
 }

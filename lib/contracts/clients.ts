@@ -1,7 +1,10 @@
-/** How a client gets its tokens, chosen at creation (spec section 2.1). */
+/**
+ * How a client gets its tokens, chosen at creation: people authorize it (RFC 6749 section 4.1), or it acts for itself
+ * (section 4.4).
+ */
 export type ClientGrantType = 'authorization_code' | 'client_credentials';
 
-/** A registered OAuth client; the pages call it an "app". */
+/** A registered OAuth client; the pages call it an "app". Times are in seconds since 1970. */
 export interface Client {
   /** The `client_id`: a UUID, or what another server gave a client that was imported. */
   readonly id: string;
@@ -17,17 +20,22 @@ export interface Client {
   readonly firstParty: boolean;
   /** The scopes it may ask for; `undefined`: every scope the server knows. */
   readonly scopes: readonly string[] | undefined;
-  /** For client credentials: what the client itself may do. */
+  /** For client credentials: the client's own. */
   readonly roles: readonly string[];
+  /** For client credentials: what it may do besides its roles. */
   readonly permissions: readonly string[];
   /** Id of the user who owns it in the developer area. */
   readonly ownerId: string | undefined;
+  /** `true`: it gets no tokens, and those that it has are refused. */
   readonly disabled: boolean;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
 
-/** One of a client's secrets. The value is shown once, at creation; only its SHA-256 is kept. */
+/**
+ * One of a client's secrets. The value is shown once, at creation; only its SHA-256 is kept. Times are in seconds since
+ * 1970.
+ */
 export interface ClientSecret {
   readonly id: string;
   /**
@@ -40,28 +48,32 @@ export interface ClientSecret {
   /** The last four characters of the value, so that people can tell secrets apart. */
   readonly hint: string;
   readonly createdAt: number;
+  /** `undefined`: never. */
   readonly expiresAt: number | undefined;
+  /** To the minute. `undefined`: it was never used. */
   readonly lastUsedAt: number | undefined;
 }
 
-/** A client together with its live secrets, as one read. */
+/** A client together with its secrets, as one read. Expired ones are among them. */
 export interface StoredClient {
   readonly client: Client;
   readonly secrets: readonly ClientSecret[];
 }
 
-/** A page of a list. */
+/** Which clients to list. Members that are left out match everything. */
 export interface ClientQuery {
   /** Part of a name, any case. */
   readonly search?: string | undefined;
   readonly ownerId?: string | undefined;
-  /** The id of the last client of the page before. */
+  /** The id of the last client of the page before. When it has been deleted since, the page is empty. */
   readonly after?: string | undefined;
-  /** @default 50 */
+  /** 1 to 200. @default 50 */
   readonly limit?: number | undefined;
 }
 
+/** Keeps clients and their secrets: the `clients` of a {@link Storage}. */
 export interface ClientStore {
+  /** Finds a client, disabled ones too. Its oldest secret comes first. */
   find(id: string): Promise<StoredClient | undefined>;
   /** @throws StorageError when the id is there already, as every insert of a known id */
   insert(client: Client, secrets: readonly ClientSecret[]): Promise<void>;
@@ -79,6 +91,7 @@ export interface ClientStore {
   list(query: ClientQuery): Promise<readonly Client[]>;
   /** Resolves to `false` when there is no such client. */
   addSecret(clientId: string, secret: ClientSecret): Promise<boolean>;
+  /** Resolves to `false` when that client has no such secret. */
   removeSecret(clientId: string, secretId: string): Promise<boolean>;
   /** Lets a secret expire at a time, unless it expires before. */
   expireSecret(clientId: string, secretId: string, expiresAt: number): Promise<void>;
@@ -94,7 +107,7 @@ export interface ClientFields<P extends string = string, R extends string = stri
   readonly name: string;
   /** How it gets tokens; cannot be changed later. */
   readonly grantType: ClientGrantType;
-  /** Required for `authorization_code`, refused for `client_credentials`. Matched as exact strings. */
+  /** 1 to 100 for `authorization_code`, refused for `client_credentials`. Matched as exact strings (RFC 9700 section 2.1). */
   readonly redirectUris?: readonly string[];
   /** `false`: it cannot keep a secret (browser or installed app), and must use PKCE. @default true */
   readonly confidential?: boolean;
@@ -119,18 +132,24 @@ export type ClientChanges<P extends string = string, R extends string = string> 
 
 /** A secret and its value, which is shown this once. */
 export interface NewSecret {
+  /** What is kept of it. */
   readonly secret: ClientSecret;
   /** What the client sends as `client_secret`. Nobody can read it again. */
   readonly value: string;
 }
 
-/** The registered clients. Every change is checked, and takes effect on this node at once. */
+/**
+ * The registered clients. Every change is checked, and takes effect on this node at once.
+ *
+ * Every method throws `StorageError` when the storage cannot be reached.
+ */
 export interface ClientRegistry<P extends string = string, R extends string = string> {
   /**
    * Registers a client. A confidential one gets its first secret, whose value is given out here and never again.
    * @throws ClientInvalidError with one entry per mistake
    */
   create(fields: ClientFields<P, R>): Promise<{ client: Client; secret: string | undefined }>;
+  /** Finds a client by its `client_id`, disabled ones too. */
   find(id: string): Promise<Client | undefined>;
   /**
    * Clients by name, a page at a time: 1 to 200, 50 unless told.
@@ -143,29 +162,53 @@ export interface ClientRegistry<P extends string = string, R extends string = st
    * @param changes - or a function that makes them out of the client: it is called again when somebody else has changed
    * the client before they are saved, and nothing is saved when it throws
    * @throws ClientInvalidError with one entry per mistake
+   * @throws ClientNotFoundError when there is no such client
    */
   update(
     id: string,
     changes: ClientChanges<P, R> | ((client: Client) => ClientChanges<P, R>),
   ): Promise<Client>;
-  /** Stops the client and its tokens until it is enabled again. */
+  /**
+   * Stops the client and its tokens until it is enabled again.
+   * @throws ClientNotFoundError when there is no such client
+   */
   disable(id: string): Promise<Client>;
+  /**
+   * Takes `disable()` back: those of its tokens that have not expired work again.
+   * @throws ClientNotFoundError when there is no such client
+   */
   enable(id: string): Promise<Client>;
   /** Removes the client with its secrets, consents and grants. `false`: there is none. */
   delete(id: string): Promise<boolean>;
-  /** The client's secrets; values are not kept. */
+  /**
+   * The client's secrets, oldest first and expired ones too; values are not kept.
+   * @throws ClientNotFoundError when there is no such client
+   */
   secrets(id: string): Promise<readonly ClientSecret[]>;
   /**
-   * Adds a secret beside those that are live, 20 at most: rotation without downtime is add, deploy, remove.
-   * @throws ClientInvalidError for a label of more than 100 characters, an expiry (in seconds since 1970) that has
-   * passed, a public client, or too many secrets
+   * Adds a secret beside those that are live, 20 at most: rotation without downtime is add, deploy, remove. When there is
+   * no room, those that have expired are removed first.
+   *
+   * @param options.label - what people call it, at most 100 characters. Left out: none
+   * @param options.expiresAt - in seconds since 1970. Left out: it does not expire
+   * @throws ClientInvalidError for a label that is too long, an expiry that has passed, a public client, or too many
+   * secrets
+   * @throws ClientNotFoundError when there is no such client
    */
   addSecret(
     id: string,
     options?: { label?: string | undefined; expiresAt?: number | undefined },
   ): Promise<NewSecret>;
+  /** Removes a secret, which stops at once. `false`: the client has no such secret. */
   removeSecret(id: string, secretId: string): Promise<boolean>;
-  /** Replaces all secrets by a new one. The old ones stop at once, or after `overlap` seconds. */
+  /**
+   * Replaces all secrets by a new one.
+   *
+   * @param options.label - what people call it, at most 100 characters. Left out: none
+   * @param options.overlap - for how many seconds the old ones are taken still. Left out: they stop at once
+   * @throws ClientInvalidError as `addSecret`, and for an overlap that is not whole seconds
+   * @throws ClientNotFoundError when there is no such client
+   */
   rotateSecret(
     id: string,
     options?: { label?: string | undefined; overlap?: number | undefined },

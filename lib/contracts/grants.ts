@@ -1,4 +1,6 @@
-/** A user's remembered "Authorize": one per user and client, across sessions and browsers. */
+/**
+ * A user's remembered "Authorize": one per user and client, across sessions and browsers. Times are in seconds since 1970.
+ */
 export interface Consent {
   readonly userId: string;
   readonly clientId: string;
@@ -10,17 +12,24 @@ export interface Consent {
   readonly lastUsedAt: number | undefined;
 }
 
+/** Keeps what people have agreed to: the `consents` of a {@link Storage}. */
 export interface ConsentStore {
+  /** Finds what a user has agreed to for a client. */
   find(userId: string, clientId: string): Promise<Consent | undefined>;
   /** Inserts, or replaces all but `createdAt` and `lastUsedAt` of the one that is there. Two tabs saving at once leave one row. */
   save(consent: Consent): Promise<void>;
-  /** Notes that the client acted for the user. May be lossy; never blocks a request. */
+  /** Notes that the client acted for the user, at a time in seconds since 1970. May be lossy; never blocks a request. */
   touch(userId: string, clientId: string, at: number): Promise<void>;
+  /** Resolves to `false` when there was none. The grants stay: they are revoked on their own. */
   remove(userId: string, clientId: string): Promise<boolean>;
+  /** All of a user's, oldest first. */
   list(userId: string): Promise<readonly Consent[]>;
 }
 
-/** What one authorization allowed: the parent of one code and of every token that came from it (the "family"). */
+/**
+ * What one authorization allowed: the parent of one code and of every token that came from it (the "family"). Times are in
+ * seconds since 1970.
+ */
 export interface Grant {
   readonly id: string;
   readonly userId: string;
@@ -39,7 +48,7 @@ export type GrantSelector =
   | { readonly userId: string; readonly clientId?: string | undefined }
   | { readonly clientId: string };
 
-/** Something whose tokens must stop working although they are signed and unexpired. */
+/** Something whose tokens must stop working although they are signed and unexpired. Times are in seconds since 1970. */
 export interface Revocation {
   readonly kind: 'token' | 'grant' | 'client';
   /** The `jti`, the grant id, or the client id (then: its client-credentials tokens issued until `revokedAt`). */
@@ -49,22 +58,28 @@ export interface Revocation {
   readonly expiresAt: number;
 }
 
+/** Keeps what was revoked, for the guards of all nodes: the `revocations` of a {@link Storage}. */
 export interface RevocationStore {
   /** Inserts, or moves the times of the one that is there to the later ones. */
   add(revocation: Revocation): Promise<void>;
   /** Those of the given keys that are revoked, in one read. */
   among(keys: readonly Pick<Revocation, 'kind' | 'value'>[]): Promise<readonly Revocation[]>;
-  /** All with `revokedAt` at or after the given time, for the other nodes. */
+  /** All with `revokedAt` at or after the given time, in seconds since 1970, for the other nodes. */
   since(time: number): Promise<readonly Revocation[]>;
 }
 
+/** Keeps grants: the `grants` of a {@link Storage}. They are begun by {@link CredentialStore.start}. */
 export interface GrantStore {
+  /** Finds a grant, revoked ones too. */
   find(id: string): Promise<Grant | undefined>;
+  /** All of a user's, oldest first. */
   list(userId: string): Promise<readonly Grant[]>;
   /**
    * Marks grants as revoked and records a {@link Revocation} for each, every grant together with its record. Very many
    * go in batches: after an error, calling again revokes the rest.
-   * Resolves to the ids of those that were live until now.
+   *
+   * @param at - in seconds since 1970
+   * @returns the ids of those that were live until now
    */
   revoke(selector: GrantSelector, at: number): Promise<readonly string[]>;
 }
@@ -77,8 +92,9 @@ export interface Credential {
   readonly grantId: string;
   /** What the engine keeps with it. JSON; holds no credential. */
   readonly payload: Readonly<Record<string, unknown>>;
+  /** In seconds since 1970. */
   readonly expiresAt: number;
-  /** When it was spent, in milliseconds: finer than the rest, because a retry and a replay differ by little. */
+  /** When it was spent, in milliseconds since 1970: finer than the rest, because a retry and a replay differ by little. */
   readonly consumedAt: number | undefined;
   /** The value that this one was exchanged for, sealed so that only who presents this one can open it. */
   readonly sealedSuccessor: string | undefined;
@@ -92,6 +108,7 @@ export type Redemption =
   /** Unknown, or its grant is revoked. */
   | { readonly outcome: 'gone' };
 
+/** Keeps codes and refresh tokens: the `credentials` of a {@link Storage}. */
 export interface CredentialStore {
   /**
    * Saves a code and the grant it starts: both or neither.
@@ -113,11 +130,11 @@ export interface CredentialStore {
   redeem(
     spent: Pick<Credential, 'kind' | 'id'>,
     exchange: {
-      /** In milliseconds. */
+      /** In milliseconds since 1970. */
       at: number;
       successor?: Credential | undefined;
       sealedSuccessor?: string | undefined;
-      /** When the access token that is given along expires: the grant is kept until then at least. */
+      /** When the access token that is given along expires, in seconds since 1970: the grant is kept until then at least. */
       neededUntil?: number | undefined;
     },
   ): Promise<Redemption>;

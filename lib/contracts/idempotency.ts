@@ -5,7 +5,7 @@ export interface StoredAnswer {
   readonly body: string;
 }
 
-/** A request with an `Idempotency-Key`, from its begin on. */
+/** A request with an `Idempotency-Key`, from its begin on. Times are in seconds since 1970. */
 export interface StoredRequest {
   /** SHA-256 of the caller and the key, base64url. */
   readonly id: string;
@@ -20,16 +20,21 @@ export interface StoredRequest {
   readonly answer: StoredAnswer | undefined;
 }
 
+/** Keeps what was answered, so that a request that is sent again runs once: the `idempotency` of a {@link Storage}. */
 export interface IdempotencyStore {
   /**
    * Begins a request: one caller ever gets `undefined` and runs it; the others get what is there. A request whose lease
    * has ended without an answer, as of `now`, is taken over by one caller that has the same fingerprint; one that has
    * expired, by any. The attempt that runs a request gets `undefined` again, as when the answer to it was lost.
+   *
+   * @param now - in seconds since 1970
    */
   begin(request: StoredRequest, now: number): Promise<StoredRequest | undefined>;
   /**
    * Moves the end of the lease, and `expiresAt` along when it would come first. `false`: the request has an answer, or is
    * another attempt's by now.
+   *
+   * @param leasedUntil - in seconds since 1970
    */
   extend(request: Pick<StoredRequest, 'id' | 'attempt'>, leasedUntil: number): Promise<boolean>;
   /**

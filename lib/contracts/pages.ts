@@ -9,7 +9,7 @@ export interface Interaction {
   readonly uid: string;
   readonly prompt: 'login' | 'consent';
   readonly client: Client;
-  /** Who is logged in; absent on the login page. */
+  /** Who is logged in; `undefined` on the login page of a browser that nobody is logged in on. */
   readonly user: User | undefined;
   /** The requested scopes in words; empty when none was asked for. */
   readonly scopes: readonly { readonly name: string; readonly description: string }[];
@@ -24,13 +24,16 @@ export interface Interaction {
   readonly canSwitchUser: boolean;
 }
 
-/** What the pages may ask of the engine. Each step resolves to the URL to redirect to with 303. */
+/** What pages may ask of the server. Each step of an interaction resolves to the URL to redirect to with 303. */
 export interface InteractionFlow {
   /** The server's origin, such as `https://platform.example`: from the issuer, never from the `Host` header. */
   readonly origin: string;
   /** The path in front of the server's own paths: the issuer's, or `''`. */
   readonly basePath: string;
-  /** The interaction of this browser and this URL. Throws `InteractionExpiredError` when there is none. */
+  /**
+   * The interaction of this browser and this URL.
+   * @throws InteractionExpiredError when there is none, as every step of it
+   */
   find(ctx: Context, uid: string): Promise<Interaction>;
   /**
    * Asks the user store. `undefined`: unknown or wrong.
@@ -95,13 +98,14 @@ export interface Developer {
   }[];
   /** Every scope that an app may ask people for. */
   readonly scopes: readonly { readonly name: string; readonly description: string }[];
-  /** Empty behind an app (`after`) that is not there. */
+  /** The person's apps, by name; of an administrator everybody's. Empty behind an app (`after`) that is not there. */
   list(query?: Omit<ClientQuery, 'ownerId'>): Promise<readonly Client[]>;
+  /** Finds an app by its `client_id`. */
   find(id: string): Promise<Client>;
   /** Who owns an app; `undefined` when nobody does, or they are gone. */
   owner(client: Client): Promise<User | undefined>;
   /**
-   * Registers an app that belongs to the person.
+   * Registers an app that belongs to the person: 100 at most, but for administrators.
    *
    * @param once - a random string of the form that asked for it: whatever the number of posts, one app is made
    * @returns `undefined` when an earlier post made it, or is about to
@@ -114,7 +118,8 @@ export interface Developer {
   /**
    * Changes the given fields. Roles and permissions that the app has and the person may not give stay as they are.
    *
-   * @param options.ifUpdatedAt - changes nothing unless the app was last updated then, as when the person saw it
+   * @param options.ifUpdatedAt - in seconds since 1970: changes nothing unless the app was last updated then, as when the
+   * person saw it
    * @throws ClientInvalidError as `create`
    * @throws ClientChangedError when somebody has changed the app since `ifUpdatedAt`
    */
@@ -123,16 +128,23 @@ export interface Developer {
     changes: Omit<ClientChanges, 'ownerId'>,
     options?: { ifUpdatedAt?: number | undefined },
   ): Promise<Client>;
+  /** Stops an app and its tokens until it is enabled again. */
   disable(id: string): Promise<Client>;
   /** Whether the person may enable an app again: an owner, only what they disabled themselves. */
   canEnable(id: string): Promise<boolean>;
-  /** @throws PermissionMissingError when somebody else disabled it */
+  /**
+   * Takes `disable()` back.
+   * @throws PermissionMissingError when somebody else disabled it
+   */
   enable(id: string): Promise<Client>;
+  /** Removes an app with its secrets and all that people have agreed to. `false`: somebody else was first. */
   delete(id: string): Promise<boolean>;
+  /** The app's secrets, oldest first and expired ones too; values are not kept. */
   secrets(id: string): Promise<readonly ClientSecret[]>;
   /**
    * Adds a secret beside those that are there.
    *
+   * @param options.expiresAt - in seconds since 1970. `undefined`: it does not expire
    * @param once - as for `create`
    * @returns `undefined` when an earlier post made it, or is about to
    * @throws ClientInvalidError for a public app, too long a label, or too many secrets
@@ -142,12 +154,13 @@ export interface Developer {
     options: { label: string; expiresAt: number | undefined },
     once: string,
   ): Promise<NewSecret | undefined>;
+  /** Removes a secret, which stops at once. `false`: the app has no such secret. */
   removeSecret(id: string, secretId: string): Promise<boolean>;
   /** What happened at an app, newest first. Of people it tells their ids only, unless the person administers all apps. */
   activity(id: string, query?: Pick<AuditQuery, 'before' | 'limit'>): Promise<readonly AuditRecord[]>;
 }
 
-/** An app that a person has authorized. */
+/** An app that a person has authorized. Times are in seconds since 1970. */
 export interface Connection {
   readonly client: Client;
   /** What it may do, in words; empty: everything that the person may do. */
@@ -160,6 +173,7 @@ export interface Connection {
 
 /** The apps that a person has authorized. */
 export interface Connections {
+  /** All of them, the one that was authorized first in front. */
   list(): Promise<readonly Connection[]>;
   /** Takes back the consent and revokes every token of the app for this person, at once. `false`: there was none. */
   disconnect(clientId: string): Promise<boolean>;
@@ -167,6 +181,7 @@ export interface Connections {
 
 /** What the error page has to say. */
 export interface PageError {
+  /** The HTTP status to answer with, 400 or more. */
   readonly status: number;
   /** The OAuth error code, such as `invalid_redirect_uri`; or `interaction_expired` or `too_many_attempts`, which are ours. */
   readonly error: string;

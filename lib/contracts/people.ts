@@ -14,7 +14,10 @@ export interface UserStore<U extends User = User> {
    * Takes the same time for an unknown login as for a wrong password (hash a dummy), and resolves to `undefined` for both.
    */
   authenticate(login: string, password: string): Promise<U | undefined>;
-  /** Finds a user by id. `undefined` for one who is gone or may no longer sign in: their tokens stop working. */
+  /**
+   * Finds a user by id. `undefined` for one who is gone or may no longer sign in: their tokens stop working, at the guard
+   * within `revocationLag`.
+   */
   find(id: string): Promise<U | undefined>;
   /**
    * The permissions that the user holds directly.
@@ -32,12 +35,13 @@ export interface Assignment<P extends string = string, R extends string = string
   readonly permissions: readonly P[];
 }
 
-/** Who holds what, for hosts that keep no permissions of their own. */
+/** Keeps who holds what, for hosts that keep no permissions of their own: the `assignments` of a {@link Storage}. */
 export interface AssignmentStore {
   /** What a user holds; nothing for one who was never assigned anything. */
   find(userId: string): Promise<Assignment>;
   /** Replaces what a user holds. */
   save(userId: string, assignment: Assignment): Promise<void>;
+  /** Resolves to `false` when there was nothing. */
   remove(userId: string): Promise<boolean>;
 }
 

@@ -9,6 +9,7 @@ interface PrincipalBase<P extends string, S extends object> {
   readonly client: Client;
   /** The scopes of the token; empty when none was granted. */
   readonly scopes: readonly string[];
+  /** The roles that the user or the client holds. Ask {@link PrincipalBase.can}, not these, what the caller may do. */
   readonly roles: readonly string[];
   /** What the caller may do with this token, scopes considered. */
   readonly permissions: ReadonlySet<P>;
@@ -24,6 +25,7 @@ interface PrincipalBase<P extends string, S extends object> {
    * @throws ConfigError when the rule gives no boolean, or, from JavaScript, when the permission has no rule
    */
   can(permission: P): boolean;
+  /** Tells whether the caller holds a permission and its rule admits them to a subject. */
   can<K extends P & keyof S>(permission: K, subject: S[K]): boolean;
 }
 
@@ -66,6 +68,7 @@ export type GuardedState<P extends string = string, U extends User = User, S ext
 export interface Gate<P extends string = string, R extends string = string, S extends object = object> {
   /** Every permission, with the words for people. */
   readonly permissions: Readonly<Record<P, { readonly description: string; readonly message: string }>>;
+  /** Every role, with the permissions that it bundles. */
   readonly roles: Readonly<Record<R, readonly P[]>>;
   /** Tells whether a name is one of the gate's permissions. */
   has(permission: string): permission is P;
@@ -74,18 +77,26 @@ export interface Gate<P extends string = string, R extends string = string, S ex
     readonly permissions: readonly string[];
     readonly roles: readonly string[];
   }): ReadonlyMap<P, readonly PermissionSource[]>;
-  /** Tells whether somebody holds a permission, and with a subject whether its rule admits them: {@link Principal.can}. */
+  /** Tells whether somebody holds a permission: {@link UserPrincipal.can}. */
   can(principal: Principal, permission: P): boolean;
+  /**
+   * Tells whether somebody holds a permission and its rule admits them to a subject.
+   * @throws ConfigError when the rule gives no boolean, or, from JavaScript, when the permission has no rule
+   */
   can<K extends P & keyof S>(principal: Principal, permission: K, subject: S[K]): boolean;
   /**
    * Returns if `can()` says yes.
    * @throws PermissionMissingError with the permission's message; `createApiRouter()` answers it with 403
    */
   authorize(principal: Principal, permission: P): void;
+  /**
+   * Returns if `can()` with the subject says yes.
+   * @throws PermissionMissingError with the permission's message
+   */
   authorize<K extends P & keyof S>(principal: Principal, permission: K, subject: S[K]): void;
 }
 
-/** The claims of a verified access token (RFC 9068 section 2.2). */
+/** The claims of a verified access token (RFC 9068 section 2.2). Times are in seconds since 1970. */
 export interface AccessTokenClaims {
   readonly iss: string;
   readonly aud: string;

@@ -4,14 +4,17 @@ export interface StoredRecord {
   readonly id: string;
   /** JSON; holds no credential. */
   readonly payload: Readonly<Record<string, unknown>>;
+  /** In seconds since 1970. */
   readonly expiresAt: number;
 }
 
-/** An open login or consent. */
+/** Keeps the logins and consents that are open: the `interactions` of a {@link Storage}. */
 export interface InteractionStore {
   /** Inserts or replaces. */
   save(record: StoredRecord): Promise<void>;
+  /** Finds one by its id. */
   find(id: string): Promise<StoredRecord | undefined>;
+  /** Forgets one, if it is there. */
   remove(id: string): Promise<void>;
 }
 
@@ -19,19 +22,28 @@ export interface InteractionStore {
 export interface StoredSession extends StoredRecord {
   /** SHA-256 of the session's `uid`, a second name that is not a credential. */
   readonly uid: string;
+  /** `undefined`: nobody is logged in. */
   readonly userId: string | undefined;
 }
 
+/** Keeps the login sessions of browsers: the `sessions` of a {@link Storage}. */
 export interface SessionStore {
+  /** Inserts or replaces, by id. */
   save(session: StoredSession): Promise<void>;
+  /** Finds the session of a browser. */
   find(id: string): Promise<StoredSession | undefined>;
+  /** Finds a session by its second name, which stays when the session gets a new id. */
   findByUid(uid: string): Promise<StoredSession | undefined>;
+  /** Forgets a session, if it is there. */
   remove(id: string): Promise<void>;
   /** Ends all sessions of a user. Resolves to their number. */
   removeOfUser(userId: string): Promise<number>;
 }
 
-/** A secret of the server itself, shared by all nodes: a key that signs tokens, or one that signs cookies. */
+/**
+ * A secret of the server itself, shared by all nodes: a key that signs tokens, or one that signs cookies. Times are in
+ * seconds since 1970.
+ */
 export interface StoredKey {
   /** The `kid` of a signing key. */
   readonly id: string;
@@ -47,12 +59,14 @@ export interface StoredKey {
   readonly retiresAt: number | undefined;
 }
 
+/** Keeps the server's own keys: the `keys` of a {@link Storage}. */
 export interface KeyStore {
   /** All keys of one use, oldest generation first. */
   list(use: StoredKey['use']): Promise<readonly StoredKey[]>;
   /** Adds a key; resolves to `false`, adding nothing, when its use has that generation already. */
   add(key: StoredKey): Promise<boolean>;
-  /** Sets when a key retires. */
+  /** Sets when a key retires, in seconds since 1970. */
   retire(id: string, retiresAt: number): Promise<void>;
+  /** Forgets a key, if it is there: tokens that it signed are good no longer. */
   remove(id: string): Promise<void>;
 }

@@ -8,9 +8,13 @@ import type { AttemptStore } from './throttle.ts';
 
 /** Something that an operator should look at, with its remedy. */
 export interface Finding {
+  /** Stable and for programs, such as `database_unreachable` or `secret_expires_soon`. */
   readonly code: string;
+  /** `error`: something does not work. `warning`: it works, but not for long or not safely. */
   readonly severity: 'error' | 'warning';
+  /** What was found, in a sentence. */
   readonly message: string;
+  /** What to do about it, in a sentence. */
   readonly remedy: string;
 }
 
@@ -25,6 +29,9 @@ export interface StorageDiagnosis {
 /**
  * Everything Gatehouse keeps. `knexStorage()` and `memoryStorage()` provide it; the contract suite in
  * `koa-gatehouse/testing` tells whether another one does.
+ *
+ * Times are whole seconds since 1970 (RFC 7519 section 2, NumericDate) unless a member says otherwise. No method ever
+ * receives a code, a refresh token, a secret or a session id as such: their ids are SHA-256 hashes.
  *
  * Every method may throw `StorageError` when the storage cannot be reached; nothing else for well-formed input.
  * Rows past `expiresAt` may still be returned: the caller compares.

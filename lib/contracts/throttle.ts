@@ -1,4 +1,4 @@
-/** How many attempts are counted, and for how long. */
+/** How many attempts are counted, and for how long. Times are in seconds since 1970. */
 export interface AttemptWindow {
   /** At least 1. */
   readonly limit: number;
@@ -8,14 +8,15 @@ export interface AttemptWindow {
 }
 
 /**
- * Counts attempts at something that can be guessed. The ids tell nothing of what is counted: see `lib/throttle/ids.ts`.
+ * Counts attempts at something that can be guessed: the `attempts` of a {@link Storage}. The ids tell nothing of what is
+ * counted: they are made with a secret of the server.
  */
 export interface AttemptStore {
   /**
    * Counts one more attempt, unless there are `limit` of them already: of any number of callers at once, on any node, no
    * more than `limit` are counted until the window ends, which is from its `expiresAt` on.
    *
-   * @returns `undefined` when it is counted; else when the window ends
+   * @returns `undefined` when it is counted; else when the window ends, in seconds since 1970
    */
   count(id: string, window: AttemptWindow): Promise<number | undefined>;
   /** Takes back one attempt that was counted. */

@@ -1,6 +1,6 @@
+import { now } from '../clock.ts';
 import type { ClientSecret, ClientStore, Logger, StoredClient } from '../contracts.ts';
 import { findBcryptSecret, isBcryptHash } from './bcrypt-secret.ts';
-import { now } from './clock.ts';
 import { hashCredential, matchesHash } from './hash.ts';
 import { isGenerated } from './new-secret.ts';
 import { createSlowChecks } from './slow-checks.ts';

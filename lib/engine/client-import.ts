@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
+import { now } from '../clock.ts';
 import type { Client, ClientFields, ClientSecret, ClientStore } from '../contracts.ts';
 import { ClientInvalidError, fieldError } from '../errors.ts';
 import { isBcryptHash } from './bcrypt-secret.ts';
 import { checkClientFields } from './client-fields.ts';
 import type { KnownNames } from './client-fields.ts';
-import { now } from './clock.ts';
 import { hashCredential } from './hash.ts';
 
 /** A client that another server registered, to be taken over as it is. */

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 
+import { now } from '../clock.ts';
 import type { AuditEvent, AuditLog, AuditOrigin, Client, ClientRegistry, ClientStore } from '../contracts.ts';
 import { checkClientChanges, checkClientFields } from './client-fields.ts';
 import type { KnownNames } from './client-fields.ts';
 import { checkClientQuery } from './client-query.ts';
 import { createSecretRegistry, secretEvent } from './client-secrets.ts';
 import type { RegistryChanges } from './client-secrets.ts';
-import { now } from './clock.ts';
 import { newSecret } from './new-secret.ts';
 import { storedClient } from './stored-client.ts';
 

@@ -1,8 +1,8 @@
+import { now } from '../clock.ts';
 import type { AuditEvent, ClientRegistry, ClientSecret, ClientStore, NewSecret } from '../contracts.ts';
-import { ClientInvalidError, fieldError } from '../errors.ts';
-import { now } from './clock.ts';
+import { ClientInvalidError, ClientNotFoundError, fieldError } from '../errors.ts';
 import { newSecret } from './new-secret.ts';
-import { clientNotFound, storedClient } from './stored-client.ts';
+import { storedClient } from './stored-client.ts';
 
 // Each is compared with what a client presents.
 const MOST_SECRETS = 20;
@@ -24,7 +24,7 @@ export function createSecretRegistry(
   async function add(id: string, added: NewSecret): Promise<NewSecret> {
     const { client } = await storedClient(store, id);
     if (!client.confidential) throw invalid('confidential', 'public_client');
-    if (!(await store.addSecret(id, added.secret))) throw clientNotFound(id);
+    if (!(await store.addSecret(id, added.secret))) throw new ClientNotFoundError(id);
     onChange(id);
     record(secretEvent('secret_added', id, added.secret));
     return added;

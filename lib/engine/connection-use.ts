@@ -1,5 +1,5 @@
+import { now } from '../clock.ts';
 import type { ConsentStore, Logger } from '../contracts.ts';
-import { now } from './clock.ts';
 
 // In seconds. "Last used" needs no more, and an app may act for a user many times a second.
 const INTERVAL = 3600;

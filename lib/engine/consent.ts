@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 
 import type { Configuration, Grant, KoaContextWithOIDC } from 'oidc-provider';
 
-import type { ConsentStore } from '../contracts.ts';
+import { isUnlimited, toAgreement } from '../agreement.ts';
+import type { Consent, ConsentStore } from '../contracts.ts';
 import type { ClientDirectory } from './client-directory.ts';
 import { stateOf } from './request-state.ts';
 
@@ -19,26 +20,27 @@ export function createLoadGrant(
 ): NonNullable<Configuration['loadExistingGrant']> {
   return async (ctx) => {
     const { account, client, provider, requestParamScopes } = ctx.oidc;
-    const scopes = await agreedScopes(ctx);
-    if (!scopes) return undefined;
+    const agreed = await findAgreed(ctx);
+    if (!agreed) return undefined;
     // A token without scopes may do more than one with some: who agreed to some is asked.
-    if (requestParamScopes.size === 0 && scopes !== 'all' && !scopes.includes(WITHOUT_SCOPES))
-      return undefined;
+    if (requestParamScopes.size === 0 && agreed !== 'all' && !isUnlimited(agreed)) return undefined;
     const grant = new provider.Grant({ accountId: account!.accountId, clientId: client!.clientId });
     grant.jti = randomUUID();
-    const granted = [...requestParamScopes].filter((scope) => scopes === 'all' || scopes.includes(scope));
+    const granted = [...requestParamScopes].filter(
+      (scope) => agreed === 'all' || agreed.scopes.includes(scope),
+    );
     if (granted.length > 0) grant.addResourceScope(resource, granted.join(' '));
     allowEmptyScope(grant);
     return grant;
   };
 
-  async function agreedScopes(ctx: KoaContextWithOIDC): Promise<readonly string[] | 'all' | undefined> {
+  async function findAgreed(ctx: KoaContextWithOIDC): Promise<Consent | 'all' | undefined> {
     const clientId = ctx.oidc.client!.clientId;
     const stored = await clients.find(clientId);
     if (stored?.client.firstParty) return 'all';
     const agreed = await consents.find(ctx.oidc.account!.accountId, clientId);
     if (agreed) stateOf(ctx).agreed = agreed;
-    return agreed?.scopes;
+    return agreed;
   }
 }
 
@@ -49,9 +51,6 @@ function allowEmptyScope(grant: Grant): void {
   const filtered = grant.getOIDCScopeFiltered.bind(grant);
   grant.getOIDCScopeFiltered = (filter) => filtered(filter) || ' ';
 }
-
-// Stands among the agreed scopes for a request that named none. No scope has an empty name.
-const WITHOUT_SCOPES = '';
 
 /** Tells whether the user never agreed to such a request: without an agreement the grant has no id. */
 export function isConsentMissing(ctx: KoaContextWithOIDC): boolean {
@@ -64,11 +63,10 @@ export async function rememberConsent(
   agreed: { userId: string; clientId: string; scopes: readonly string[]; at: number },
 ): Promise<void> {
   const before = await consents.find(agreed.userId, agreed.clientId);
-  const added = agreed.scopes.length === 0 ? [WITHOUT_SCOPES] : agreed.scopes;
   await consents.save({
     userId: agreed.userId,
     clientId: agreed.clientId,
-    scopes: [...new Set([...(before?.scopes ?? []), ...added])].toSorted(),
+    scopes: [...new Set([...(before?.scopes ?? []), ...toAgreement(agreed.scopes)])].toSorted(),
     createdAt: before?.createdAt ?? agreed.at,
     updatedAt: agreed.at,
     lastUsedAt: undefined,

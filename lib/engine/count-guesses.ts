@@ -1,8 +1,8 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
+import { now } from '../clock.ts';
 import type { ClientThrottle, Storage } from '../contracts.ts';
 import { StorageError, TooManyAttemptsError } from '../errors.ts';
-import { now } from './clock.ts';
 import { directEndpoint } from './endpoints.ts';
 import { grantOf } from './request-facts.ts';
 import { stateOf } from './request-state.ts';

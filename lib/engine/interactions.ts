@@ -2,11 +2,11 @@ import type { Context } from 'koa';
 import { errors } from 'oidc-provider';
 import type { Interaction as EngineInteraction, Provider, Session } from 'oidc-provider';
 
+import { now } from '../clock.ts';
 import type { AuditLog, Interaction, InteractionFlow, LoginThrottle, User } from '../contracts.ts';
 import { InteractionExpiredError, TooManyAttemptsError } from '../errors.ts';
 import type { ResolvedOptions } from '../options.ts';
 import type { ClientDirectory } from './client-directory.ts';
-import { now } from './clock.ts';
 import { rememberConsent } from './consent.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { beginLogin, checkUser, createLoginSessions } from './login-session.ts';
@@ -32,6 +32,7 @@ export function createInteractionFlow(
 ): InteractionFlow {
   const { accountPath, basePath, currentUser, developerPath, issuer, logger, loginUrl } = options;
   const { origin, storage, users } = options;
+  const sessions = createLoginSessions(options, { audit, provider });
   const warnOfProxy = createProxyWarning(logger);
 
   return {
@@ -41,7 +42,7 @@ export function createInteractionFlow(
     accountPath,
     developer,
     connections,
-    ...createLoginSessions(options, { audit, provider }),
+    ...sessions,
     async find(ctx, uid) {
       const open = await findOpen(ctx, uid);
       return describe(open);
@@ -104,9 +105,7 @@ export function createInteractionFlow(
       if (loginUrl === undefined) return undefined;
       open.lastSubmission = { ...open.lastSubmission, [SENT_TO_LOGIN]: true };
       await open.persist();
-      const url = new URL(loginUrl);
-      url.searchParams.set('return_to', `${issuer}${ENDPOINTS.interaction}/${uid}`);
-      return url.href;
+      return sessions.loginUrl(`${basePath}${ENDPOINTS.interaction}/${uid}`);
     },
   };
 

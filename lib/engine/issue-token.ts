@@ -2,9 +2,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 
 import type { Provider } from 'oidc-provider';
 
+import { now } from '../clock.ts';
 import type { Storage } from '../contracts.ts';
 import type { ResolvedOptions } from '../options.ts';
-import { now } from './clock.ts';
 import { hashCredential } from './hash.ts';
 
 /** What a token is to say. */

@@ -1,5 +1,5 @@
+import { now } from '../clock.ts';
 import type { KeyStore } from '../contracts.ts';
-import { now } from './clock.ts';
 import type { SigningKey } from './key-ring.ts';
 
 /** The live signing keys as operators see them, newest first. The keys themselves are not read, so none has to be decrypted. */

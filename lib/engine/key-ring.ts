@@ -2,10 +2,10 @@ import { setTimeout as waitFor } from 'node:timers/promises';
 
 import type { JWK } from 'jose';
 
+import { now } from '../clock.ts';
 import type { AuditLog, KeyStore } from '../contracts.ts';
 import { StorageError } from '../errors.ts';
 import type { SigningAlgorithm } from '../options.ts';
-import { now } from './clock.ts';
 import type { KeyMaterial } from './key-material.ts';
 import { addKey, canSign, ensureKeys } from './keys.ts';
 import type { ServerKey } from './keys.ts';

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import type { JWK } from 'jose';
 
+import { now } from '../clock.ts';
 import type { KeyStore, StoredKey } from '../contracts.ts';
 import type { SigningAlgorithm } from '../options.ts';
-import { now } from './clock.ts';
 import type { KeyMaterial } from './key-material.ts';
 
 /** A key of the storage, readable. */

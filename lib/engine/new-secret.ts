@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
+import { now } from '../clock.ts';
 import type { ClientSecret, NewSecret } from '../contracts.ts';
 import { ClientInvalidError, fieldError } from '../errors.ts';
 import type { FieldError } from '../errors.ts';
-import { now } from './clock.ts';
 import { hashCredential } from './hash.ts';
 
 // The prefix lets secret scanners recognise it. Base64url has no character that HTTP Basic would have to encode.

@@ -1,8 +1,8 @@
 import { errors } from 'oidc-provider';
 
+import { now } from '../clock.ts';
 import type { Credential, CredentialStore } from '../contracts.ts';
 import type { ResolvedOptions } from '../options.ts';
-import { now } from './clock.ts';
 import type { RequestState } from './request-state.ts';
 import { openSuccessor, sealSuccessor } from './seal.ts';
 

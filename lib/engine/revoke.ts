@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { now } from '../clock.ts';
 import type { AuditLog, Grant, Storage, VerifyAccessToken } from '../contracts.ts';
 import { ConfigError } from '../errors.ts';
-import { now } from './clock.ts';
 import { hashCredential } from './hash.ts';
 
 /** What to revoke. */

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
+import { now } from '../clock.ts';
 import type { Client, ClientGrantType } from '../contracts.ts';
 
 /** Completes a client for tests that care about some of its members only. It is registered nowhere. */
 export function completeClient(given: Partial<Client>, grantType: ClientGrantType): Client {
-  const createdAt = Math.floor(Date.now() / 1000);
+  const createdAt = now();
   return {
     id: randomUUID(),
     name: 'Test client',

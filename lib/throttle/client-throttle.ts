@@ -1,7 +1,8 @@
+import { now } from '../clock.ts';
 import type { AttemptStore, ClientThrottle } from '../contracts.ts';
 import type { AttemptId } from './ids.ts';
 import { networkOf } from './network.ts';
-import { createRefusals, now } from './refusals.ts';
+import { createRefusals } from './refusals.ts';
 
 /** How many authentications of clients may fail within a time. */
 export interface ClientLimits {

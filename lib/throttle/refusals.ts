@@ -1,3 +1,4 @@
+import { now } from '../clock.ts';
 import { TooManyAttemptsError } from '../errors.ts';
 
 const MOST_REMEMBERED = 10_000;
@@ -37,9 +38,4 @@ export function createRefusals(memory: number): Refusals {
       return remembered.size === 0;
     },
   };
-}
-
-/** Now, in whole seconds since 1970. */
-export function now(): number {
-  return Math.floor(Date.now() / 1000);
 }

@@ -1,6 +1,7 @@
+import { now } from '../clock.ts';
 import type { AttemptStore } from '../contracts.ts';
 import { TooManyAttemptsError } from '../errors.ts';
-import { createRefusals, now } from './refusals.ts';
+import { createRefusals } from './refusals.ts';
 
 // In seconds: an attempt that another node gives back is noticed after this time.
 const MEMORY = 10;

@@ -3,10 +3,13 @@ import type { ChildProcess } from 'node:child_process';
 
 import test from 'ava';
 
+import { compileCache } from '../harness/compile-cache.ts';
+
 /** Starts a program of this folder as a process of its own. */
 export function start(program: string, ...values: string[]): ChildProcess {
   return fork(new URL(program, import.meta.url), values, {
     execArgv: ['--conditions=gatehouse:source', '--disable-warning=ExperimentalWarning'],
+    env: { ...process.env, ...compileCache },
   });
 }
 

@@ -11,7 +11,7 @@ import type { ActionCall } from '../../lib/api/actions/define-action.ts';
 import { request } from '../access/serve.ts';
 import { serveApi } from './api.ts';
 import type { Api } from './api.ts';
-import { schoolActions } from './school-actions.ts';
+import { PLAIN, schoolActions } from './school-actions.ts';
 
 const CREATE = '/actions/school/create-school-action/bulk';
 const RENAME = '/actions/school/rename-school-action/bulk';
@@ -282,11 +282,9 @@ for (const accept of ['application/json', 'application/x-ndjson']) {
 test('a reader who does not keep up slows the work down', async (t) => {
   let ran = 0;
   const action = defineAction({
+    ...PLAIN,
     type: 'step',
     name: 'take-action',
-    level: 'collection',
-    title: 'Take',
-    permission: 'edit_schools',
     input: z.object({ step: z.number() }),
     output: z.string(),
     run() {
@@ -311,13 +309,10 @@ test('a reader who does not keep up slows the work down', async (t) => {
 
 test('a bulk that needs no waiting lets other requests have their turn', async (t) => {
   const action = defineAction({
+    ...PLAIN,
     type: 'step',
     name: 'take-action',
-    level: 'collection',
-    title: 'Take',
-    permission: 'edit_schools',
     input: z.object({ step: z.number() }),
-    output: z.null(),
     run() {
       for (const startedAt = performance.now(); performance.now() - startedAt < 2;);
       return null;
@@ -375,11 +370,9 @@ function stepAction(run?: (call: ActionCall<{ step: number }>) => Promise<number
     began: async (step: number) => at(begins, step).promise,
     release: (step: number) => at(ends, step).resolve(),
     action: defineAction({
+      ...PLAIN,
       type: 'step',
       name: 'take-action',
-      level: 'collection',
-      title: 'Take a step',
-      permission: 'edit_schools',
       input: z.object({ step: z.number() }),
       output: z.number(),
       async run(call) {

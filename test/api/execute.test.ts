@@ -7,7 +7,7 @@ import { defineAction } from '../../lib/api/actions/define-action.ts';
 import { ActionError, PermissionMissingError, StorageError } from '../../lib/errors.ts';
 import { request } from '../access/serve.ts';
 import { serveApi } from './api.ts';
-import { schoolActions } from './school-actions.ts';
+import { PLAIN, schoolActions } from './school-actions.ts';
 
 const CREATE = '/actions/school/create-school-action';
 
@@ -75,13 +75,9 @@ test('wrong input is 422 with each mistake and where it is', async (t) => {
 
 test('a pointer spells any member name, and very many mistakes are cut off', async (t) => {
   const action = defineAction({
-    type: 'school',
+    ...PLAIN,
     name: 'count-action',
-    level: 'collection',
-    title: 'Count',
-    permission: 'edit_schools',
     input: z.record(z.string(), z.number()),
-    output: z.null(),
     run: () => null,
   });
   const { post } = await serveApi(t, { actions: [action] });
@@ -265,12 +261,8 @@ test('output that breaks its own schema, or cannot be written, is the fault of t
   ];
   for (const [output, message] of cases) {
     const action = defineAction({
-      type: 'school',
+      ...PLAIN,
       name: 'show-action',
-      level: 'collection',
-      title: 'Show',
-      permission: 'edit_schools',
-      input: z.object({}),
       output: z.object({ id: z.string(), name: z.string(), extra: z.unknown().optional() }),
       run: () => output as { id: string; name: string },
     });
@@ -287,15 +279,11 @@ test('output that breaks its own schema, or cannot be written, is the fault of t
 
 test('a schema that throws is the fault of the server too', async (t) => {
   const action = defineAction({
-    type: 'school',
+    ...PLAIN,
     name: 'check-action',
-    level: 'collection',
-    title: 'Check',
-    permission: 'edit_schools',
     input: z.object({}).refine(() => {
       throw new Error('inner text');
     }),
-    output: z.null(),
     run: () => null,
   });
   const { post, platform } = await serveApi(t, { actions: [action] });
@@ -331,13 +319,8 @@ test('the signal is aborted when the caller goes away, and nobody is told of an 
   const began = Promise.withResolvers<void>();
   const aborted = Promise.withResolvers<void>();
   const action = defineAction({
-    type: 'school',
+    ...PLAIN,
     name: 'wait-action',
-    level: 'collection',
-    title: 'Wait',
-    permission: 'edit_schools',
-    input: z.object({}),
-    output: z.null(),
     async run({ signal }) {
       began.resolve();
       await new Promise((_, reject) => {
@@ -362,13 +345,8 @@ test('the signal is aborted when the caller goes away, and nobody is told of an 
 test('the signal is not aborted for a caller who waits', async (t) => {
   let signal: AbortSignal | undefined;
   const action = defineAction({
-    type: 'school',
+    ...PLAIN,
     name: 'wait-action',
-    level: 'collection',
-    title: 'Wait',
-    permission: 'edit_schools',
-    input: z.object({}),
-    output: z.null(),
     run(call) {
       ({ signal } = call);
       return null;
@@ -381,13 +359,8 @@ test('the signal is not aborted for a caller who waits', async (t) => {
 
 function throwing(error: unknown) {
   return defineAction({
-    type: 'school',
+    ...PLAIN,
     name: 'fail-action',
-    level: 'collection',
-    title: 'Fail',
-    permission: 'edit_schools',
-    input: z.object({}),
-    output: z.null(),
     run() {
       throw error;
     },

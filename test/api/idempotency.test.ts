@@ -14,7 +14,7 @@ import { onEachDatabase, sqlite } from '../adapters/databases.ts';
 import { passTime } from '../harness/clock.ts';
 import { around, held } from '../harness/storage.ts';
 import { serveApi } from './api.ts';
-import { schoolActions } from './school-actions.ts';
+import { PLAIN, schoolActions } from './school-actions.ts';
 
 const CREATE = '/actions/school/create-school-action';
 const KEY = { 'idempotency-key': '8e03978e-40d5-43dd-bc93-6894a57f9324' };
@@ -136,13 +136,9 @@ test('what an action refuses is its answer; what did not run, or failed, runs ag
     new ActionError(409, 'school_closed', 'The school is closed.'),
   ];
   const action = defineAction({
-    type: 'school',
+    ...PLAIN,
     name: 'try-action',
-    level: 'collection',
-    title: 'Try',
-    permission: 'edit_schools',
     input: z.object({ name: z.string() }),
-    output: z.null(),
     run() {
       throw outcomes.shift();
     },
@@ -218,12 +214,8 @@ test('a bulk with a key runs once, and is answered as it is asked for', async (t
 test('an answer that is too long to be kept is given once, and the action is not run again', async (t) => {
   let ran = 0;
   const action = defineAction({
-    type: 'school',
+    ...PLAIN,
     name: 'write-action',
-    level: 'collection',
-    title: 'Write',
-    permission: 'edit_schools',
-    input: z.object({}),
     output: z.string(),
     run() {
       ran += 1;
@@ -247,12 +239,8 @@ test('a caller who goes away and asks again gets the answer of the work that wen
   const letGo = Promise.withResolvers<void>();
   let ran = 0;
   const action = defineAction({
-    type: 'school',
+    ...PLAIN,
     name: 'wait-action',
-    level: 'collection',
-    title: 'Wait',
-    permission: 'edit_schools',
-    input: z.object({}),
     output: z.object({ aborted: z.boolean() }),
     async run({ signal }) {
       ran += 1;
@@ -284,13 +272,8 @@ test.serial('a repeat waits ten seconds at most, and is told to come again', asy
   const letGo = Promise.withResolvers<void>();
   const waits = Promise.withResolvers<void>();
   const action = defineAction({
-    type: 'school',
+    ...PLAIN,
     name: 'wait-action',
-    level: 'collection',
-    title: 'Wait',
-    permission: 'edit_schools',
-    input: z.object({}),
-    output: z.null(),
     async run() {
       began.resolve();
       await letGo.promise;

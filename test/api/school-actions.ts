@@ -13,6 +13,23 @@ export interface School {
 const Name = z.string().regex(/^\S(?:.{0,98}\S)?$/u, 'Give 1 to 100 characters on one line.');
 const SchoolSchema = z.object({ id: z.string(), name: z.string() });
 
+/** What a test that defines an action need not say: one of a type as a whole, without input and output. */
+export const PLAIN: {
+  readonly type: 'school';
+  readonly level: 'collection';
+  readonly title: string;
+  readonly permission: 'edit_schools';
+  readonly input: z.ZodObject;
+  readonly output: z.ZodNull;
+} = {
+  type: 'school',
+  level: 'collection',
+  title: 'Try',
+  permission: 'edit_schools',
+  input: z.object({}),
+  output: z.null(),
+};
+
 /** Schools in memory, and what can be done with them. */
 export function schoolActions(schools: Map<string, School> = new Map()): {
   readonly schools: Map<string, School>;

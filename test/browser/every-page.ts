@@ -144,13 +144,13 @@ const acmePages = pages({
 });
 
 /** Pages that show an error at `/account/apps/error/{status}/{code}`. */
-function withErrorPages({ error, middleware }: Pages): Pages {
+function withErrorPages(made: Pages): Pages {
   return {
-    error,
+    ...made,
     async middleware(ctx, next) {
       const [, status, code] = /^\/account\/apps\/error\/(\d+)\/(\w+)$/.exec(ctx.path) ?? [];
-      if (code === undefined) return middleware(ctx, next);
-      return error(ctx, {
+      if (code === undefined) return made.middleware(ctx, next);
+      return made.error(ctx, {
         status: Number(status),
         error: code,
         description: 'what went wrong, for a developer',

@@ -12,11 +12,24 @@ import type { Page } from '../harness/browser.ts';
 import { authorizeUrl, listenerOf, people, signIn, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Mounting, Person, Platform, RegisteredApp } from '../harness/platform.ts';
 
-/** A platform whose people log in at the host: `/login?as=1`, `/logout`. */
+/** A platform whose people log in at the host, an app, and a browser. */
+interface Host extends AsyncDisposable {
+  readonly platform: Platform;
+  readonly users: ReturnType<typeof people>;
+  readonly browser: Browser;
+  readonly logIn: (as: string) => Promise<unknown>;
+  readonly logOut: () => Promise<unknown>;
+  /** Opens the app's authorization, up to the page that a person sees or the way back to the app. */
+  readonly ask: (parameters?: Record<string, string>) => Promise<Page>;
+  readonly askUrl: (parameters?: Record<string, string>) => URL;
+  /** Goes on from a page to the app, and tells whose token the app gets. */
+  readonly tokenOwner: (page: Page) => Promise<string>;
+}
+
 async function startHost(
   options: Partial<AuthServerOptions<never, never, Person>> = {},
   mounting: Mounting = {},
-): Promise<{ platform: Platform; users: ReturnType<typeof people>; [Symbol.asyncDispose](): Promise<void> }> {
+): Promise<Host> {
   const users = people();
   const platform = await startPlatform(
     {
@@ -26,7 +39,20 @@ async function startHost(
     },
     { app, ...mounting },
   );
-  return { platform, users, [Symbol.asyncDispose]: async () => platform[Symbol.asyncDispose]() };
+  const client = await platform.registerApp();
+  const browser = new Browser();
+  const urlOf: Host['askUrl'] = (parameters) => authorizeUrl(platform, client, parameters);
+  return {
+    platform,
+    users,
+    browser,
+    logIn: async (as) => browser.get(`${platform.origin}/login?as=${as}`),
+    logOut: async () => browser.get(`${platform.origin}/logout`),
+    ask: async (parameters) => browser.open(urlOf(parameters)),
+    askUrl: urlOf,
+    tokenOwner: async (page) => ownerOf(platform, client, page),
+    [Symbol.asyncDispose]: async () => platform[Symbol.asyncDispose](),
+  };
 }
 
 function app({ auth, api }: AppParts): ReturnType<typeof listenerOf> {
@@ -53,8 +79,7 @@ function app({ auth, api }: AppParts): ReturnType<typeof listenerOf> {
   return listenerOf(host);
 }
 
-/** Goes on from a page to the app, and tells whose token the app gets. */
-async function tokenOwner(platform: Platform, client: RegisteredApp, page: Page): Promise<string> {
+async function ownerOf(platform: Platform, client: RegisteredApp, page: Page): Promise<string> {
   if (!page.location) throw new Error(`No redirect, but ${page.status}: ${page.text}`);
   const code = page.location.searchParams.get('code');
   if (code === null) throw new Error(`No code: ${page.location.href}`);
@@ -75,92 +100,78 @@ async function agree(browser: Browser, page: Page): Promise<Page> {
 
 test('whoever is logged in at the host sees no login page', async (t) => {
   await using host = await startHost();
-  const { platform } = host;
-  const client = await platform.registerApp();
-  const browser = new Browser();
-  await browser.get(`${platform.origin}/login?as=1`);
+  const { ask, browser, logIn, tokenOwner } = host;
+  await logIn('1');
 
-  const consent = await browser.open(authorizeUrl(platform, client));
+  const consent = await ask();
   t.is(consent.status, 200);
   t.is(consent.heading, 'Authorize Reports');
   t.regex(consent.text, /ann@/);
   t.notRegex(consent.html, /Not you/, 'the host decides who it is');
-  t.is(await tokenOwner(platform, client, await agree(browser, consent)), 'Ann');
+  t.is(await tokenOwner(await agree(browser, consent)), 'Ann');
 
-  const again = await browser.open(authorizeUrl(platform, client));
-  t.is(await tokenOwner(platform, client, again), 'Ann');
+  const again = await ask();
+  t.is(await tokenOwner(again), 'Ann');
 });
 
 test('another person at the host is asked, and the token is theirs', async (t) => {
   await using host = await startHost();
-  const { platform } = host;
-  const client = await platform.registerApp();
-  const browser = new Browser();
-  await browser.get(`${platform.origin}/login?as=1`);
-  await agree(browser, await browser.open(authorizeUrl(platform, client)));
+  const { ask, browser, logIn, tokenOwner } = host;
+  await logIn('1');
+  await agree(browser, await ask());
 
-  await browser.get(`${platform.origin}/login?as=2`);
-  const consent = await browser.open(authorizeUrl(platform, client));
+  await logIn('2');
+  const consent = await ask();
   t.is(consent.heading, 'Authorize Reports');
   t.regex(consent.text, /bob@/);
   t.notRegex(consent.text, /ann@/);
-  t.is(await tokenOwner(platform, client, await agree(browser, consent)), 'Bob');
+  t.is(await tokenOwner(await agree(browser, consent)), 'Bob');
 
-  await browser.get(`${platform.origin}/login?as=1`);
-  const back = await browser.open(authorizeUrl(platform, client));
-  t.is(await tokenOwner(platform, client, back), 'Ann', 'Ann’s consent is remembered');
+  await logIn('1');
+  const back = await ask();
+  t.is(await tokenOwner(back), 'Ann', 'Ann’s consent is remembered');
 });
 
 test('after a logout at the host the login page is back', async (t) => {
   await using host = await startHost();
-  const { platform } = host;
-  const client = await platform.registerApp();
-  const browser = new Browser();
-  await browser.get(`${platform.origin}/login?as=1`);
-  await agree(browser, await browser.open(authorizeUrl(platform, client)));
-  await browser.get(`${platform.origin}/logout`);
+  const { ask, browser, logIn, logOut, tokenOwner } = host;
+  await logIn('1');
+  await agree(browser, await ask());
+  await logOut();
 
-  const login = await browser.open(authorizeUrl(platform, client));
+  const login = await ask();
   t.is(login.heading, 'Sign in');
   const consent = await signIn(browser, login, 'cleo@school.example', 'open sesame');
   t.regex(consent.text, /cleo@/);
-  t.is(await tokenOwner(platform, client, await agree(browser, consent)), 'Cleo');
+  t.is(await tokenOwner(await agree(browser, consent)), 'Cleo');
 
-  const again = await browser.open(authorizeUrl(platform, client));
-  t.is(
-    await tokenOwner(platform, client, again),
-    'Cleo',
-    'a login on our own page lasts while nobody is at the host',
-  );
-  await browser.get(`${platform.origin}/login?as=1`);
-  const host1 = await browser.open(authorizeUrl(platform, client));
-  t.is(await tokenOwner(platform, client, host1), 'Ann', 'somebody at the host comes first');
+  const again = await ask();
+  t.is(await tokenOwner(again), 'Cleo', 'a login on our own page lasts while nobody is at the host');
+  await logIn('1');
+  const host1 = await ask();
+  t.is(await tokenOwner(host1), 'Ann', 'somebody at the host comes first');
 });
 
 test('our own login page does not loop when nobody is logged in at the host', async (t) => {
   await using host = await startHost();
-  const { platform } = host;
-  const client = await platform.registerApp();
-  const browser = new Browser();
-  const login = await browser.open(authorizeUrl(platform, client));
+  const { ask, browser, tokenOwner } = host;
+  const login = await ask();
   t.is(login.heading, 'Sign in');
   const wrong = await signIn(browser, login, 'ann@school.example', 'wrong');
   t.is(wrong.status, 422);
   const consent = await signIn(browser, wrong);
   t.is(consent.heading, 'Authorize Reports');
-  t.is(await tokenOwner(platform, client, await agree(browser, consent)), 'Ann');
+  t.is(await tokenOwner(await agree(browser, consent)), 'Ann');
 });
 
 for (const as of ['nobody', '2']) {
   test(`a consent page that is still open when the host’s login changes to ${as} does not speak for Ann`, async (t) => {
     await using host = await startHost();
-    const { platform } = host;
-    const client = await platform.registerApp();
-    const browser = new Browser();
-    await browser.get(`${platform.origin}/login?as=1`);
-    const consent = await browser.open(authorizeUrl(platform, client));
+    const { ask, browser, logIn, logOut } = host;
+    await logIn('1');
+    const consent = await ask();
     t.regex(consent.text, /ann@/);
-    await browser.get(`${platform.origin}${as === 'nobody' ? '/logout' : `/login?as=${as}`}`);
+    await (as === 'nobody' ? logOut() : logIn(as));
 
     const next = await agree(browser, consent);
     t.is(next.location?.searchParams.get('code') ?? undefined, undefined);
@@ -171,10 +182,8 @@ for (const as of ['nobody', '2']) {
 
 test('with loginUrl, people go to the host’s login page and come back', async (t) => {
   await using host = await startHost({ loginUrl: '/login' });
-  const { platform } = host;
-  const client = await platform.registerApp();
-  const browser = new Browser();
-  const interaction = await browser.get((await browser.get(authorizeUrl(platform, client))).location!);
+  const { askUrl, browser, platform, tokenOwner } = host;
+  const interaction = await browser.get((await browser.get(askUrl())).location!);
   t.is(interaction.status, 303);
   const { location } = interaction;
   t.is(location?.origin, platform.origin);
@@ -185,15 +194,13 @@ test('with loginUrl, people go to the host’s login page and come back', async 
   location!.searchParams.set('as', '1');
   const consent = await browser.open(location!);
   t.is(consent.heading, 'Authorize Reports');
-  t.is(await tokenOwner(platform, client, await agree(browser, consent)), 'Ann');
+  t.is(await tokenOwner(await agree(browser, consent)), 'Ann');
 });
 
 test('with loginUrl, whoever comes back without having logged in is sent there again', async (t) => {
   await using host = await startHost({ loginUrl: '/login?from=gatehouse' });
-  const { platform } = host;
-  const client = await platform.registerApp();
-  const browser = new Browser();
-  const page = await browser.open(authorizeUrl(platform, client));
+  const { ask, browser } = host;
+  const page = await ask();
   t.is(page.heading, 'The host’s login');
   t.is(page.url.searchParams.get('from'), 'gatehouse');
   const again = await browser.open(page.url.searchParams.get('return_to')!);
@@ -202,9 +209,8 @@ test('with loginUrl, whoever comes back without having logged in is sent there a
 
 test('a login page on another origin gets the whole address to come back to', async (t) => {
   await using host = await startHost({ loginUrl: 'https://id.example/login' }, { path: '/auth' });
-  const { platform } = host;
-  const client = await platform.registerApp();
-  const page = await new Browser().open(authorizeUrl(platform, client));
+  const { ask, platform } = host;
+  const page = await ask();
   t.is(page.location?.origin, 'https://id.example');
   t.is(page.location?.searchParams.get('return_to'), page.url.href);
   t.true(page.url.href.startsWith(`${platform.origin}/auth/oauth/interaction/`));
@@ -212,22 +218,18 @@ test('a login page on another origin gets the whole address to come back to', as
 
 test('prompt=login asks for the password of a person who is logged in at the host', async (t) => {
   await using host = await startHost();
-  const { platform } = host;
-  const client = await platform.registerApp();
-  const browser = new Browser();
-  await browser.get(`${platform.origin}/login?as=1`);
-  await agree(browser, await browser.open(authorizeUrl(platform, client)));
-  const login = await browser.open(authorizeUrl(platform, client, { prompt: 'login' }));
+  const { ask, browser, logIn, tokenOwner } = host;
+  await logIn('1');
+  await agree(browser, await ask());
+  const login = await ask({ prompt: 'login' });
   t.is(login.heading, 'Sign in');
-  t.is(await tokenOwner(platform, client, await signIn(browser, login)), 'Ann');
+  t.is(await tokenOwner(await signIn(browser, login)), 'Ann');
 });
 
 test('prompt=login is satisfied by a login at the host that it has led to', async (t) => {
   await using host = await startHost({ loginUrl: '/login' });
-  const { platform } = host;
-  const client = await platform.registerApp();
-  const browser = new Browser();
-  const login = await browser.open(authorizeUrl(platform, client, { prompt: 'login' }));
+  const { ask, browser } = host;
+  const login = await ask({ prompt: 'login' });
   t.is(login.heading, 'The host’s login');
   login.url.searchParams.set('as', '1');
   t.is((await browser.open(login.url)).heading, 'Authorize Reports');
@@ -235,14 +237,12 @@ test('prompt=login is satisfied by a login at the host that it has led to', asyn
 
 test('prompt=none: a code when all is known, login_required after the host’s login has changed', async (t) => {
   await using host = await startHost();
-  const { platform } = host;
-  const client = await platform.registerApp();
-  const browser = new Browser();
-  await browser.get(`${platform.origin}/login?as=1`);
-  await agree(browser, await browser.open(authorizeUrl(platform, client)));
-  const silent = authorizeUrl(platform, client, { prompt: 'none' });
-  t.is(await tokenOwner(platform, client, await browser.get(silent)), 'Ann');
-  await browser.get(`${platform.origin}/login?as=2`);
+  const { ask, askUrl, browser, logIn, tokenOwner } = host;
+  await logIn('1');
+  await agree(browser, await ask());
+  const silent = askUrl({ prompt: 'none' });
+  t.is(await tokenOwner(await browser.get(silent)), 'Ann');
+  await logIn('2');
   const refused = (await browser.get(silent)).location;
   t.is(refused?.origin, 'https://reports.example');
   t.is(refused?.searchParams.get('error'), 'login_required');
@@ -255,10 +255,8 @@ for (const loginUrl of [undefined, '/login?as=404']) {
       currentUser: () => ({ id: '404' }) as Person,
       ...(loginUrl === undefined ? {} : { loginUrl }),
     });
-    const { platform } = host;
-    const client = await platform.registerApp();
-    const browser = new Browser();
-    const page = await browser.open(authorizeUrl(platform, client));
+    const { ask, browser, platform } = host;
+    const page = await ask();
     t.is(page.heading, 'Sign in');
     t.deepEqual(platform.logger.lines.at(-1), {
       level: 'warn',
@@ -271,13 +269,11 @@ for (const loginUrl of [undefined, '/login?as=404']) {
 
 test('a person who is removed while logged in has to log in again', async (t) => {
   await using host = await startHost();
-  const { platform, users } = host;
-  const client = await platform.registerApp();
-  const browser = new Browser();
-  await browser.get(`${platform.origin}/login?as=1`);
-  await agree(browser, await browser.open(authorizeUrl(platform, client)));
+  const { ask, browser, logIn, users } = host;
+  await logIn('1');
+  await agree(browser, await ask());
   users.all.shift();
-  const page = await browser.open(authorizeUrl(platform, client));
+  const page = await ask();
   t.is(page.heading, 'Sign in');
 });
 
@@ -298,9 +294,8 @@ test('a currentUser that throws: a page with a reference, the reason in the log 
       throw down;
     },
   });
-  const { platform } = host;
-  const client = await platform.registerApp();
-  const page = await new Browser().open(authorizeUrl(platform, client));
+  const { ask, platform } = host;
+  const page = await ask();
   t.is(page.status, 500);
   t.notRegex(page.html, /session store/);
   t.like(platform.logger.lines.find(({ level }) => level === 'error')?.fields, { err: down });

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { ClientInvalidError } from 'koa-gatehouse';
 import type { AuditRecord, ClientQuery } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
@@ -76,6 +77,26 @@ test('every mistake is told by its field, all at once', async (t) => {
   for (const nothing of [undefined, null, {}, 'x', 7]) {
     await t.throwsAsync(clients.create(nothing as never), { code: 'ERR_CLIENT_INVALID' });
   }
+});
+
+test('every mistake has a code to match on, and what its message mentions', async (t) => {
+  const error = await t.throwsAsync(clients.create({ ...CODE, name: '', scopes: ['unheard-of'] as never }), {
+    instanceOf: ClientInvalidError,
+  });
+  t.deepEqual(error?.fields, [
+    {
+      field: 'name',
+      code: 'name_length',
+      message: 'give a name of 1 to 100 characters',
+      parameters: { most: 100 },
+    },
+    {
+      field: 'scopes',
+      code: 'unknown_scope',
+      message: 'there is no scope "unheard-of"',
+      parameters: { name: 'unheard-of' },
+    },
+  ]);
 });
 
 test('the grant type is chosen at creation', async (t) => {

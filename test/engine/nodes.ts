@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+
+import { compileCache } from '../harness/compile-cache.ts';
 
 const NODE = new URL('node-process.ts', import.meta.url).pathname;
 
@@ -58,8 +58,7 @@ export interface NodeProcess extends AsyncDisposable {
 export function startProcess(): NodeProcess {
   const child = spawn(process.execPath, ['--conditions=gatehouse:source', NODE], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    // Compiling is most of what starting a node takes.
-    env: { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'), ...process.env },
+    env: { ...process.env, ...compileCache },
   });
   const end = once(child, 'close').then(([, signal]) => signal as NodeJS.Signals | null);
   const answers = new Map<number, (origin: string) => void>();

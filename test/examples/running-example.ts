@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 
+import { compileCache } from '../harness/compile-cache.ts';
+
 const ROOT = resolve(import.meta.dirname, '../..');
 
 /** The line that `npm start -- --json` prints. */
@@ -103,7 +105,7 @@ function spawnExample({
   const { PATH = '' } = process.env;
   return spawn(process.execPath, command, {
     cwd: ROOT,
-    env: { PATH, PORT: '0', DATA_DIR: dataDirectory, ...environment },
+    env: { PATH, PORT: '0', DATA_DIR: dataDirectory, ...compileCache, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 }

@@ -4,6 +4,8 @@ import { pages } from 'koa-gatehouse/interactions';
 import { placeholders } from '../../interactions/text.ts';
 import { de } from '../../interactions/text/de.ts';
 import { en } from '../../interactions/text/en.ts';
+import { Browser } from '../harness/browser.ts';
+import { authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
 import { fakeFlow, reports } from './fake-flow.ts';
 import { servePages } from './serve-pages.ts';
 
@@ -64,6 +66,25 @@ test('what the app asks for goes before what the browser prefers', async (t) => 
       t.true(page.html.includes(`<html lang="${language}">`), `${path} ${uiLocales.join(' ')}`);
     }
   }
+});
+
+test('an app that sends ui_locales has it obeyed from the login to the error page', async (t) => {
+  const text = { de: { 'login.submit': 'Sign in' } };
+  await using platform = await startPlatform({ interactions: pages({ language: ['en', 'de'], text }) });
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const login = await browser.open(authorizeUrl(platform, app, { ui_locales: 'fr-CA de' }));
+  t.is(login.heading, 'Anmelden');
+  const consent = await signIn(browser, login);
+  t.is(consent.heading, 'Zugriff für Reports erlauben?');
+  const again = await browser.follow(await browser.submit(consent, 'Nicht Sie?'));
+  t.is(again.heading, 'Anmelden');
+
+  const wrong = { ui_locales: 'de', redirect_uri: 'https://evil.example/' };
+  t.is(
+    (await browser.open(authorizeUrl(platform, app, wrong))).heading,
+    'Dieser Link führt nicht zur App zurück',
+  );
 });
 
 test('a page outside an authorization takes ui_locales from its own address, and keeps it', async (t) => {

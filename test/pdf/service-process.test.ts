@@ -8,6 +8,7 @@ import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { PdfClient } from 'koa-gatehouse/pdf';
 
+import { compileCache } from '../harness/compile-cache.ts';
 import { send } from '../harness/requests.ts';
 import { makePdf } from './make-pdf.ts';
 
@@ -17,7 +18,7 @@ const COMMAND = ['--conditions=gatehouse:source', 'examples/pdf-service/start.js
 /** Starts the service as `npm run pdf-service` does. Resolves once it listens. */
 async function start(t: ExecutionContext, environment: Record<string, string>) {
   const { PATH = '' } = process.env;
-  const env = { PATH, PORT: '0', ...environment };
+  const env = { PATH, PORT: '0', ...compileCache, ...environment };
   const child = spawn(process.execPath, COMMAND, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'inherit'] });
   t.teardown(() => child.kill('SIGKILL'));
   const [chunk] = await once(child.stdout, 'data');

@@ -8,7 +8,7 @@ import { inputInvalid } from '../actions/check-input.ts';
 import { ABORTED, explainFault, runAction } from '../actions/run-action.ts';
 import type { ActionContext, ActionHandler } from '../actions/with-action.ts';
 import type { Action } from '../actions/define-action.ts';
-import type { AnswerOnce, Attempt, Done } from '../idempotency/answer-once.ts';
+import type { AnswerOnce, Done, Work } from '../idempotency/answer-once.ts';
 import { count } from './bulk-result.ts';
 import type { BulkResult } from './bulk-result.ts';
 import { checkItem } from './check-item.ts';
@@ -46,8 +46,8 @@ export function runBulk(options: BulkOptions): ActionHandler {
       streamLines(ctx, independent(options, ctx, action, { ...request, signal }), signal);
       return;
     }
-    const answer = await options.answerOnce(ctx, body, async (attempt) => {
-      const running = { ...request, ...attempt };
+    const answer = await options.answerOnce(ctx, body, async (work) => {
+      const running = { ...request, ...work };
       return request.mode === 'atomic'
         ? runAll(options, ctx, action, running)
         : runEach(options, ctx, action, running);
@@ -57,7 +57,7 @@ export function runBulk(options: BulkOptions): ActionHandler {
   };
 }
 
-type RunningBulk = BulkRequest & Pick<Attempt, 'signal'>;
+type RunningBulk = BulkRequest & Pick<Work, 'signal'>;
 
 async function runEach(...given: Parameters<typeof independent>): Promise<Done> {
   const bulk = given[3];
@@ -98,7 +98,7 @@ async function runAll(
   { logger, storage }: BulkOptions,
   ctx: ActionContext,
   action: Action,
-  bulk: BulkRequest & Attempt,
+  bulk: BulkRequest & Work,
 ): Promise<Done> {
   const { items, dryRun, keepIn, signal } = bulk;
   const { principal } = ctx.state;

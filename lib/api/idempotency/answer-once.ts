@@ -1,7 +1,9 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import type { IdempotencyStore, Logger, StoredRequest } from '../../contracts.ts';
+import type { IdempotencyStore, Logger } from '../../contracts.ts';
+import { begin, digest } from '../../idempotency.ts';
+import type { Attempt } from '../../idempotency.ts';
 import type { Answer } from '../actions/answer.ts';
 import { problemAnswer } from '../actions/answer.ts';
 import { whileCallerWaits } from '../actions/caller.ts';
@@ -10,7 +12,7 @@ import { readIdempotencyKey } from './idempotency-key.ts';
 import { holdLease, LEASE } from './lease.ts';
 
 /** The work on a request, while it is under way. */
-export interface Attempt {
+export interface Work {
   /** Aborted when nobody needs the work any more. */
   readonly signal: AbortSignal;
   /**
@@ -39,7 +41,7 @@ export interface Done {
 export type AnswerOnce = (
   ctx: ActionContext,
   body: unknown,
-  work: (attempt: Attempt) => Promise<Done>,
+  work: (work: Work) => Promise<Done>,
 ) => Promise<Answer>;
 
 export interface AnswerOnceOptions {
@@ -64,12 +66,12 @@ export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOn
 
     const request = {
       id: idOf(ctx, key),
-      fingerprint: hash([ctx.method, ctx.path, body]),
+      fingerprint: digest([ctx.method, ctx.path, body]),
       attempt: randomUUID(),
     };
     const giveUpAt = Date.now() + PATIENCE;
     for (let pause = 25; !caller.aborted; pause = Math.min(2 * pause, 500)) {
-      const found = await begin(store, request);
+      const found = await begin(store, request, { lease: LEASE, kept: KEPT });
       if (found === undefined) return runAndKeep(request, work);
       if (found.fingerprint !== request.fingerprint) return problemAnswer(REUSED);
       if (found.answer) {
@@ -81,7 +83,7 @@ export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOn
     return problemAnswer(UNDER_WAY);
   };
 
-  async function runAndKeep(request: OwnRequest, work: Parameters<AnswerOnce>[2]): Promise<Answer> {
+  async function runAndKeep(request: Attempt, work: Parameters<AnswerOnce>[2]): Promise<Answer> {
     const lease = holdLease(store, request, logger);
     let isKept = false;
     let done: Done | undefined;
@@ -102,7 +104,7 @@ export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOn
   }
 
   // The answer is true whether or not it could be kept. If not, the lease ends, and a repeat does the work again.
-  async function end(request: OwnRequest, done: Done | undefined): Promise<void> {
+  async function end(request: Attempt, done: Done | undefined): Promise<void> {
     try {
       if (!done?.keep) await store.abandon(request);
       else await store.finish(request, storable(done.answer));
@@ -112,21 +114,10 @@ export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOn
   }
 }
 
-type OwnRequest = Pick<StoredRequest, 'id' | 'fingerprint' | 'attempt'>;
-
-async function begin(store: IdempotencyStore, request: OwnRequest): Promise<StoredRequest | undefined> {
-  const now = Math.floor(Date.now() / 1000);
-  return store.begin({ ...request, leasedUntil: now + LEASE, expiresAt: now + KEPT, answer: undefined }, now);
-}
-
 // Of the user and the client: two apps of one person do not know each other's keys.
 function idOf(ctx: ActionContext, key: string): string {
   const { client, type, user } = ctx.state.principal;
-  return hash([type, client.id, user?.id, key]);
-}
-
-function hash(value: unknown): string {
-  return createHash('sha256').update(JSON.stringify(value)).digest('base64url');
+  return digest([type, client.id, user?.id, key]);
 }
 
 function storable({ status, body }: Answer): { status: number; body: string } {

@@ -1,3 +1,4 @@
+import { now } from '../../clock.ts';
 import type { IdempotencyStore, Logger, StoredRequest } from '../../contracts.ts';
 
 /** For how long an attempt is trusted to be alive, in seconds. If it dies, a repeat waits that long at most. */
@@ -21,7 +22,7 @@ export function holdLease(
 
   async function renew(): Promise<void> {
     try {
-      if (!(await store.extend(attempt, Math.floor(Date.now() / 1000) + LEASE))) lost.abort();
+      if (!(await store.extend(attempt, now() + LEASE))) lost.abort();
     } catch (error) {
       // The next try may be in time.
       logger.warn({ err: error }, 'The lease of a request with an Idempotency-Key could not be renewed');

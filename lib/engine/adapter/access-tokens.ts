@@ -1,7 +1,7 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
+import { now } from '../../clock.ts';
 import type { AccessTokenClaims, Storage } from '../../contracts.ts';
-import { now } from '../clock.ts';
 import { currentState } from '../request-state.ts';
 import { isRevoked } from '../revocation.ts';
 

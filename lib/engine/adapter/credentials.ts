@@ -1,8 +1,8 @@
 import { errors, Provider } from 'oidc-provider';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
+import { now } from '../../clock.ts';
 import type { Credential, Grant, Storage } from '../../contracts.ts';
-import { now } from '../clock.ts';
 import { hashCredential } from '../hash.ts';
 import type { Presentations } from '../presentations.ts';
 import { redeem } from '../redemption.ts';

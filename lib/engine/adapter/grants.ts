@@ -1,7 +1,7 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
+import { now } from '../../clock.ts';
 import type { Grant, GrantStore } from '../../contracts.ts';
-import { now } from '../clock.ts';
 import { currentState } from '../request-state.ts';
 
 /**

@@ -1,3 +1,4 @@
+import { now } from '../../clock.ts';
 import { aCode, aGrant, anInteraction, aRecord, aRequest, aRevocation, aSession, HOUR, NOW } from './rows.ts';
 import type { StorageTest } from './storage-test.ts';
 
@@ -15,7 +16,7 @@ export function diagnosisContract(test: StorageTest): void {
     const oldest = async () => (await storage.diagnose()).oldestExpired;
     t.is(await oldest(), undefined);
 
-    const soon = Math.floor(Date.now() / 1000) + HOUR;
+    const soon = now() + HOUR;
     await interactions.save(anInteraction({ id: 'live', expiresAt: soon }));
     await audit.append([aRecord({ id: 'live' })], soon);
     t.is(await oldest(), undefined, 'nothing has expired');
