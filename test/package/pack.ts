@@ -1,4 +1,13 @@
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+  globSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -32,9 +41,8 @@ export async function pack(): Promise<Packed> {
   const stage = join(folder, 'stage');
   mkdirSync(stage);
   await build(stage);
-  const beside = ['package.json', 'README.md', 'LICENSE', ...manifest.files].filter(
-    (name) => name !== 'dist',
-  );
+  const others = manifest.files.filter((name) => name !== 'dist');
+  const beside = ['package.json', 'README.md', 'LICENSE', ...globSync(others, { cwd: ROOT })];
   for (const name of beside) {
     mkdirSync(dirname(join(stage, name)), { recursive: true });
     cpSync(join(ROOT, name), join(stage, name), { recursive: true });
