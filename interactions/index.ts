@@ -1,11 +1,30 @@
+/**
+ * The pages that people see: login, consent, logout, errors, the developer area and the apps that they have authorized.
+ *
+ * Begin at {@link pages}. The other names are for views and sentences of your own.
+ *
+ * @module koa-gatehouse/interactions
+ */
 import '#runtime';
 
+export type { Place } from './apps/kind.ts';
+export type {
+  ActivityRow,
+  AppForm,
+  AppRow,
+  AppView,
+  Choice,
+  Connect,
+  SecretRow,
+  Tabbed,
+} from './apps/views.ts';
 export { escapeHtml } from './compile-view.ts';
+export type { ConnectionRow, ConnectionsView } from './connections/views.ts';
 export type { Brand, PagesOptions } from './options.ts';
 export type { OwnViews } from './own-views.ts';
 export type { Detail, LayoutData, Link, PageData, PageFrame, Problem, View, ViewName } from './page.ts';
 export { pages } from './pages.ts';
 export type { Sentence, SentencePart } from './sentence.ts';
-export type { Language, NameKey, OwnTexts, TextKey, Texts } from './text.ts';
+export type { Language, NameKey, OwnTexts, TextKey, Texts, TextsByLanguage } from './text.ts';
 export type { Moment } from './time.ts';
 export type { Viewer } from './viewer.ts';

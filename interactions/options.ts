@@ -47,7 +47,7 @@ export interface Brand {
 
 /** What `pages()` takes. */
 export interface PagesOptions {
-  /** @default the issuer's host as the name, a neutral mark, a blue accent */
+  /** Your name, your logo, your colour. @default the issuer's host as the name, a neutral mark, a blue accent */
   readonly brand?: Brand | undefined;
   /**
    * The language of the pages, or several, the most preferred first: then an app's `ui_locales` decides (OpenID Connect Core

@@ -71,7 +71,11 @@ export type Page = View & {
   readonly scripts?: readonly string[];
 };
 
-/** The name of a view: `login`, `apps/settings` and so on. */
+/**
+ * The name of a view.
+ *
+ * @useDeclaredType
+ */
 export type ViewName = View['view'];
 
 /** What is on every page, whichever view it has. */

@@ -21,7 +21,7 @@ import type { Views } from './views.ts';
  *
  * They are plain HTML and work without JavaScript, in light and dark.
  *
- * @throws ConfigError - an option that is not as documented; the message says which one and what to do
+ * @throws ConfigError for an option that is not as documented; the message says which one and what to do
  */
 export function pages(options: PagesOptions = {}): Interactions {
   const settings = resolveSettings(options);

@@ -2,7 +2,12 @@ import { ConfigError } from '../lib/errors.ts';
 import { de } from './text/de.ts';
 import { en } from './text/en.ts';
 
-/** The name of a sentence on a page, such as `login.heading`. */
+/**
+ * The name of a sentence on a page, such as `login.heading`. What each says is in `page.text` of a view, and in
+ * `interactions/text` of the package's sources.
+ *
+ * @useDeclaredType
+ */
 export type TextKey = keyof typeof en;
 
 /** The name of what is yours, such as `scope.schools:read` or `permission.view_schools`. */
@@ -17,7 +22,8 @@ export type Language = 'en' | 'de';
 /** Your own sentences: of the one language, or by language. */
 export type OwnTexts = Partial<Texts> | TextsByLanguage;
 
-type TextsByLanguage = { readonly [L in Language]?: Partial<Texts> };
+/** Your own sentences, by language. */
+export type TextsByLanguage = { readonly [L in Language]?: Partial<Texts> };
 
 const bundled: Readonly<Record<Language, Texts>> = { en, de };
 

@@ -2,6 +2,7 @@
 export interface Moment {
   /** For `<time datetime>`. */
   readonly iso: string;
+  /** In the page's language, in UTC. */
   readonly words: string;
 }
 

@@ -29,7 +29,7 @@ export interface AdministrationOptions<P extends string = string, R extends stri
   AuthServerOptions<P, R>,
   'storage' | 'scopes' | 'keyEncryptionKey' | 'auditRetention' | 'logger'
 > {
-  /** @default roles and permissions are taken as they are given */
+  /** The servers' gate: names of roles and permissions are checked with it. @default they are taken as they are given */
   readonly gate?: Gate<P, R>;
 }
 
@@ -43,7 +43,11 @@ export interface KeyRotation {
   readonly algorithm?: SigningAlgorithm;
 }
 
-/** What an operator does with a storage, while servers use it or while none runs. */
+/**
+ * What an operator does with a storage, while servers use it or while none runs.
+ *
+ * Every method but `check()` throws `StorageError` when the storage cannot be reached.
+ */
 export interface Administration<P extends string = string, R extends string = string> {
   /** The registered clients. Running servers see a change within their `revocationLag`. */
   readonly clients: ClientRegistry<P, R>;
@@ -51,9 +55,11 @@ export interface Administration<P extends string = string, R extends string = st
    * Takes over a client that another server registered, with its id and its secret. One whose id is there already is left
    * as it is, so that an import can be run again.
    *
+   * @param options.dryRun - checks only, and tells what would happen
    * @throws ClientInvalidError with one entry per mistake, on a dry run too
    */
   importClient(client: ImportedClient<P, R>, options?: { dryRun?: boolean }): Promise<ImportOutcome>;
+  /** The keys that sign access tokens. */
   readonly keys: {
     /** The live signing keys, newest first. */
     list(): Promise<readonly SigningKey[]>;
@@ -61,16 +67,17 @@ export interface Administration<P extends string = string, R extends string = st
      * Makes a new key, published at once, that signs after some time, by when every server knows it. The first one of a
      * storage signs at once. Tokens of the key before it stay good until they expire.
      *
-     * @throws ConfigError when the keys are encrypted and the keyEncryptionKey is not the servers'
+     * @throws ConfigError when an option is wrong, or the keys are encrypted and the `keyEncryptionKey` is not the servers'
      */
     rotate(options?: KeyRotation): Promise<SigningKey>;
   };
   /** Removes what has expired, in small batches. Resolves to the number of rows removed. */
   prune(options?: PruneOptions): Promise<number>;
   /**
-   * What an operator should look at; empty when all is well.
+   * What an operator should look at, errors first; empty when all is well. A storage that is not there is one of them.
    *
    * @param options.issuer - visits the server there, over the network, and compares
+   * @throws ConfigError when the issuer is not a base URL
    */
   check(options?: { issuer?: string }): Promise<readonly Finding[]>;
   /** Writes what is still to be written, and releases what the storage opened. */

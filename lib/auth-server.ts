@@ -56,27 +56,38 @@ export interface AuthServer<
   middleware(): Middleware;
   /** Serves them without a Koa app of your own: `http.createServer(auth.callback())`. */
   callback(): (request: IncomingMessage, response: ServerResponse) => void;
-  /** Lets requests with a good access token through, and puts the user or the client on `ctx.state` (RFC 6750). */
+  /**
+   * Lets requests with a good access token through, and puts the user or the client on `ctx.state` (RFC 6750). Others are
+   * answered with 401 and a challenge, or with 503 when the storage cannot be reached.
+   */
   guard(): GuardMiddleware<P, U, S>;
   /** Lets callers through who hold all of the given permissions. Goes behind `guard()`. */
   requires: Requires<P>;
   /**
    * Revokes tokens: at once on this node, within `revocationLag` on the others.
+   * @throws ConfigError when the target is not one of those that there are
    * @throws StorageError when the storage cannot be reached; then nothing was revoked
    */
   revoke(target: RevocationTarget): Promise<void>;
   /** The keys that sign access tokens. */
   readonly keys: {
+    /** The signing keys as this node knows them: newest first. */
     list(): readonly SigningKey[];
     /**
      * Makes a new key, published at once, that signs after some seconds, by when every node knows it. Tokens of the
      * key before it stay good until they expire.
+     *
+     * @param options.after - in seconds. Left out: twice `revocationLag` and 5 more
+     * @throws StorageError when the storage cannot be reached
      */
     rotate(options?: { after?: number }): Promise<SigningKey>;
   };
-  /** Removes what has expired, in small batches. Resolves to the number of rows removed. */
+  /**
+   * Removes what has expired, in small batches. Resolves to the number of rows removed.
+   * @throws StorageError when the storage cannot be reached; what was removed before stays removed
+   */
   prune(options?: PruneOptions): Promise<number>;
-  /** What an operator should look at; empty when all is well. */
+  /** What an operator should look at, errors first; empty when all is well. A storage that is not there is one of them. */
   check(): Promise<readonly Finding[]>;
   /**
    * Whether this server can serve: the storage can be reached and is migrated, the signing keys are there, and `close()`

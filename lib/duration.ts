@@ -1,7 +1,15 @@
-/** A span of time: a number of seconds, or a number and a unit such as `'1 year'`, `'30 days'`, `'15 min'`, `'10s'`. */
+/**
+ * A span of time: a whole number of seconds, or a number and a unit such as `'1 year'`, `'30 days'`, `'15 min'`, `'10s'`.
+ * Together they make whole seconds: `'1.5 min'` does, `'0.5s'` does not.
+ */
 export type Duration = number | `${number} ${DurationUnit}` | `${number}${DurationUnit}`;
 
-type DurationUnit = keyof typeof SECONDS;
+/**
+ * A unit of a {@link Duration}. A year has 365 days; there are no months and no weeks.
+ *
+ * @useDeclaredType
+ */
+export type DurationUnit = keyof typeof SECONDS;
 
 // A year has 365 days, because the reference's one-year token says `expires_in: 31536000`; libraries take 365.25.
 const SECONDS = {

@@ -28,14 +28,11 @@ export type GatehouseErrorCode =
   | 'ERR_PDF_TIMEOUT'
   | 'ERR_PDF_RESPONSE';
 
-/**
- * The base of everything this package throws on purpose.
- *
- * @property code - stable, one of {@link GatehouseErrorCode}
- * @property status - the HTTP status that fits when the error reaches a caller over HTTP
- */
+/** The base of everything this package throws on purpose. No message holds a credential. */
 export class GatehouseError extends Error {
+  /** Stable, and different for each kind of error. */
   readonly code: GatehouseErrorCode;
+  /** The HTTP status that fits when the error reaches a caller over HTTP. */
   readonly status: number;
 
   constructor(code: GatehouseErrorCode, message: string, options?: ErrorOptions & { status?: number }) {
@@ -79,8 +76,9 @@ export class MigrationsPendingError extends GatehouseError {
   }
 }
 
-/** A client was refused at registration or update. `fields` has one entry per mistake. */
+/** A client was refused at registration or update, or a question about clients cannot be answered. */
 export class ClientInvalidError extends GatehouseError {
+  /** One entry per mistake. */
   readonly fields: readonly FieldError[];
 
   constructor(fields: readonly FieldError[]) {
@@ -102,8 +100,9 @@ export class ClientChangedError extends GatehouseError {
   }
 }
 
-/** An assignment was refused. `fields` has one entry per mistake. */
+/** Roles and permissions were refused that somebody was to be given. */
 export class AssignmentInvalidError extends GatehouseError {
+  /** One entry per mistake. */
   readonly fields: readonly FieldError[];
 
   constructor(fields: readonly FieldError[]) {
@@ -123,6 +122,7 @@ export class ClientNotFoundError extends GatehouseError {
 
 /** Somebody lacks a permission. The message is the gate's, such as "Missing permission to view schools." */
 export class PermissionMissingError extends GatehouseError {
+  /** The one that is missing, such as `view_schools`. */
   readonly permission: string;
   /**
    * Whether it is held and only the scopes of the token keep it back. A token with more scopes would do, and the API says
@@ -168,13 +168,17 @@ export class TooManyAttemptsError extends GatehouseError {
  * An action cannot do what it was asked to, and the caller can do something about it. For the `run` of an action:
  *
  *     throw new ActionError(409, 'school_closed', 'The school is closed.');
- *
- * @throws ConfigError for a status outside 400 to 499, or a code that is not lower-case words joined by underscores
  */
 export class ActionError extends GatehouseError {
   /** The `code` of the problem that the caller gets. */
   readonly problemCode: string;
 
+  /**
+   * @param status - of the answer, 400 to 499
+   * @param problemCode - for programs: lower-case words joined by underscores
+   * @param message - for people, sent as it is
+   * @throws ConfigError for a status outside 400 to 499, or a code of another form
+   */
   constructor(status: number, problemCode: string, message: string, options?: ErrorOptions) {
     super('ERR_ACTION', message, { ...options, status });
     if (

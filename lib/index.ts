@@ -1,8 +1,17 @@
+/**
+ * The authorization server, the gate of permissions, the API with its actions, and the ports of what a host brings along:
+ * its people, its storage, its pages.
+ *
+ * Begin at {@link createAuthServer}, {@link defineGate}, {@link createApiRouter} and {@link defineAction}.
+ * {@link createAdministration} does what an operator does, without serving.
+ *
+ * @module koa-gatehouse
+ */
 import '#runtime';
 
 export { defineGate } from './access/gate.ts';
 export type { GateDefinition, PermissionDefinition } from './access/gate.ts';
-export type { GuardMiddleware } from './access/guard.ts';
+export type { GuardContext, GuardMiddleware } from './access/guard.ts';
 export type { Requires } from './access/requires.ts';
 export type { Rule, Rules } from './access/rules.ts';
 export { createAdministration } from './administration.ts';
@@ -38,6 +47,7 @@ export type {
   AuditStore,
   Client,
   ClientChanges,
+  ClientEndpoint,
   ClientFields,
   ClientGrantType,
   ClientPrincipal,
@@ -90,7 +100,7 @@ export type {
   UserStore,
 } from './contracts.ts';
 export { createAuthServer } from './create-auth-server.ts';
-export type { Duration } from './duration.ts';
+export type { Duration, DurationUnit } from './duration.ts';
 export type { ImportedClient, ImportOutcome } from './engine/client-import.ts';
 export type { SigningKey } from './engine/key-ring.ts';
 export type { RevocationTarget } from './engine/revoke.ts';

@@ -30,6 +30,7 @@ export type { ClientThrottling, LoginThrottling, Throttling } from './option-che
 export interface Scope<P extends string = string> {
   /** Shown on the consent page, such as "See your schools". */
   readonly description: string;
+  /** What a token with this scope lets through, of what its user or client holds. Several scopes add up. */
   readonly permissions: readonly P[];
 }
 
@@ -49,7 +50,7 @@ export interface Lifetimes {
   readonly interaction?: Duration;
 }
 
-/** `reference`: the lifetimes that the platform specification shows. `short`: an hour, and 30 days to refresh. */
+/** `reference`: a year for access tokens and to refresh. `short`: an hour, and 30 days to refresh. */
 export type LifetimePreset = 'reference' | 'short';
 
 /** Algorithms that can sign access tokens (RFC 7518, RFC 8037). */
@@ -140,7 +141,10 @@ export interface AuthServerOptions<
   readonly trustProxy?: boolean;
   /** A pino-shaped logger. @default warnings and errors on stderr */
   readonly logger?: Logger;
-  /** The one escape hatch: receives the engine's configuration and returns the one to use. */
+  /**
+   * The one escape hatch: receives the configuration of the engine, `oidc-provider`, and returns the one to use. It is
+   * called again whenever the signing keys change.
+   */
   readonly configure?: (configuration: Configuration) => Configuration;
 }
 

@@ -1,6 +1,8 @@
 /** The part of Knex's client that lends connections. */
 export interface ConnectionPool<Connection = unknown> {
   acquireConnection(): Promise<Connection>;
+  /** Lends one without a wait, if that can be done. */
+  acquireIfFree?(): Connection | undefined;
   releaseConnection(connection: Connection): Promise<void>;
 }
 

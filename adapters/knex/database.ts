@@ -94,7 +94,7 @@ export function createDatabase(pool: ConnectionPool, dialect: Dialect, timeout: 
     work: (statements: Statements, connection: unknown) => Promise<T>,
     longest: number,
   ): Promise<T> {
-    const connection = await acquireConnection(pool, longest);
+    const connection = pool.acquireIfFree?.() ?? (await acquireConnection(pool, longest));
     try {
       const statements = dialect.enter(connection);
       try {

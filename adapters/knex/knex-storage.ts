@@ -11,6 +11,7 @@ import { migrate } from './migrate.ts';
 import { openKnex, unsupported } from './open-knex.ts';
 import { findPendingMigrations } from './pending-migrations.ts';
 import { prune } from './prune.ts';
+import { SoleConnection } from './sole-connection.ts';
 import { assignmentStore } from './stores/assignments.ts';
 import { attemptStore } from './stores/attempts.ts';
 import { auditStore } from './stores/audit.ts';
@@ -59,7 +60,7 @@ export interface KnexStorageOptions {
  * knexStorage('sqlite:./data.db')            // or 'data.db', or 'sqlite:///var/lib/app/data.db'
  * knexStorage('postgres://app@localhost/app')
  *
- * @throws {ConfigError} for an address that cannot be understood, a database that is not supported, or a driver that is
+ * @throws ConfigError for an address that cannot be understood, a database that is not supported, or a driver that is
  * not installed; the message names the package to install
  */
 export function knexStorage(
@@ -67,7 +68,9 @@ export function knexStorage(
   { timeout = 5000 }: KnexStorageOptions = {},
 ): Storage {
   const { knex, owned } = openKnex(database, timeout);
-  const opened = createDatabase(knex.client, dialectOf(knex), timeout);
+  const dialect = dialectOf(knex);
+  const sole = owned && dialect.name === 'sqlite' ? new SoleConnection(knex.client) : undefined;
+  const opened = createDatabase(sole ?? knex.client, dialect, timeout);
 
   return {
     clients: clientStore(opened),
@@ -89,6 +92,7 @@ export function knexStorage(
     prune: async (now, limit) => prune(opened, now, limit),
     diagnose: async () => diagnose(opened),
     async close() {
+      await sole?.giveBack();
       if (owned) await knex.destroy();
     },
   };

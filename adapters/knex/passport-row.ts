@@ -8,8 +8,9 @@ export interface PassportClient {
   readonly redirectUris: readonly string[];
   /** From version 13 on; `undefined`: what the client may do follows from the rest. */
   readonly grantTypes: readonly string[] | undefined;
-  /** The flags of the versions before 13. */
+  /** Whether it is for tokens that people make for themselves. A flag before version 13; later `grantTypes` tells it. */
   readonly personalAccess: boolean;
+  /** Whether it takes people's passwords. A flag before version 13; later `grantTypes` tells it. */
   readonly password: boolean;
   readonly scopes: readonly string[] | undefined;
   /** The name of the user provider, when the app has several. */

@@ -6,8 +6,13 @@ import { connect, parseUrl } from './open-knex.ts';
 import { toPassportClient } from './passport-row.ts';
 import type { PassportClient } from './passport-row.ts';
 
-/** The clients of a Laravel app that uses Passport, versions 8 to 13. Nothing is written to its database. */
+/**
+ * The clients of a Laravel app that uses Passport, versions 8 to 13. Nothing is written to its database.
+ *
+ * Reading throws `ConfigError` when the database has no table of Passport, and `StorageError` when it cannot be read.
+ */
 export interface PassportSource {
+  /** How many clients there are, revoked ones too. */
   count(): Promise<number>;
   /** All clients by id, read some hundred at a time. */
   clients(): AsyncIterable<PassportClient>;
@@ -22,7 +27,7 @@ const PAGE = 500;
  * Opens the database of a Laravel app to read its OAuth clients: an address as for `knexStorage()`, a Knex configuration,
  * or a Knex instance, which stays open.
  *
- * @throws {ConfigError} for an address that cannot be understood or a driver that is not installed
+ * @throws ConfigError for an address that cannot be understood or a driver that is not installed
  */
 export function passportSource(database: Knex | Knex.Config | string): PassportSource {
   const owned = typeof database !== 'function';

@@ -3,7 +3,10 @@ import type { Sentence } from '../sentence.ts';
 import type { Moment } from '../time.ts';
 import type { Place } from './kind.ts';
 
-/** What the views of the developer area show below the heading. */
+/**
+ * What the views of the developer area show below the heading. `action` and the like are where forms are sent, `once` and
+ * `version` are hidden fields of them, and the other URLs are those of links.
+ */
 export type AppView =
   | {
       readonly view: 'apps/list';
@@ -83,6 +86,7 @@ export interface Tabbed {
   readonly isDisabled: boolean;
 }
 
+/** An app in the list. */
 export interface AppRow {
   readonly href: string;
   readonly name: string;
@@ -121,8 +125,10 @@ export interface Choice {
   readonly isOpen: boolean;
 }
 
+/** One of an app's secrets. */
 export interface SecretRow {
   readonly label: string;
+  /** The last four characters of its value. */
   readonly hint: string;
   readonly created: Moment;
   readonly expires: Moment | undefined;
@@ -131,6 +137,7 @@ export interface SecretRow {
   readonly remove: string;
 }
 
+/** Something that happened at an app. */
 export interface ActivityRow {
   readonly at: Moment;
   readonly what: Sentence;

@@ -6,6 +6,7 @@ export interface ConnectionsView {
   readonly connections: readonly ConnectionRow[];
 }
 
+/** An app that the person has authorized. */
 export interface ConnectionRow {
   readonly name: string;
   /** What it may do, in words; empty: everything that the person may do. */

@@ -31,7 +31,8 @@ export interface GuardOptions<P extends string = string, U extends User = User> 
   readonly loadActor?: LoadActor<P, U>;
 }
 
-type GuardContext<P extends string, U extends User, S extends object = object> = ParameterizedContext<
+/** A Koa context whose `state` says who calls. */
+export type GuardContext<P extends string, U extends User, S extends object = object> = ParameterizedContext<
   GuardedState<P, U, S>
 >;
 
@@ -41,6 +42,7 @@ type GuardContext<P extends string, U extends User, S extends object = object> =
  * Typed as a method: a server that knows its permissions is accepted where any server will do.
  */
 export type GuardMiddleware<P extends string = string, U extends User = User, S extends object = object> = {
+  /** The middleware itself. */
   guard(ctx: GuardContext<P, U, S>, next: Next): unknown;
 }['guard'];
 

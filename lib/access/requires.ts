@@ -20,9 +20,11 @@ export interface RequiresOptions<P extends string = string> {
  *
  * Goes behind `auth.guard()`.
  *
- * @throws ConfigError at once, when the gate does not know a permission or none is given
+ * @throws ConfigError at once, when the gate does not know a permission or none is given; in a request, when there is no
+ * guard in front of it
  */
 export type Requires<P extends string = string> = {
+  /** Makes the middleware. */
   requires(...permissions: readonly [P, ...P[]]): Middleware;
 }['requires'];
 

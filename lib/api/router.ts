@@ -30,6 +30,7 @@ export interface ApiRouterOptions<
   U extends User = User,
   S extends object = object,
 > {
+  /** The server that `createAuthServer()` made. */
   readonly auth: ApiAuth<P, U, S>;
   /** Where the API is: a path without parameters. @default `/api/v1` below the server's mount path */
   readonly prefix?: string;
@@ -37,7 +38,7 @@ export interface ApiRouterOptions<
   readonly actions?: readonly Action<NoInfer<P>>[];
   /** The largest body of an action, in bytes. @default 65536 */
   readonly bodyLimit?: number;
-  /** How many at once. */
+  /** How much may be asked for in one bulk. */
   readonly bulk?: BulkLimits;
   /** What the API says about itself at `/openapi.json` and, for people, at `/docs`. `false`: nothing. */
   readonly openapi?: OpenApiOptions | false;

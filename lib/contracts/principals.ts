@@ -9,7 +9,7 @@ interface PrincipalBase<P extends string, S extends object> {
   readonly client: Client;
   /** The scopes of the token; empty when none was granted. */
   readonly scopes: readonly string[];
-  /** The roles that the user or the client holds. Ask {@link PrincipalBase.can}, not these, what the caller may do. */
+  /** The roles that the user or the client holds. Ask `can()`, not these, what the caller may do. */
   readonly roles: readonly string[];
   /** What the caller may do with this token, scopes considered. */
   readonly permissions: ReadonlySet<P>;

@@ -15,8 +15,9 @@ export interface ImportedClient<P extends string = string, R extends string = st
 > {
   /** The `client_id` that its developers have: a UUID, a number as text, or any other printable ASCII. */
   readonly id: string;
+  /** @default false */
   readonly disabled?: boolean;
-  /** @default now */
+  /** In seconds since 1970. @default the time of the import */
   readonly createdAt?: number;
   /**
    * Its secret, or the bcrypt hash of it, which is replaced by a SHA-256 when the secret is first used. Without one, a

@@ -49,8 +49,22 @@ export function createClientRegistry(
     async function setDisabled(id: string, disabled: boolean): Promise<Client> {
       const { client, fields } = await change(id, () => ({ disabled }));
       const type = disabled ? 'client_disabled' : 'client_enabled';
-      if (fields.length > 0) record({ type, clientId: id, name: client.name });
+      // The last record of it says who may enable the client again. An owner who disables it twice does not decide that.
+      const isDecision = disabled && origin?.actorId !== client.ownerId;
+      if (fields.length > 0 || isDecision) record({ type, clientId: id, name: client.name });
       return client;
+    }
+
+    async function remove(id: string): Promise<{ removed: boolean; error?: unknown }> {
+      try {
+        return { removed: await store.remove(id) };
+      } catch (error) {
+        // It may be gone although not all that belongs to it is.
+        const found = await store.find(id).catch(() => 'unknown');
+        return { removed: found === undefined, error };
+      } finally {
+        onChange(id);
+      }
     }
 
     return {
@@ -77,9 +91,9 @@ export function createClientRegistry(
       enable: async (id) => setDisabled(id, false),
       async delete(id) {
         const found = await store.find(id);
-        // It may be gone although an error says that not all that belongs to it is.
-        const removed = await store.remove(id).finally(() => onChange(id));
+        const { removed, error } = await remove(id);
         if (removed && found) record({ type: 'client_deleted', clientId: id, name: found.client.name });
+        if (error !== undefined) throw error;
         return removed;
       },
       ...createSecretRegistry(store, { record, onChange }),

@@ -13,13 +13,14 @@ import type { ServerKey } from './keys.ts';
 // In milliseconds.
 const READ_INTERVAL = 1000;
 
-/** A signing key as operators see it. */
+/** A signing key as operators see it. Times are in seconds since 1970. */
 export interface SigningKey {
   /** The `kid` in the header of the tokens it signs. */
   readonly id: string;
   /** `next`: published, so that verifiers know it before it signs. `active`: signs. `retired`: still verifies. */
   readonly status: 'next' | 'active' | 'retired';
   readonly createdAt: number;
+  /** From when it signs. */
   readonly activeAt: number;
   /** When the last token it signed has expired; `undefined` for the newest. */
   readonly retiresAt: number | undefined;

@@ -55,7 +55,8 @@ export function createMount(
   },
 ): Middleware {
   const { basePath, logger, mountPath, storage } = options;
-  const readBody = tokenBody(unwrapToken);
+  const ownSteps = [answerOtherOrigins, tokenBody(unwrapToken), refuseFormPost, ignoreOpenIdParameters];
+  const steps = new WeakMap<Provider, Middleware>();
   const pagePaths = [options.developerPath, options.accountPath].filter((path) => path !== undefined);
 
   return async function gatehouse(ctx, next) {
@@ -63,9 +64,10 @@ export function createMount(
     if (path === undefined) return next();
     const isEngines = ENGINE_PATH.test(path) && !ENGINE_LOGOUT.test(path);
     if (!isEngines && !pagePaths.some((own) => path === own || path.startsWith(`${own}/`))) return next();
-    const answer = async (span?: WorkSpan) =>
-      (await showPage(ctx, span)) || (isEngines && runEngine(ctx, span));
     const work = isEngines ? workAt(path) : 'page';
+    const isEndpoint = work !== undefined && work !== 'page';
+    const answer = async (span?: WorkSpan) =>
+      (!isEndpoint && (await showPage(ctx, span))) || (isEngines && runEngine(ctx, span));
     const handled = await atPath(ctx, path, async () => {
       // Nothing is worked out: it is always answered, or it is the host's.
       if (work === undefined) return answer();
@@ -82,6 +84,13 @@ export function createMount(
     sendRequestId(ctx);
     return undefined;
   };
+
+  /** What every request to an engine goes through, put together once. */
+  function stepsOf(engine: Provider): Middleware {
+    const known = steps.get(engine) ?? compose([...ownSteps, ...engine.middleware]);
+    steps.set(engine, known);
+    return known;
+  }
 
   async function showPage(ctx: Context, span: WorkSpan | undefined): Promise<boolean> {
     try {
@@ -105,15 +114,9 @@ export function createMount(
     const own = engine.createContext(ctx.req, ctx.res);
     const state = startState(own, ctx);
     own.state = ctx.state;
-    const steps = compose([
-      answerOtherOrigins,
-      readBody,
-      refuseFormPost,
-      ignoreOpenIdParameters,
-      ...engine.middleware,
-    ]);
+    const run = stepsOf(engine);
     try {
-      if (!(await isHandled((fallThrough) => steps(own, fallThrough)))) return false;
+      if (!(await isHandled((fallThrough) => run(own, fallThrough)))) return false;
       if ('oidc' in own) await complete(own as unknown as KoaContextWithOIDC);
     } catch (error) {
       // The host answers it.

@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import { finished } from 'node:stream';
 import { setImmediate as letOthersIn, setTimeout as wait } from 'node:timers/promises';
 
 import type { Credential } from '../contracts.ts';
@@ -50,8 +49,26 @@ interface Presented {
   holders: number;
 }
 
+/** With a grace, the time alone decides, and no other request has to be known of. */
+class GracefulPresentation implements Presentation {
+  readonly #at = Date.now();
+  readonly #grace: number;
+
+  /** @param grace - in seconds */
+  constructor(grace: number) {
+    this.#grace = grace * 1000;
+  }
+
+  isReplay({ consumedAt }: Pick<Credential, 'consumedAt'>): boolean {
+    return consumedAt !== undefined && this.#at - consumedAt >= this.#grace;
+  }
+
+  async hold(): Promise<void> {}
+}
+
 export function createPresentations(): Presentations {
   const presented = new Map<string, Presented>();
+  const nextListening = createListening();
 
   function release(id: string, entry: Presented): void {
     entry.holders -= 1;
@@ -60,26 +77,23 @@ export function createPresentations(): Presentations {
 
   return {
     begin(id, grace, response) {
+      if (grace > 0) return new GracefulPresentation(grace);
       const at = Date.now();
       const entry = presented.get(id) ?? { requests: 0, holders: 0 };
       presented.set(id, entry);
       const isLate = entry.answer === 'given';
       entry.requests += 1;
       entry.holders += 1;
-      // Unlike the event `close`, it also tells of a client that has gone already.
-      finished(response, () => release(id, entry));
+      whenOver(response, () => release(id, entry));
       return {
         isReplay({ consumedAt }) {
           if (consumedAt === undefined) return false;
-          const age = at - consumedAt;
-          if (grace > 0) return age >= grace * 1000;
-          return isLate || (entry.answer === undefined && age >= LEEWAY_OF_OTHER_NODES);
+          return isLate || (entry.answer === undefined && at - consumedAt >= LEEWAY_OF_OTHER_NODES);
         },
         async hold() {
-          if (grace > 0) return;
           entry.holders += 1;
           entry.answer = 'held';
-          await burstIsOver(entry);
+          await burstIsOver(entry, nextListening);
           entry.answer = 'given';
           setTimeout(release, LEEWAY_OF_OTHER_NODES, id, entry).unref();
         },
@@ -88,13 +102,36 @@ export function createPresentations(): Presentations {
   };
 }
 
-async function burstIsOver(entry: Presented): Promise<void> {
+/** Calls back when a response was sent, or will never be, also when its client has gone already. */
+function whenOver(response: ServerResponse, callBack: () => void): void {
+  if (response.closed) callBack();
+  else response.once('close', callBack);
+}
+
+async function burstIsOver(entry: Presented, nextListening: () => Promise<void>): Promise<void> {
   const latest = Date.now() + LONGEST_HOLD;
   let seen = entry.requests;
+  // It began before this request came to it, so it is none of the times.
+  await nextListening();
   for (let quiet = 0; quiet < (seen > 1 ? TIMES_IN_BURST : TIMES);) {
-    await wait(LISTENING);
-    await letOthersIn();
+    await nextListening();
     quiet = entry.requests === seen || Date.now() >= latest ? quiet + 1 : 0;
     seen = entry.requests;
   }
+}
+
+/** Listens for as long as anybody wants to hear: all answers that are held back share the times. */
+function createListening(): () => Promise<void> {
+  let underway: Promise<void> | undefined;
+
+  async function listen(): Promise<void> {
+    await wait(LISTENING);
+    await letOthersIn();
+    underway = undefined;
+  }
+
+  return async () => {
+    underway ??= listen();
+    return underway;
+  };
 }

@@ -22,6 +22,8 @@ export interface RequestState {
   triedClientId?: string;
   /** The consent that an authorization rests on; none when the client needs none. */
   agreed?: Consent;
+  /** The login session of the request's browser, as it was found. */
+  session?: KeptSession;
   /** The grant that came along with a code or a refresh token. */
   grant?: Grant;
   /** A live code with a PKCE challenge that the request presents. */
@@ -46,6 +48,16 @@ export interface RequestState {
   failure?: unknown;
   /** A page for a person has been put on the host's context. */
   hasPage?: true;
+}
+
+/** What is kept of a login session. */
+export interface KeptSession {
+  /** The one in the browser's cookie. */
+  readonly id: string;
+  /** In seconds. */
+  readonly endsAt: number;
+  /** Everything else that would have to be written again. */
+  readonly content: Readonly<Record<string, unknown>>;
 }
 
 /** Why a request was refused. */

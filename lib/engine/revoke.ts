@@ -5,7 +5,7 @@ import type { AuditLog, Grant, Storage, VerifyAccessToken } from '../contracts.t
 import { ConfigError } from '../errors.ts';
 import { hashCredential } from './hash.ts';
 
-/** What to revoke. */
+/** What to revoke: one of these, by its id or by the token itself. */
 export type RevocationTarget =
   /** An access token: that token. A refresh token or a code: its whole family. */
   | { readonly token: string }

@@ -54,7 +54,11 @@ const MISTAKES = {
   time_past: 'give a time to come',
 } as const;
 
-/** What is wrong with a field. Codes are stable: match on them, not on messages. */
+/**
+ * What is wrong with a field. Codes are stable: match on them, not on messages.
+ *
+ * @useDeclaredType
+ */
 export type FieldErrorCode = keyof typeof MISTAKES;
 
 /** What the message of a {@link FieldError} mentions, such as `{ most: 100 }`. */
@@ -65,6 +69,7 @@ export interface FieldError {
   /** The field, such as `name` or `redirectUris[1]`. */
   field: string;
   code: FieldErrorCode;
+  /** What is wrong, in English and for a developer. */
   message: string;
   /** Absent when the message mentions nothing. */
   parameters?: FieldErrorParameters;

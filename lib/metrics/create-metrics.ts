@@ -13,11 +13,16 @@ export type MetricsRegister = Registry | Registry<OpenMetricsContentType>;
 
 /** What the metrics ask of the authorization server. `createAuthServer()` returns one. */
 export interface ObservedServer {
-  readonly admission: { readonly count: number };
+  readonly admission: {
+    /** How many requests are let in and have not ended. */
+    readonly count: number;
+  };
   readonly events: Pick<AuditLog, 'on'>;
   readonly keys: {
+    /** The signing keys, with times in seconds since 1970. */
     list(): readonly { readonly status: string; readonly createdAt: number; readonly activeAt: number }[];
   };
+  /** Tells of each request to the endpoints and the guard. The function that comes back stops it. */
   observe(this: void, observer: Observer): () => void;
 }
 

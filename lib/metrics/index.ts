@@ -1,3 +1,8 @@
+/**
+ * Figures for Prometheus. Install `prom-client`.
+ *
+ * @module koa-gatehouse/metrics
+ */
 import '#runtime';
 
 export { createMetrics } from './create-metrics.ts';

@@ -12,14 +12,18 @@ import type { Settings } from './settings.ts';
 import type { PdfDocument } from './tree.ts';
 
 /**
- * A client of the PDF service (spec section 4.7), which takes PDFs apart and turns their pages into pictures.
+ * A client of the PDF service, which takes PDFs apart and turns their pages into pictures.
  *
- * Every call rejects with a {@link PdfError}, or with the reason of the signal that ended it.
+ *     const pdf = new PdfClient({ baseUrl: 'https://pdf.example', apiKey: process.env.PDF_API_KEY });
+ *     const words = pdfText(await pdf.extract('report.pdf'));
+ *
+ * A call that fails rejects with a {@link PdfError}; with the reason of the signal that ended it; with what a hook has
+ * thrown; or with a `ConfigError`, for an option of the call that cannot be used.
  */
 export class PdfClient {
   #settings: Settings;
 
-  /** @throws ConfigError - for an option that cannot be used */
+  /** @throws ConfigError for an option that cannot be used */
   constructor(options: PdfClientOptions = {}) {
     this.#settings = readSettings(options);
   }
@@ -34,20 +38,28 @@ export class PdfClient {
     return this.#settings.baseUrl;
   }
 
-  /** See {@link PdfClientOptions.timeout}. Calls that are under way keep theirs. */
+  /** In milliseconds: see {@link PdfClientOptions.timeout}. */
   get timeout(): number {
     return this.#settings.timeout;
   }
 
+  /**
+   * Sets it for calls to come; those that are under way keep theirs.
+   * @throws ConfigError when it is no whole number of 1 or more
+   */
   set timeout(milliseconds: number) {
     this.#settings = { ...this.#settings, timeout: checkTimeout(milliseconds) };
   }
 
-  /** See {@link PdfClientOptions.retries}. Calls that are under way keep theirs. */
+  /** See {@link PdfClientOptions.retries}. */
   get retries(): number {
     return this.#settings.retries;
   }
 
+  /**
+   * Sets it for calls to come; those that are under way keep theirs.
+   * @throws ConfigError when it is no whole number from 0 to 100
+   */
   set retries(retries: number) {
     this.#settings = { ...this.#settings, retries: checkRetries(retries) };
   }
@@ -66,8 +78,8 @@ export class PdfClient {
   /**
    * Turns one page of a PDF into a picture and hands it on while it arrives.
    *
-   * Tries again only until the service begins to answer. A picture that arrives incomplete ends the stream with an error.
-   * So does a reader that takes nothing for as long as `timeout` says.
+   * Tries again only until the service begins to answer. A picture that arrives incomplete ends the stream with a
+   * {@link PdfError}. So does a reader that takes nothing for as long as `timeout` says.
    */
   async renderStream(input: PdfInput, options: PdfRenderOptions = {}): Promise<PdfImageStream> {
     const path = `/render${renderQuery(options)}`;

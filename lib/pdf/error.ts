@@ -3,6 +3,7 @@ import type { GatehouseErrorCode } from '../errors.ts';
 
 /** What the PDF service answered, as far as it was read. The API key is blanked out wherever the service repeats it. */
 export interface PdfAnswer {
+  /** The HTTP status. */
   readonly status: number;
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
@@ -10,7 +11,12 @@ export interface PdfAnswer {
   readonly body: string;
 }
 
-type PdfErrorCode = Extract<GatehouseErrorCode, `ERR_PDF_${string}`>;
+/**
+ * What {@link PdfError.code} can be; what each stands for is told at {@link PdfError}.
+ *
+ * @useDeclaredType
+ */
+export type PdfErrorCode = Extract<GatehouseErrorCode, `ERR_PDF_${string}`>;
 
 /** The HTTP status that fits when the error reaches the caller of a server that uses the client. */
 const STATUS: Readonly<Record<PdfErrorCode, number>> = {
@@ -36,6 +42,7 @@ const STATUS: Readonly<Record<PdfErrorCode, number>> = {
  * the PDF service's status is `answer.status`.
  */
 export class PdfError extends GatehouseError {
+  /** How the call failed. */
   declare readonly code: PdfErrorCode;
   /** How many requests were begun; 0 when none was. */
   attempts: number = 0;

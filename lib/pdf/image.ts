@@ -9,6 +9,7 @@ import { unusable } from './unusable.ts';
 
 /** A page as a picture. */
 export interface PdfImage {
+  /** The file: a complete PNG or JPEG. */
   readonly data: Uint8Array;
   readonly contentType: 'image/png' | 'image/jpeg';
 }

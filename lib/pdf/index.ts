@@ -1,9 +1,14 @@
+/**
+ * A client of a PDF service: the text of a PDF as a tree, and its pages as pictures. It loads nothing of the server.
+ *
+ * @module koa-gatehouse/pdf
+ */
 import '#runtime';
 
 export { ConfigError, GatehouseError } from '../errors.ts';
 export { PdfClient } from './client.ts';
 export { PdfError } from './error.ts';
-export type { PdfAnswer } from './error.ts';
+export type { PdfAnswer, PdfErrorCode } from './error.ts';
 export type { FormidableFile, MulterFile, PdfInput } from './input.ts';
 export type { PdfImage, PdfImageStream } from './image.ts';
 export type { PdfCallOptions, PdfClientOptions, PdfHooks, PdfProgress, PdfRenderOptions } from './options.ts';

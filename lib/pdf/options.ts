@@ -20,8 +20,8 @@ export interface PdfClientOptions {
    */
   readonly timeout?: number | undefined;
   /**
-   * How many more tries may follow the first one when it fails: 2 makes three requests at most. Tried again are lost
-   * and refused connections, timeouts, and the statuses 408, 425, 429 and 500 and above, except 501.
+   * How many more tries may follow the first one when it fails, 0 to 100: 2 makes three requests at most. Tried again are
+   * lost and refused connections, timeouts, and the statuses 408, 425, 429 and 500 and above, except 501.
    * @default 2
    */
   readonly retries?: number | undefined;
@@ -48,7 +48,7 @@ export interface PdfClientOptions {
    * @default true
    */
   readonly localFiles?: boolean | undefined;
-  /** Further header fields of every request. */
+  /** Further header fields of every request; `Authorization` and those about the body are the client's own. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** For a proxy, a certificate authority of your own, or a limit on connections. */
   readonly agent?: { readonly http?: HttpAgent; readonly https?: HttpsAgent } | undefined;
@@ -56,23 +56,29 @@ export interface PdfClientOptions {
   readonly hooks?: PdfHooks | undefined;
 }
 
-/** Options of one call; the first four take precedence over the client's. */
+/** Options of one call. What is left out is as the client has it. */
 export interface PdfCallOptions {
+  /** In milliseconds: see {@link PdfClientOptions.timeout}. */
   readonly timeout?: number | undefined;
+  /** See {@link PdfClientOptions.retries}. */
   readonly retries?: number | undefined;
+  /** See {@link PdfClientOptions.maxResponseBytes}. */
   readonly maxResponseBytes?: number | undefined;
-  /** Added to the client's. */
+  /** Added to the client's, or in place of those of the same name. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Ends the call at any time: it then rejects with the signal's reason, as `fetch` does. */
   readonly signal?: AbortSignal | undefined;
+  /** Told how much of the PDF has been sent. */
   readonly onUploadProgress?: ((progress: PdfProgress) => void) | undefined;
+  /** Told how much of the answer has arrived. */
   readonly onDownloadProgress?: ((progress: PdfProgress) => void) | undefined;
 }
 
 /** Options of `render()` and `renderStream()`. Only those that are given are sent; the service knows the defaults. */
 export interface PdfRenderOptions extends PdfCallOptions {
-  /** The first page is 1. */
+  /** Which page; the first one is 1. */
   readonly page?: number | undefined;
+  /** Of the picture; anything else that the service sends is an error. */
   readonly format?: 'png' | 'jpg' | undefined;
   /** Of a JPEG. Which numbers it takes is up to the service. */
   readonly quality?: number | undefined;
@@ -80,6 +86,7 @@ export interface PdfRenderOptions extends PdfCallOptions {
   readonly width?: number | undefined;
 }
 
+/** How much of a PDF has been sent, or of an answer has arrived. */
 export interface PdfProgress {
   /** Bytes of this try. */
   readonly transferred: number;
@@ -91,6 +98,7 @@ export interface PdfProgress {
 
 /** What happens on the way, for logs and metrics. Header fields are not passed on: they hold the API key. */
 export interface PdfHooks {
+  /** A try begins. */
   onRequest?(event: { readonly method: 'POST'; readonly url: string; readonly attempt: number }): void;
   /** The service begins to answer, `ms` milliseconds after the request was begun. */
   onResponse?(event: { readonly status: number; readonly ms: number; readonly attempt: number }): void;

@@ -1,6 +1,6 @@
 /**
- * A node of the tree that a PDF was taken apart into (spec section 2.7). Which fields it has depends on the service and
- * on the PDF; these are the ones that OpenDataLoader PDF, whose tree this is, writes.
+ * A node of the tree that a PDF was taken apart into. Which fields it has depends on the service and on the PDF; these are
+ * the ones that OpenDataLoader PDF, whose tree this is, writes.
  */
 export interface PdfNode {
   /** `paragraph`, `heading`, `table`, `list`, `image`, ... */

@@ -11,7 +11,7 @@ import type { Assignment, Client, ClientPrincipal, Gate, User, UserPrincipal } f
 import { ConfigError } from '../errors.ts';
 import { completeClient } from './test-client.ts';
 
-/** How a caller acts in an app. */
+/** What a caller holds in an app. */
 export interface ActingOptions {
   /** All that the caller holds, together with `roles`. @default what the user store, the assignments or the client say */
   readonly permissions?: readonly string[];
@@ -21,7 +21,7 @@ export interface ActingOptions {
   readonly scopes?: readonly string[];
 }
 
-/** How a caller acts in a context of a test's own. */
+/** What a caller holds in a context of a test's own. */
 export interface ContextActingOptions<
   P extends string = string,
   R extends string = string,
@@ -43,6 +43,7 @@ export interface Through {
 
 /** Somebody acts in an app until `stop()`, or until the end of the block in `using acting = actingAsUser(...)`. */
 export interface Acting extends Disposable {
+  /** Ends it: requests need a token again, or are those of whoever acted before. */
   readonly stop: () => void;
 }
 
@@ -93,6 +94,7 @@ export function actingAsUser(
  * Lets a Koa app take every request for one of a client, as {@link actingAsUser} does for a user.
  *
  * @param client - a registered one, or as much of one as the test cares about
+ * @throws ConfigError as {@link actingAsUser}
  *
  * @example
  * import { actingAsClient } from 'koa-gatehouse/testing';

@@ -28,10 +28,11 @@ export interface AuthorizationRequest {
 export interface Authorization {
   /** Where the person's browser is sent, with `code`, `state` and `iss`: to be requested at an app under test. */
   readonly callback: URL;
+  /** Good for one exchange, within the server's `lifetimes.authorizationCode`. */
   readonly code: string;
   /** The client sends it along with the code (RFC 7636). */
   readonly codeVerifier: string;
-  /** Exchanges the code at the token endpoint. A code is good for one exchange. */
+  /** Exchanges the code at the token endpoint. Rejects with what the server said when it gives no tokens. */
   readonly exchange: () => Promise<TokenResponse>;
 }
 
@@ -42,6 +43,7 @@ export interface TokenResponse {
   /** In seconds. */
   readonly expires_in: number;
   readonly refresh_token: string;
+  /** Those that were granted, with spaces between them; absent when there are none. */
   readonly scope?: string;
 }
 

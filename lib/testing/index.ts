@@ -1,3 +1,9 @@
+/**
+ * Tools for the tests of an app: callers without tokens, tokens without logins, a whole server on a free port, a clock that
+ * a test sets, and the contract of a storage.
+ *
+ * @module koa-gatehouse/testing
+ */
 import '#runtime';
 
 export { actingAsClient, actingAsUser } from './acting.ts';
@@ -6,7 +12,7 @@ export type { Authorization, AuthorizationRequest, RegisteredClient, TokenRespon
 export { fakeClock } from './fake-clock.ts';
 export type { FakeClock } from './fake-clock.ts';
 export { issueToken } from './issue-token.ts';
-export type { TokenRequest } from './issue-token.ts';
+export type { AnyAuthServer, TokenRequest } from './issue-token.ts';
 export { storageContract } from './storage-contract.ts';
 export { testServer } from './test-server.ts';
 export type { TestServer, TestServerOptions } from './test-server.ts';

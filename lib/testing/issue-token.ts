@@ -57,8 +57,8 @@ export async function issueToken(auth: AnyAuthServer, given: TokenRequest): Prom
   return token;
 }
 
-/** Any server, whatever its permissions and users. */
-type AnyAuthServer = Pick<AuthServer, 'clients' | 'scopes'>;
+/** Any server that `createAuthServer()` made, whatever its permissions and users. */
+export type AnyAuthServer = Pick<AuthServer, 'clients' | 'scopes'>;
 
 const testClients = new WeakMap<object, Promise<string>>();
 

@@ -53,6 +53,7 @@ export interface TestServer<
   ) => Promise<Authorization>;
   /** The same, with a person who says no: resolves to where the browser is sent, with `error` and `state`. */
   readonly deny: (registered: RegisteredClient, user: User, request?: AuthorizationRequest) => Promise<URL>;
+  /** Stops listening, ends the connections that are open and closes the server; `await using` does it too. */
   readonly close: () => Promise<void>;
 }
 

@@ -330,6 +330,19 @@ test('an owner enables what they have disabled, and nothing that somebody else h
   }
 });
 
+test('an app that its owner had disabled before somebody else did stays disabled', async (t) => {
+  const { auth, developer, registerFor } = await start(t);
+  const [dora, root] = [await developer('dora'), await developer('root')];
+  for (const somebody of [root, auth.clients]) {
+    const { client } = await registerFor('dora');
+    await dora.disable(client.id);
+    await somebody.disable(client.id);
+    t.false(await dora.canEnable(client.id));
+    await t.throwsAsync(dora.enable(client.id), { code: 'ERR_PERMISSION_MISSING' });
+    t.true((await auth.clients.find(client.id))?.disabled);
+  }
+});
+
 test('a form that is sent ten times at once makes one app', async (t) => {
   const { developer } = await start(t);
   const dora = await developer('dora');

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { ClientInvalidError } from 'koa-gatehouse';
+import { StorageError } from 'koa-gatehouse';
 import type { AuditRecord, ClientQuery } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
@@ -7,7 +8,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { onEachDatabase } from '../adapters/databases.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
-import { held } from '../harness/storage.ts';
+import { around, held } from '../harness/storage.ts';
 
 const platform = await startPlatform();
 const { clients } = platform.auth;
@@ -225,6 +226,21 @@ test('what changes nothing is not recorded as a change', async (t) => {
   t.deepEqual((await recordsOf(platform, client.id)).slice(2), [
     { type: 'client_disabled', name: 'Reports' },
   ]);
+});
+
+test('a client that is gone is recorded as deleted, although an error says that something of it is left', async (t) => {
+  const storage = around(memoryStorage(), async (name, call) => {
+    const result = await call();
+    if (name === 'clients.remove') throw new StorageError('The database went away.');
+    return result;
+  });
+  const own = await startPlatform({ storage });
+  t.teardown(async () => own[Symbol.asyncDispose]());
+  const { client } = await own.auth.clients.create(CODE);
+  for (let time = 0; time < 2; time += 1) {
+    await t.throwsAsync(own.auth.clients.delete(client.id), { code: 'ERR_STORAGE' });
+  }
+  t.deepEqual((await recordsOf(own, client.id)).slice(2), [{ type: 'client_deleted', name: 'Reports' }]);
 });
 
 test('every change is recorded, with the names of the fields and no values', async (t) => {

@@ -47,5 +47,5 @@ for (const [what, bytes] of Object.entries(BROKEN)) {
 
 /** As loggers write an error: with all that was put on it. */
 function textOfErrors(_name: string, value: unknown): unknown {
-  return value instanceof Error ? { ...value, message: value.message } : value;
+  return value instanceof Error ? Object.assign({}, value) : value;
 }

@@ -89,6 +89,7 @@ export interface ActionDefinition<
 
 /** An action that was checked. Made by `defineAction()`. */
 export interface Action<P extends string = string> {
+  /** What kind of objects it is about, such as `school`. */
   readonly type: string;
   readonly name: string;
   readonly level: ActionLevel;
@@ -97,8 +98,11 @@ export interface Action<P extends string = string> {
   readonly permission: P;
   readonly input: ActionSchema;
   readonly output: ActionSchema;
+  /** `input`, as it is published. */
   readonly inputSchema: JsonSchema;
+  /** `output`, as it is published. */
   readonly outputSchema: JsonSchema;
+  /** What `run` works on; `undefined`: the action is refused in an atomic bulk. */
   readonly database: unknown;
   /** Typed as a method: what it takes has been checked by then. */
   run(call: ActionCall): unknown;

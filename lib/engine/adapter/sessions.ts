@@ -1,12 +1,21 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
 import type { SessionStore, StoredSession } from '../../contracts.ts';
 import { hashCredential } from '../hash.ts';
+import { currentState } from '../request-state.ts';
+import type { KeptSession } from '../request-state.ts';
+
+// The end of a session moves with each use. A hundredth of its lifetime is not worth a write.
+const LEAST_EXTENSION = 0.01;
 
 /** Login sessions. The id in the browser's cookie is a credential: it is the row's hashed key and nowhere else. */
 export function sessionAdapter(sessions: SessionStore): Partial<Adapter> {
   return {
-    async upsert(id, { jti: _id, ...payload }) {
+    async upsert(id, { jti: _id, ...payload }, lifetime = 0) {
+      const known = currentState()?.session;
+      if (known?.id === id && isAsGood(known, payload, lifetime)) return;
       await sessions.save({
         id: hashCredential(id),
         uid: hashCredential(payload.uid!),
@@ -17,7 +26,11 @@ export function sessionAdapter(sessions: SessionStore): Partial<Adapter> {
     },
     async find(id) {
       const session = await sessions.find(hashCredential(id));
-      return session && { ...toPayload(session), jti: id };
+      if (!session) return undefined;
+      const payload = toPayload(session);
+      const state = currentState();
+      if (state) state.session = { id, endsAt: payload.exp!, content: contentOf(payload) };
+      return { ...payload, jti: id };
     },
     // The engine looks sessions up by uid only to compare the account, so the id is not needed there.
     async findByUid(uid) {
@@ -32,4 +45,23 @@ export function sessionAdapter(sessions: SessionStore): Partial<Adapter> {
 
 function toPayload(session: StoredSession): AdapterPayload {
   return session.payload;
+}
+
+/** Whether nothing would be lost if a session stayed as it is kept. */
+function isAsGood({ content, endsAt }: KeptSession, wanted: AdapterPayload, lifetime: number): boolean {
+  const extension = wanted.exp! - endsAt;
+  const isLittle = extension >= 0 && extension < lifetime * LEAST_EXTENSION;
+  return isLittle && isDeepStrictEqual(content, contentOf(wanted));
+}
+
+/**
+ * What a session says, but for its end and the latest grant of each client: each authorization has a grant of its own
+ * (see consent.ts), so nobody asks for those. A copy, because the engine changes the session that it is given.
+ */
+function contentOf({ authorizations = {}, exp: _exp, ...rest }: AdapterPayload): KeptSession['content'] {
+  const clients = Object.entries(authorizations).map(([clientId, { grantId: _grantId, ...others }]) => [
+    clientId,
+    others,
+  ]);
+  return { ...rest, authorizations: Object.fromEntries(clients) };
 }

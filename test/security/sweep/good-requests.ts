@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto';
+
+import { pkce } from '../../harness/pkce.ts';
+import { basic } from '../../harness/requests.ts';
+import type { Known } from './swept-server.ts';
+
+/** What the code is bound to. */
+export const PKCE: ReturnType<typeof pkce> = pkce('v'.repeat(43));
+
+/** What the requests are made with, besides what is registered. */
+export interface Held {
+  /** Cookies of browsers: of a developer who is signed in, of one who may be signed out, and with open pages. */
+  readonly cookies: Readonly<Record<'signedIn' | 'leaving' | 'login' | 'consent', string>>;
+  /** The paths of the open pages. */
+  readonly pages: { readonly login: string; readonly consent: string };
+  readonly accessToken: string;
+  readonly refreshToken: string;
+  readonly code: string;
+}
+
+/** A parameter or a member; `json` ones are text of JSON. */
+export interface Field {
+  readonly name: string;
+  readonly value: string;
+  readonly json?: boolean;
+}
+
+/** A request as it should be. */
+export interface GoodRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly in: 'query' | 'form' | 'json';
+  readonly fields: readonly Field[];
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** One request to every endpoint at least, that the server would take as it is. */
+export function goodRequests(known: Known, held: Held): GoodRequest[] {
+  return [...ofEngine(known, held), ...ofPages(known, held), ...ofApi(held), ...elsewhere()];
+}
+
+function ofEngine({ app, publicApp, service }: Known, held: Held): GoodRequest[] {
+  const { parameters, verifier } = PKCE;
+  const asApp = { client_id: app.client.id, client_secret: app.secret };
+  const asService = { client_id: service.client.id, client_secret: service.secret };
+  const asked = {
+    client_id: app.client.id,
+    redirect_uri: app.redirectUri,
+    response_type: 'code',
+    scope: 'schools:read',
+    state: 'xyz',
+    ...parameters,
+  };
+  const redeemed = {
+    grant_type: 'authorization_code',
+    code: held.code,
+    redirect_uri: app.redirectUri,
+    code_verifier: verifier,
+  };
+  return [
+    get('/oauth/authorize', {}, asked),
+    get('/oauth/authorize', { cookie: held.cookies.signedIn }, asked),
+    get('/oauth/authorize', { cookie: held.cookies.signedIn }, { ...asked, prompt: 'none' }),
+    get('/oauth/authorize', {}, { ...asked, client_id: publicApp.client.id }),
+    get('/oauth/authorize/unknown', { cookie: held.cookies.login }),
+    post('form', '/oauth/token', { ...asService, grant_type: 'client_credentials' }),
+    post('json', '/oauth/token', { ...asService, grant_type: 'client_credentials', scope: 'schools:read' }),
+    post(
+      'form',
+      '/oauth/token',
+      { grant_type: 'client_credentials' },
+      basic(service.client.id, service.secret),
+    ),
+    post('form', '/oauth/token', { ...asApp, ...redeemed }),
+    post('json', '/oauth/token', { ...asApp, ...redeemed }),
+    post(
+      'form',
+      '/oauth/token',
+      { client_id: publicApp.client.id, ...redeemed },
+      { origin: 'https://reports.example' },
+    ),
+    post('form', '/oauth/token', { ...asApp, grant_type: 'refresh_token', refresh_token: held.refreshToken }),
+    post('json', '/oauth/revoke', { ...asApp, token: 'unknown', token_type_hint: 'access_token' }),
+    post('form', '/oauth/introspect', { ...asApp, token: held.accessToken }),
+    get('/oauth/jwks'),
+    get('/.well-known/oauth-authorization-server'),
+    get('/.well-known/openid-configuration'),
+  ];
+}
+
+function ofPages({ doomed, owned, secretId }: Known, { cookies, pages }: Held): GoodRequest[] {
+  const own = `/developer/apps/${owned.client.id}`;
+  const once = randomUUID();
+  const version = String(owned.client.updatedAt);
+  const signedIn = { cookie: cookies.signedIn };
+  const here = { ...signedIn, 'sec-fetch-site': 'same-origin' };
+  const login = { login: 'dora@school.example', password: 'a wrong password' };
+  // What would end what the other requests need is sent by a browser that is not signed in, or is about something else:
+  // a method may be changed.
+  const nobody = { 'sec-fetch-site': 'same-origin' };
+  return [
+    get(pages.login, { cookie: cookies.login }),
+    post('form', `${pages.login}/login`, login, { ...nobody, cookie: cookies.login }),
+    get(pages.consent, { cookie: cookies.consent }),
+    post('form', `${pages.consent}/consent`, {}, nobody),
+    post('form', `${pages.consent}/deny`, {}, nobody),
+    post('form', `${pages.consent}/switch`, {}, nobody),
+    get('/oauth/login', {}, { return_to: '/account/apps' }),
+    get('/oauth/login', signedIn, { return_to: '/account/apps' }),
+    post('form', '/oauth/login', login, nobody),
+    post('form', '/oauth/login?return_to=/account/apps', { ...login, password: 'password of dora' }, nobody),
+    get('/oauth/logout', { cookie: cookies.leaving }),
+    post('form', '/oauth/logout', {}, nobody),
+    get('/oauth/assets/x/page.css'),
+    get('/account/apps', signedIn),
+    get(`/account/apps/${owned.client.id}/disconnect`, signedIn),
+    post('form', `/account/apps/${owned.client.id}/disconnect`, {}, here),
+    get('/developer/apps', signedIn, { search: 'Nightly' }),
+    get('/developer/apps/new', signedIn),
+    post('form', '/developer/apps/new', { once, name: 'Nightly', grantType: 'client_credentials' }, here),
+    get(own, signedIn),
+    post('form', own, { version, name: 'Nightly', redirectUris: '' }, here),
+    get(`${own}/permissions`, signedIn),
+    post('form', `${own}/permissions`, { version, 'permission-0': 'view_schools' }, here),
+    get(`${own}/secrets`, signedIn),
+    post('form', `${own}/secrets`, { once, label: 'next', expires: '' }, here),
+    get(`${own}/secrets/${secretId}/remove`, signedIn),
+    post('form', `${own}/secrets/${randomUUID()}/remove`, {}, here),
+    get(`${own}/activity`, signedIn, { before: '0' }),
+    get(`${own}/disable`, signedIn),
+    post('form', `${own}/disable`, {}, nobody),
+    post('form', `${own}/enable`, {}, here),
+    get(`/developer/apps/${doomed.client.id}/delete`, signedIn),
+    post('form', `${own}/delete`, {}, nobody),
+  ];
+}
+
+function ofApi({ accessToken }: Held): GoodRequest[] {
+  const bearer = { authorization: `Bearer ${accessToken}` };
+  const actions = '/api/v1/actions/school';
+  const school = { name: 'Hill School' };
+  return [
+    get('/api/v1/identity', bearer),
+    get('/api/v1/identity'),
+    get('/api/v1/actions', bearer),
+    get(`${actions}/create-school-action`, bearer),
+    post('json', `${actions}/create-school-action`, school, { ...bearer, 'idempotency-key': randomUUID() }),
+    post('json', `${actions}/7/rename-school-action`, school, bearer),
+    bulk(`${actions}/create-school-action/bulk`, bearer),
+    bulk(`${actions}/rename-school-action/bulk`, bearer),
+    get('/api/v1/objects/school', bearer),
+    get('/api/v1/objects/school/7', bearer),
+    get('/api/v1/openapi.json'),
+    get('/api/v1/docs'),
+    get('/api/v1/nothing', bearer),
+  ];
+}
+
+function bulk(path: string, headers: Record<string, string>): GoodRequest {
+  const items = '[{"id":"1","input":{"name":"Hill School"}},{"input":{"name":"Dale School"}}]';
+  const fields = [
+    { name: 'mode', value: 'independent' },
+    { name: 'items', value: items, json: true },
+  ];
+  return { method: 'POST', path, in: 'json', fields, headers };
+}
+
+function elsewhere(): GoodRequest[] {
+  return [
+    '/',
+    '/oauth',
+    '/oauth/nothing',
+    '/oauth/logout/confirm',
+    '/.well-known/nothing',
+    '/favicon.ico',
+  ].map((path) => get(path));
+}
+
+function get(path: string, headers: Record<string, string> = {}, query: object = {}): GoodRequest {
+  return { method: 'GET', path, in: 'query', fields: fieldsOf(query), headers };
+}
+
+function post(
+  kind: 'form' | 'json',
+  path: string,
+  fields: object,
+  headers: Record<string, string> = {},
+): GoodRequest {
+  return { method: 'POST', path, in: kind, fields: fieldsOf(fields), headers };
+}
+
+function fieldsOf(object: object): Field[] {
+  return Object.entries(object as Record<string, string>).map(([name, value]) => ({ name, value }));
+}

@@ -1,0 +1,78 @@
+import type { SweptRequest } from './edits.ts';
+import type { SweptAnswer } from './send.ts';
+import { MARK } from './odd-values.ts';
+
+/** What an answer should not be, in words; nothing when it is harmless. */
+export function harmIn(answer: SweptAnswer, request: SweptRequest, origin: string): string | undefined {
+  const { status, body } = answer;
+  const type = text(answer, 'content-type');
+  const isPlanned = status === 501 && /\/objects\//.test(request.path);
+  if (status >= 500 && !isPlanned) return 'a fault of the server';
+  if (TRACES.test(body)) return 'it tells of the inside';
+  if (answer.headers['x-injected'] !== undefined) return 'a header field of the sender';
+  const location = answer.headers['location'];
+  if (location !== undefined && !leadsHere(String(location), origin)) return 'a redirect to elsewhere';
+  if (/json/.test(type)) return harmInJson(answer, request);
+  if (/html/.test(type)) return harmInPage(answer);
+  if ((FOR_CLIENTS.test(request.path) || API.test(request.path)) && status >= 400 && body !== '')
+    return 'an error for a program, but no JSON';
+  return undefined;
+}
+
+/** What an answer to broken HTTP should not be, as it came over the wire. */
+export function harmInBytes(received: string): string | undefined {
+  const heads = Array.from(received.matchAll(/^HTTP\/1\.1 (\d{3}) [^]*?\r\n\r\n/gm));
+  if (received !== '' && heads.length === 0) return 'no HTTP';
+  if (heads.some(([, status]) => Number(status) >= 500 && Number(status) !== 501))
+    return 'a fault of the server';
+  if (heads.some(([head]) => /^x-injected:/im.test(head))) return 'a header field of the sender';
+  const isPage = heads.some(([head]) => /^content-type: text\/html/im.test(head));
+  if (isPage && received.includes(`<${MARK}`)) return 'HTML of the sender';
+  return TRACES.test(received) ? 'it tells of the inside' : undefined;
+}
+
+const TRACES = /\bat .*\.(?:ts|js):\d+|(?:Type|Reference|Range|Syntax)Error|SQLITE|node_modules/;
+
+/** The endpoints that clients post to, in any case, and the API, whose paths know upper case. */
+const FOR_CLIENTS = /^\/oauth\/(?:token|revoke|introspect)\/?(?:\?|$)/i;
+const API = /^\/api\/v1\/(?!docs)/;
+
+function harmInJson({ status, body }: SweptAnswer, { method, path }: SweptRequest): string | undefined {
+  if (body === '') return method === 'HEAD' || status === 304 ? undefined : 'JSON without a body';
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    // Results of a bulk, line by line.
+    return undefined;
+  }
+  if (!FOR_CLIENTS.test(path)) return undefined;
+  const error = (value as { error?: unknown } | null)?.error;
+  if (status === 200) return error === undefined ? undefined : 'an error that looks like a success';
+  return typeof error === 'string' && /^[a-z_]+$/.test(error) ? undefined : 'an error without a code';
+}
+
+function harmInPage(answer: SweptAnswer): string | undefined {
+  if (answer.body.includes(`<${MARK}`) || answer.body.includes(`"${MARK}=`)) return 'HTML of the sender';
+  const policy = text(answer, 'content-security-policy');
+  const isGuarded =
+    policy.includes("default-src 'none'") &&
+    policy.includes("frame-ancestors 'none'") &&
+    !policy.includes('unsafe-inline') &&
+    text(answer, 'x-content-type-options') === 'nosniff';
+  return isGuarded || answer.status === 303 ? undefined : 'a page without the headers of a page';
+}
+
+function leadsHere(location: string, origin: string): boolean {
+  const url = URL.parse(location, origin);
+  return (
+    url !== null &&
+    (url.origin === origin ||
+      url.href.startsWith('https://reports.example/callback?') ||
+      url.href.startsWith('https://reports.example/callback#'))
+  );
+}
+
+function text({ headers }: SweptAnswer, name: string): string {
+  return [headers[name] ?? []].flat().join(', ');
+}
