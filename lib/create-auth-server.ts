@@ -57,6 +57,17 @@ import { createTracing } from './telemetry/tracing.ts';
 /**
  * Makes an authorization server from options.
  *
+ *     const auth = await createAuthServer({
+ *       issuer: 'https://platform.example',
+ *       users,
+ *       storage: knexStorage(knex),
+ *       interactions: pages(),
+ *       gate,
+ *     });
+ *     app.use(auth.middleware());
+ *
+ * Migrate the storage first: `storage.migrate()`, or `gatehouse migrate` on the command line.
+ *
  * @throws ConfigError when an option is wrong; it names the option and the remedy
  * @throws MigrationsPendingError when the storage has not been migrated
  * @throws StorageError when the storage cannot be reached

@@ -43,9 +43,9 @@ export class GatehouseError extends Error {
   }
 }
 
-/** A mistake in the options, found once at start. The message names the option and says what to do. */
+/** A mistake in the options, found once at start, or in a call. The message names the place and says what to do. */
 export class ConfigError extends GatehouseError {
-  /** The option at fault, such as `issuer` or `scopes.schools:read`. */
+  /** The option or the call at fault, such as `issuer`, `scopes.schools:read` or `revoke()`. */
   readonly option: string;
 
   constructor(option: string, remedy: string, options?: ErrorOptions) {

@@ -44,6 +44,7 @@ export type {
   AuditOrigin,
   AuditQuery,
   AuditRecord,
+  AuditRecordOf,
   AuditStore,
   Client,
   ClientChanges,

@@ -2,6 +2,7 @@
 import type { Gate, Logger, Pages, Storage } from './contracts.ts';
 import { parseDuration } from './duration.ts';
 import { ConfigError } from './errors.ts';
+import { steadyLogger } from './option-checks/steady-logger.ts';
 import type { LifetimePreset, Lifetimes, ResolvedOptions, Scope, SigningAlgorithm } from './options.ts';
 
 const YEAR = 31_536_000;
@@ -213,7 +214,7 @@ export function checkLogger(logger: unknown): Logger {
       );
     }
   }
-  return logger as Logger;
+  return steadyLogger(logger as Logger);
 }
 
 /** An object such as `{ ... }`: no array, no Map, no function. */

@@ -36,9 +36,9 @@ export interface Scope<P extends string = string> {
 
 /** How long things live. What is left out comes from the preset. */
 export interface Lifetimes {
-  /** @default 'reference' */
+  /** Where the lifetimes come from that are left out. @default 'reference' */
   readonly preset?: LifetimePreset;
-  /** @default '1 year', preset `short`: '1 hour' */
+  /** Of each access token. @default '1 year', preset `short`: '1 hour' */
   readonly accessToken?: Duration;
   /** Of each refresh token; every refresh starts it anew. @default '1 year', preset `short`: '30 days' */
   readonly refreshToken?: Duration;
@@ -77,7 +77,11 @@ export interface AuthServerOptions<
   readonly users: UserStore<U>;
   /** Who is logged in by the host's own session. With it, people who are logged in already see no login page. */
   readonly currentUser?: (ctx: Context) => NoInfer<U> | undefined | Promise<NoInfer<U> | undefined>;
-  /** The host's own login page, a path or URL; people come with `?return_to=`. @default the bundled login page */
+  /**
+   * The host's own login page, a path or URL; people come with `?return_to=`. Needs `currentUser`, which tells who has logged
+   * in there.
+   * @default the bundled login page
+   */
   readonly loginUrl?: string;
   /**
    * Where developers register and manage apps, below the issuer's path. It is there when the gate has the permission
@@ -93,14 +97,14 @@ export interface AuthServerOptions<
   readonly interactions: Interactions;
   /** The permissions, roles and rules: `defineGate({ permissions, roles, rules })`. */
   readonly gate: Gate<P, R, S>;
-  /** The scopes that clients may ask for, by name. @default {} */
+  /** The scopes that clients may ask for, by name (RFC 6749 section 3.3). @default none */
   readonly scopes?: Readonly<Record<string, Scope<NoInfer<P>>>>;
   /** A preset's name, or single lifetimes. @default 'reference' */
   readonly lifetimes?: LifetimePreset | Lifetimes;
-  /** @default 'ES256' */
+  /** What access tokens are signed with. @default 'ES256' */
   readonly signingAlgorithm?: SigningAlgorithm;
   /**
-   * Keys that sign the server's cookies, newest first. The same on every node.
+   * Keys that sign the server's cookies, newest first, the same on every node: random strings of at least 32 characters.
    * @default one made on first start and kept in the storage
    */
   readonly cookieKeys?: readonly string[];

@@ -60,6 +60,8 @@ export interface KnexStorageOptions {
  * knexStorage('sqlite:./data.db')            // or 'data.db', or 'sqlite:///var/lib/app/data.db'
  * knexStorage('postgres://app@localhost/app')
  *
+ * @param database - the app's Knex instance, an address such as `sqlite:./data.db`, or a configuration of Knex
+ * @param options - how long calls may take
  * @throws ConfigError for an address that cannot be understood, a database that is not supported, or a driver that is
  * not installed; the message names the package to install
  */

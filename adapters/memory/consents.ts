@@ -9,11 +9,13 @@ export function consentStore({ consents }: Tables): ConsentStore {
     async find(userId, clientId) {
       return copy(consents.get(keyOf(userId, clientId)));
     },
-    async save(consent) {
+    async add(consent) {
       const key = keyOf(consent.userId, consent.clientId);
       const known = consents.get(key);
       const { createdAt, lastUsedAt } = known ?? consent;
-      consents.set(key, { ...copy(consent), createdAt, lastUsedAt });
+      const scopes = [...new Set([...(known?.scopes ?? []), ...consent.scopes])].toSorted();
+      const updatedAt = Math.max(consent.updatedAt, known?.updatedAt ?? 0);
+      consents.set(key, { ...consent, scopes, createdAt, updatedAt, lastUsedAt });
     },
     async touch(userId, clientId, at) {
       const key = keyOf(userId, clientId);

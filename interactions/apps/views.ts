@@ -93,7 +93,7 @@ export interface AppRow {
   readonly kind: string;
   readonly created: Moment;
   readonly isDisabled: boolean;
-  /** Of the administrator who looks at everybody's. */
+  /** `true`: an administrator, who sees everybody's, looks at one of their own. */
   readonly isOwn: boolean;
 }
 

@@ -22,11 +22,11 @@ export interface GateDefinition<
 > {
   /** Every permission there is, by name. A name is lower-case words joined by underscores: `view_schools`. */
   readonly permissions: Readonly<Record<P, PermissionDefinition>>;
-  /** Sets of permissions, by name, for users and clients alike. Names as for permissions. @default {} */
+  /** Sets of permissions, by name, for users and clients alike. Names as for permissions. @default none */
   readonly roles?: Readonly<Record<R, readonly NoInfer<P>[]>>;
   /**
    * What a permission reaches, by its name: `edit_school: (principal, school: School) => ...`. A rule only narrows: it
-   * is asked about those who hold the permission. It answers at once, with `true` or `false`. @default {}
+   * is asked about those who hold the permission. It answers at once, with `true` or `false`. @default none
    */
   readonly rules?: Rules<NoInfer<P>, S, U>;
 }

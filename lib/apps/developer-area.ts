@@ -2,6 +2,7 @@ import type {
   Assignment,
   AuditLog,
   AuditOrigin,
+  CheckedClientRegistry,
   Client,
   ClientFields,
   ClientRegistry,
@@ -26,7 +27,7 @@ import { giveTo, offerTo } from './what-apps-get.ts';
 /** What the developer area asks of the rest of the server. */
 export interface DeveloperAreaPorts {
   /** The registered clients; what is changed through it is recorded as done by `origin`. */
-  readonly registryFor: (origin: AuditOrigin) => ClientRegistry;
+  readonly registryFor: (origin: AuditOrigin) => CheckedClientRegistry;
   readonly audit: Pick<AuditLog, 'list'>;
   readonly gate: Pick<Gate, 'effective' | 'permissions' | 'roles'>;
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
@@ -72,10 +73,12 @@ export function createDeveloperArea(
       throw new ClientNotFoundError(id);
     }
 
-    async function canEnable(client: Client): Promise<boolean> {
-      if (administrator || !client.disabled) return true;
-      const [last] = await audit.list({ clientId: client.id, types: ['client_disabled'], limit: 1 });
-      return last?.actorId === user.id;
+    function refuseForeign(client: Client): void {
+      if (!isOwn(client)) throw new ClientNotFoundError(client.id);
+    }
+
+    function canEnable({ disabled, disabledBy }: Client): boolean {
+      return administrator || !disabled || disabledBy === user.id;
     }
 
     return {
@@ -99,20 +102,19 @@ export function createDeveloperArea(
         // The types leave the owner out; a host's own pages in JavaScript may hand on whatever was posted.
         const { ownerId: _ownerId, ...rest }: Partial<ClientFields> = changes;
         return registry.update(id, (client) => {
-          if (!isOwn(client)) throw new ClientNotFoundError(id);
+          refuseForeign(client);
           if (client.updatedAt !== (ifUpdatedAt ?? client.updatedAt)) throw new ClientChangedError();
           refuseFirstParty(changes, { administrator, firstParty: client.firstParty });
           return { ...rest, ...giveTo(client, changes, offer) };
         });
       },
-      async disable(id) {
-        await owned(id);
-        return registry.disable(id);
-      },
+      disable: async (id) => registry.setDisabled(id, true, refuseForeign),
       canEnable: async (id) => canEnable(await owned(id)),
       async enable(id) {
-        if (!(await canEnable(await owned(id)))) throw permissionMissing(gate, 'manage_all_apps');
-        return registry.enable(id);
+        return registry.setDisabled(id, false, (client) => {
+          refuseForeign(client);
+          if (!canEnable(client)) throw permissionMissing(gate, 'manage_all_apps');
+        });
       },
       async delete(id) {
         await owned(id);

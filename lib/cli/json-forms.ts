@@ -2,7 +2,8 @@ import type { Client, ClientSecret, SigningKey } from 'koa-gatehouse';
 
 /**
  * A client as `--json` prints it: `client_id`, `name`, `grant_type`, `redirect_uris`, `confidential`, `native`,
- * `first_party`, `scopes` (`null`: all), `roles`, `permissions`, `owner_id`, `disabled`, `created_at`, `updated_at`.
+ * `first_party`, `scopes` (`null`: all), `roles`, `permissions`, `owner_id`, `disabled`, `disabled_by`, `created_at`,
+ * `updated_at`.
  */
 export function clientJson(client: Client): Record<string, unknown> {
   return {
@@ -18,6 +19,7 @@ export function clientJson(client: Client): Record<string, unknown> {
     permissions: client.permissions,
     owner_id: client.ownerId ?? null,
     disabled: client.disabled,
+    disabled_by: client.disabledBy ?? null,
     created_at: timeJson(client.createdAt),
     updated_at: timeJson(client.updatedAt),
   };

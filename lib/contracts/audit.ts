@@ -94,11 +94,15 @@ export type AuditRecord = AuditEvent &
     readonly at: number;
   };
 
+/** An event of one type that was kept, with the members of that type. */
+export type AuditRecordOf<T extends AuditEventType> = Extract<AuditRecord, { type: T }>;
+
 /** A page of the record, newest first. Members that are left out match everything. */
 export interface AuditQuery {
   readonly clientId?: string | undefined;
   /** Whom the event is about; who did it, where that is somebody else, is `actorId`. */
   readonly userId?: string | undefined;
+  /** Any of these: see {@link AuditEventType}. */
   readonly types?: readonly AuditEventType[] | undefined;
   /** The last record of the page before. */
   readonly before?: Pick<AuditRecord, 'id' | 'at'> | undefined;
@@ -123,14 +127,14 @@ export interface AuditLog {
   /**
    * Tells the listeners at once, and keeps the event. It is written with others within a second: what was recorded in
    * the last second before a crash is lost, and no request waits for it. Of the events that anybody can cause, which are
-   * the refused and the failed ones, 10 a second are kept, and 1000 more at once; the log tells how many were left out.
+   * the refused and the failed ones, 1000 at once are kept and 10 a second after that; the log tells how many were left out.
    */
   record(event: AuditEvent, origin?: AuditOrigin): void;
-  /** Calls `listener` for each event of this node, until the returned function is called. A listener that throws is logged. */
-  on<T extends AuditEventType>(
-    type: T,
-    listener: (record: Extract<AuditRecord, { type: T }>) => void,
-  ): () => void;
+  /**
+   * Calls `listener` for each event of this node, until the returned function is called. What a listener throws is logged.
+   * @throws ConfigError when there is no event of this type, or the listener is not a function
+   */
+  on<T extends AuditEventType>(type: T, listener: (record: AuditRecordOf<T>) => void): () => void;
   /** The same for events of every type. */
   on(type: '*', listener: (record: AuditRecord) => void): () => void;
   /**

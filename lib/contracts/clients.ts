@@ -28,6 +28,11 @@ export interface Client {
   readonly ownerId: string | undefined;
   /** `true`: it gets no tokens, and those that it has are refused. */
   readonly disabled: boolean;
+  /**
+   * Id of the user who disabled it in the developer area, and may enable it again as its owner. `undefined`: a program did,
+   * or it is not disabled.
+   */
+  readonly disabledBy: string | undefined;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -64,6 +69,7 @@ export interface StoredClient {
 export interface ClientQuery {
   /** Part of a name, any case. */
   readonly search?: string | undefined;
+  /** Id of the user who owns them. */
   readonly ownerId?: string | undefined;
   /** The id of the last client of the page before. When it has been deleted since, the page is empty. */
   readonly after?: string | undefined;
@@ -71,11 +77,14 @@ export interface ClientQuery {
   readonly limit?: number | undefined;
 }
 
-/** Keeps clients and their secrets: the `clients` of a {@link Storage}. */
+/** Keeps clients and their secrets: the `clients` of a {@link Storage}. Times are in seconds since 1970. */
 export interface ClientStore {
   /** Finds a client, disabled ones too. Its oldest secret comes first. */
   find(id: string): Promise<StoredClient | undefined>;
-  /** @throws StorageError when the id is there already, as every insert of a known id */
+  /**
+   * Adds a client with its first secrets: both or neither.
+   * @throws StorageError when the id is there already, as every insert of a known id
+   */
   insert(client: Client, secrets: readonly ClientSecret[]): Promise<void>;
   /**
    * Replaces the client's fields. Resolves to `false` when there is no such client, or when it was not last updated at
@@ -145,7 +154,8 @@ export interface NewSecret {
  */
 export interface ClientRegistry<P extends string = string, R extends string = string> {
   /**
-   * Registers a client. A confidential one gets its first secret, whose value is given out here and never again.
+   * Registers a client, with a UUID for its `client_id`. A confidential one gets its first secret, whose value is given out
+   * here and never again.
    * @throws ClientInvalidError with one entry per mistake
    */
   create(fields: ClientFields<P, R>): Promise<{ client: Client; secret: string | undefined }>;
@@ -213,4 +223,15 @@ export interface ClientRegistry<P extends string = string, R extends string = st
     id: string,
     options?: { label?: string | undefined; overlap?: number | undefined },
   ): Promise<NewSecret>;
+}
+
+/** The registry as the developer area uses it: what a person may do with a client depends on what it is at that moment. */
+export interface CheckedClientRegistry extends ClientRegistry {
+  /**
+   * As `disable()` and `enable()`.
+   *
+   * @param check - is given the very client that is changed, again when somebody else has changed it meanwhile; nothing is
+   * saved when it throws
+   */
+  setDisabled(id: string, disabled: boolean, check: (client: Client) => void): Promise<Client>;
 }

@@ -4,7 +4,7 @@
 export interface Consent {
   readonly userId: string;
   readonly clientId: string;
-  /** Those agreed to so far. An empty name stands for a request without scopes: all that the user may do. */
+  /** Those agreed to so far, each once and sorted. An empty name stands for a request without scopes: all that the user may do. */
   readonly scopes: readonly string[];
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -16,8 +16,11 @@ export interface Consent {
 export interface ConsentStore {
   /** Finds what a user has agreed to for a client. */
   find(userId: string, clientId: string): Promise<Consent | undefined>;
-  /** Inserts, or replaces all but `createdAt` and `lastUsedAt` of the one that is there. Two tabs saving at once leave one row. */
-  save(consent: Consent): Promise<void>;
+  /**
+   * Inserts, or adds the scopes to those of the one that is there, which keeps its `createdAt` and `lastUsedAt`, and the later
+   * `updatedAt`. Of many at once none is lost, and none brings back what was removed before it.
+   */
+  add(consent: Consent): Promise<void>;
   /** Notes that the client acted for the user, at a time in seconds since 1970. May be lossy; never blocks a request. */
   touch(userId: string, clientId: string, at: number): Promise<void>;
   /** Resolves to `false` when there was none. The grants stay: they are revoked on their own. */

@@ -1,6 +1,8 @@
 /**
  * A pino-shaped logger. Gatehouse never hands it a credential.
  *
+ * What its methods throw is dropped: a log that cannot be written stops no request.
+ *
  * A line about a request has its id as `request_id`, and a line about an error has the error as `err`.
  */
 export interface Logger {

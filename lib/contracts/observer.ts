@@ -4,6 +4,7 @@ export type ClientEndpoint = 'token' | 'revocation' | 'introspection';
 /** What became of a request to an endpoint for clients. Nothing in it is text that the caller sent. */
 export interface EndpointOutcome {
   readonly endpoint: ClientEndpoint;
+  /** As `requestIdOf()` tells it. */
   readonly requestId: string;
   /** Only of a client that exists. */
   readonly clientId: string | undefined;

@@ -6,8 +6,11 @@ import type { User } from './people.ts';
 
 /** An open login or consent, as a page sees it. */
 export interface Interaction {
+  /** Its id, which is in the URL of the page. */
   readonly uid: string;
+  /** Which page is to be shown. */
   readonly prompt: 'login' | 'consent';
+  /** The app that asks. */
   readonly client: Client;
   /** Who is logged in; `undefined` on the login page of a browser that nobody is logged in on. */
   readonly user: User | undefined;
@@ -15,6 +18,7 @@ export interface Interaction {
   readonly scopes: readonly { readonly name: string; readonly description: string }[];
   /** Where the browser goes afterwards. */
   readonly redirectUri: string;
+  /** The login that the client has guessed: `login_hint` (OpenID Connect Core 1.0 section 3.1.2.1). */
   readonly loginHint: string | undefined;
   /** The languages that the client asks for, the best first: `ui_locales` (OpenID Connect Core 1.0 section 3.1.2.1). */
   readonly uiLocales: readonly string[] | undefined;

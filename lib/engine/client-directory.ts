@@ -100,7 +100,7 @@ export function createClientDirectory(
     if (at - (notedAt.get(secret.id) ?? secret.lastUsedAt ?? 0) < TOUCH_INTERVAL) return;
     notedAt.set(secret.id, at);
     store.touchSecret(id, secret.id, at).catch((error: unknown) => {
-      logger.warn({ error, client_id: id }, 'the last use of a client secret was not noted');
+      logger.warn({ err: error, client_id: id }, 'the last use of a client secret was not noted');
     });
   }
 

@@ -22,7 +22,7 @@ const UNSAFE_IN_NAME = /[\p{Cc}\p{Cf}]/u;
 export function checkClientFields(
   given: ClientFields,
   { gate, scopes }: KnownNames,
-): Omit<Client, 'id' | 'createdAt' | 'updatedAt' | 'disabled'> {
+): Omit<Client, 'id' | 'createdAt' | 'updatedAt' | 'disabled' | 'disabledBy'> {
   const mistakes: FieldError[] = [];
   const refuse: Refuse = (...mistake) => void mistakes.push(fieldError(...mistake));
   // In JavaScript nothing may be given.
@@ -93,7 +93,8 @@ export function checkClientChanges(
   changes: ClientChanges,
   names: KnownNames,
 ): Partial<Client> {
-  const { id: _id, createdAt: _createdAt, updatedAt: _updatedAt, disabled: _disabled, ...fields } = client;
+  const { id: _id, createdAt: _createdAt, updatedAt: _updatedAt, ...rest } = client;
+  const { disabled: _disabled, disabledBy: _disabledBy, ...fields } = rest;
   // A copy of a client with something changed has all of its members.
   const changed = Object.entries(changes ?? {}).filter(
     ([field, value]) => !isDeepStrictEqual(value, client[field as keyof Client]),

@@ -65,7 +65,7 @@ function toStored(
     throw new ClientInvalidError([fieldError('secret', 'public_client')]);
   }
   return {
-    client: { ...checked, id, disabled, createdAt, updatedAt: now() },
+    client: { ...checked, id, disabled, disabledBy: undefined, createdAt, updatedAt: now() },
     secrets: secret ? [toSecret(secret)] : [],
   };
 }

@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 
 import { now } from '../clock.ts';
-import type { AuditEvent, AuditLog, AuditOrigin, Client, ClientRegistry, ClientStore } from '../contracts.ts';
+import type {
+  AuditEvent,
+  AuditLog,
+  AuditOrigin,
+  CheckedClientRegistry,
+  Client,
+  ClientStore,
+} from '../contracts.ts';
 import { checkClientChanges, checkClientFields } from './client-fields.ts';
 import type { KnownNames } from './client-fields.ts';
 import { checkClientQuery } from './client-query.ts';
@@ -12,7 +19,7 @@ import { newSecret } from './new-secret.ts';
 import { storedClient } from './stored-client.ts';
 
 /** The registry, for somebody whose changes are recorded as theirs. */
-export type RegistryFor = (origin?: AuditOrigin) => ClientRegistry;
+export type RegistryFor = (origin?: AuditOrigin) => CheckedClientRegistry;
 
 export function createClientRegistry(
   store: ClientStore,
@@ -46,12 +53,17 @@ export function createClientRegistry(
   return function registryFor(origin) {
     const record = (event: AuditEvent): void => audit.record(event, origin);
 
-    async function setDisabled(id: string, disabled: boolean): Promise<Client> {
-      const { client, fields } = await change(id, () => ({ disabled }));
+    async function setDisabled(
+      id: string,
+      disabled: boolean,
+      check?: (client: Client) => void,
+    ): Promise<Client> {
+      const { client, fields } = await change(id, (before) => {
+        check?.(before);
+        return { disabled, disabledBy: disabled ? disablerOf(before, origin?.actorId) : undefined };
+      });
       const type = disabled ? 'client_disabled' : 'client_enabled';
-      // The last record of it says who may enable the client again. An owner who disables it twice does not decide that.
-      const isDecision = disabled && origin?.actorId !== client.ownerId;
-      if (fields.length > 0 || isDecision) record({ type, clientId: id, name: client.name });
+      if (fields.length > 0) record({ type, clientId: id, name: client.name });
       return client;
     }
 
@@ -71,7 +83,14 @@ export function createClientRegistry(
       async create(given) {
         const at = now();
         const fields = checkClientFields(given, names);
-        const client: Client = { ...fields, id: randomUUID(), disabled: false, createdAt: at, updatedAt: at };
+        const client: Client = {
+          ...fields,
+          id: randomUUID(),
+          disabled: false,
+          disabledBy: undefined,
+          createdAt: at,
+          updatedAt: at,
+        };
         const first = client.confidential ? newSecret({ label: 'first' }) : undefined;
         await store.insert(client, first ? [first.secret] : []);
         record({ type: 'client_created', clientId: client.id, name: client.name });
@@ -87,6 +106,7 @@ export function createClientRegistry(
         if (fields.length > 0) record({ type: 'client_updated', clientId: id, fields });
         return client;
       },
+      setDisabled,
       disable: async (id) => setDisabled(id, true),
       enable: async (id) => setDisabled(id, false),
       async delete(id) {
@@ -99,6 +119,13 @@ export function createClientRegistry(
       ...createSecretRegistry(store, { record, onChange }),
     };
   };
+}
+
+/** Who may enable a client again, once somebody has disabled it who may have found it disabled. */
+function disablerOf(client: Client, actorId: string | undefined): string | undefined {
+  // An owner does not take over what somebody else has disabled; everybody else takes over what its owner has.
+  const isOwner = actorId !== undefined && actorId === client.ownerId;
+  return client.disabled && isOwner ? client.disabledBy : actorId;
 }
 
 function fieldNames(client: Client): (keyof Client)[] {

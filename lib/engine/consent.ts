@@ -59,15 +59,14 @@ export function isConsentMissing(ctx: KoaContextWithOIDC): boolean {
 
 /** Remembers what a user agreed to, on top of what they agreed to before. */
 export async function rememberConsent(
-  consents: ConsentStore,
+  consents: Pick<ConsentStore, 'add'>,
   agreed: { userId: string; clientId: string; scopes: readonly string[]; at: number },
 ): Promise<void> {
-  const before = await consents.find(agreed.userId, agreed.clientId);
-  await consents.save({
+  await consents.add({
     userId: agreed.userId,
     clientId: agreed.clientId,
-    scopes: [...new Set([...(before?.scopes ?? []), ...toAgreement(agreed.scopes)])].toSorted(),
-    createdAt: before?.createdAt ?? agreed.at,
+    scopes: toAgreement(agreed.scopes),
+    createdAt: agreed.at,
     updatedAt: agreed.at,
     lastUsedAt: undefined,
   });

@@ -46,7 +46,7 @@ export interface Metrics {
 }
 
 /**
- * Counts what an authorization server does, for Prometheus:
+ * Counts what an authorization server does, for Prometheus.
  *
  *     const metrics = createMetrics(auth);
  *     router.get('/metrics', metrics.middleware);

@@ -11,11 +11,7 @@ export interface PdfAnswer {
   readonly body: string;
 }
 
-/**
- * What {@link PdfError.code} can be; what each stands for is told at {@link PdfError}.
- *
- * @useDeclaredType
- */
+/** The codes of a {@link PdfError}, where what each stands for is told. */
 export type PdfErrorCode = Extract<GatehouseErrorCode, `ERR_PDF_${string}`>;
 
 /** The HTTP status that fits when the error reaches the caller of a server that uses the client. */
@@ -29,7 +25,9 @@ const STATUS: Readonly<Record<PdfErrorCode, number>> = {
 };
 
 /**
- * A call of the PDF client failed. `code` says how:
+ * A call of the PDF client failed.
+ *
+ * `code` says how:
  *
  * - `ERR_PDF_INPUT`: what was passed cannot be sent - no PDF, an empty one, a URL that is not https, a wrong parameter
  * - `ERR_PDF_UNREADABLE`: the file or stream could not be read to its end, or changed meanwhile
@@ -42,7 +40,7 @@ const STATUS: Readonly<Record<PdfErrorCode, number>> = {
  * the PDF service's status is `answer.status`.
  */
 export class PdfError extends GatehouseError {
-  /** How the call failed. */
+  /** How the call failed; stable. */
   declare readonly code: PdfErrorCode;
   /** How many requests were begun; 0 when none was. */
   attempts: number = 0;

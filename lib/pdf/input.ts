@@ -8,7 +8,7 @@ import type { Source } from './sources/source.ts';
 import { streamSource } from './sources/stream.ts';
 
 /**
- * A PDF, wherever it is:
+ * A PDF, wherever it is.
  *
  * - a string: an https URL, or else the path of a file
  * - a `URL` (https): the service fetches it

@@ -33,7 +33,7 @@ export async function createTracing(): Promise<Trace> {
 }
 
 /** Work in no trace. */
-export const untraced: Trace = async (_name, work) => work();
+const untraced: Trace = async (_name, work) => work();
 
 type Api = typeof import('@opentelemetry/api');
 

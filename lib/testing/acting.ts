@@ -91,7 +91,7 @@ export function actingAsUser(
 }
 
 /**
- * Lets a Koa app take every request for one of a client, as {@link actingAsUser} does for a user.
+ * Lets a Koa app take every request for one of a client that acts for itself, as {@link actingAsUser} does for a user.
  *
  * @param client - a registered one, or as much of one as the test cares about
  * @throws ConfigError as {@link actingAsUser}

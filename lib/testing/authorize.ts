@@ -20,7 +20,7 @@ export interface AuthorizationRequest {
   readonly state?: string;
   /** @default the first that is registered */
   readonly redirectUri?: string;
-  /** More parameters of the authorization request, such as `prompt`. @default {} */
+  /** More parameters of the authorization request, such as `prompt`. @default none */
   readonly parameters?: Readonly<Record<string, string>>;
 }
 

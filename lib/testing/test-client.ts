@@ -19,6 +19,7 @@ export function completeClient(given: Partial<Client>, grantType: ClientGrantTyp
     permissions: [],
     ownerId: undefined,
     disabled: false,
+    disabledBy: undefined,
     createdAt,
     updatedAt: createdAt,
     ...given,

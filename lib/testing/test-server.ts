@@ -61,7 +61,7 @@ export interface TestServer<
  * Starts an authorization server with memory storage on a free loopback port, around the app under test. People need no
  * browser: `authorize()` does what they would do.
  *
- * @throws ConfigError as `createAuthServer()`
+ * @throws ConfigError as `createAuthServer()` does
  *
  * @example
  * import { testServer } from 'koa-gatehouse/testing';

@@ -2,7 +2,9 @@ import type { User, UserStore } from '../contracts.ts';
 
 /** A person of a test server, and what they hold. */
 export type TestUser<P extends string = string, R extends string = string, U extends User = User> = U & {
+  /** What they hold besides their roles. @default [] */
   readonly permissions?: readonly NoInfer<P>[];
+  /** @default [] */
   readonly roles?: readonly NoInfer<R>[];
 };
 

@@ -72,6 +72,7 @@ export function app(changes: Partial<Client> = {}): Client {
     permissions: [],
     ownerId: undefined,
     disabled: false,
+    disabledBy: undefined,
     createdAt: 0,
     updatedAt: 0,
     ...changes,

@@ -24,6 +24,7 @@ import { watchedKnex } from './watched-knex.ts';
 
 const SECOND = '0002_audit_assignments_idempotency';
 const THIRD = '0003_attempts';
+const FOURTH = '0004_disabled_by';
 
 const cluster = startCluster(4);
 
@@ -46,6 +47,7 @@ async function isWhole(t: ExecutionContext, host: Knex): Promise<void> {
     '0001_first_tables',
     SECOND,
     THIRD,
+    FOURTH,
   ]);
   t.deepEqual(await clients.find(aClient().id), { client: aClient(), secrets: [aSecret()] });
   t.deepEqual(await consents.list('ann'), [aConsent()]);
@@ -64,7 +66,7 @@ async function isWhole(t: ExecutionContext, host: Knex): Promise<void> {
 onEachDatabase('a database of the first version keeps its rows', async (t, database, address) => {
   const host = await onFirstVersion(t, database, address);
   const storage = knexStorage(host);
-  t.deepEqual(await storage.pendingMigrations(), [SECOND, THIRD]);
+  t.deepEqual(await storage.pendingMigrations(), [SECOND, THIRD, FOURTH]);
   await t.throwsAsync(storage.audit.list({}), { code: 'ERR_MIGRATIONS_PENDING' });
   await t.throwsAsync(storage.consents.list('ann'), { code: 'ERR_MIGRATIONS_PENDING' });
   await t.throwsAsync(storage.diagnose(), { code: 'ERR_MIGRATIONS_PENDING' });
@@ -92,8 +94,10 @@ onEachDatabase(
     await knexStorage(host).migrate();
     const later = { user_id: 'bob', client_id: 'timetable', scopes: '[]', created_at: NOW, updated_at: NOW };
     await host('gatehouse_consents').insert(later);
-    const { consents } = knexStorage(host);
+    await host('gatehouse_clients').update({ disabled: 1 });
+    const { clients, consents } = knexStorage(host);
     t.deepEqual(await consents.find('bob', 'timetable'), aConsent({ userId: 'bob', scopes: [] }));
+    t.deepEqual((await clients.find(aClient().id))?.client, aClient({ disabled: true }));
   },
 );
 

@@ -141,6 +141,16 @@ const OPERATIONS: readonly {
     statements: { pg: 1, mysql2: 1 },
   },
   {
+    name: 'agree to something',
+    run: async ({ consents }) => consents.add(aConsent({ userId: 'bob' })),
+    statements: { pg: 4, mysql2: 4 },
+  },
+  {
+    name: 'agree to more',
+    run: async ({ consents }) => consents.add(aConsent({ userId: 'bob', scopes: ['schools:write'] })),
+    statements: { pg: 5, mysql2: 5 },
+  },
+  {
     name: 'a transaction of the host',
     run: async (storage) => storage.transaction(async () => {}),
     statements: { pg: 2, mysql2: 2 },
@@ -163,7 +173,7 @@ onEachDatabase(
     const storage = knexStorage(host);
     await storage.migrate();
     await storage.clients.insert(aClient(), [aSecret()]);
-    await storage.consents.save(aConsent());
+    await storage.consents.add(aConsent());
     for (const { name, run, statements: expected } of OPERATIONS) {
       statements = 0;
       await run(storage);

@@ -55,7 +55,8 @@ test('no statement reads a whole table, but the list of clients', async (t) => {
   await storage.clients.touchSecret(id, aSecret().id, NOW);
   await storage.clients.rehashSecret(id, aSecret().id, { from: 'a', to: 'b' });
   await storage.clients.list({ ownerId: 'ann' });
-  await storage.consents.save(aConsent());
+  await storage.consents.add(aConsent());
+  await storage.consents.add(aConsent({ scopes: ['schools:write'] }));
   await storage.consents.find('ann', id);
   await storage.consents.list('ann');
   await storage.consents.touch('ann', id, NOW);

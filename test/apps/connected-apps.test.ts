@@ -62,7 +62,7 @@ test('a scope that is no longer defined is told by its name, not left out', asyn
   const storage = memoryStorage();
   const platform = await start(t, { storage });
   const app = await platform.registerFor('dora', REPORTS);
-  await storage.consents.save({
+  await storage.consents.add({
     userId: 'ann',
     clientId: app.client.id,
     scopes: ['schools:write'],

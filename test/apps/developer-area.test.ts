@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava';
 import type { AuthServerOptions, Developer } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { held } from '../harness/storage.ts';
+import { around, held } from '../harness/storage.ts';
 import { requestFrom, startDeveloperPlatform, userOf } from './developers.ts';
 import type { DeveloperPlatform } from './developers.ts';
 
@@ -341,6 +341,64 @@ test('an app that its owner had disabled before somebody else did stays disabled
     await t.throwsAsync(dora.enable(client.id), { code: 'ERR_PERMISSION_MISSING' });
     t.true((await auth.clients.find(client.id))?.disabled);
   }
+});
+
+test('who disabled an app is known without the record of what happened', async (t) => {
+  const { developer, registerFor } = await start(t, { auditRetention: 0 });
+  const { client } = await registerFor('dora');
+  const [dora, root] = [await developer('dora'), await developer('root')];
+  t.is((await dora.disable(client.id)).disabledBy, 'dora');
+  t.true(await dora.canEnable(client.id));
+  t.like(await dora.enable(client.id), { disabled: false, disabledBy: undefined });
+  t.is((await root.disable(client.id)).disabledBy, 'root');
+  t.false(await dora.canEnable(client.id));
+});
+
+test('an owner is not let in by a record that was lost before it was written', async (t) => {
+  let isLost = false;
+  const storage = around(memoryStorage(), async (name, call) =>
+    isLost && name === 'audit.append' ? undefined : call(),
+  );
+  const { auth, developer, registerFor } = await start(t, { storage });
+  const { client } = await registerFor('dora');
+  const [dora, root] = [await developer('dora'), await developer('root')];
+  await dora.disable(client.id);
+  await auth.audit.flush();
+  isLost = true;
+  await root.disable(client.id);
+  t.false(await dora.canEnable(client.id));
+  await t.throwsAsync(dora.enable(client.id), { code: 'ERR_PERMISSION_MISSING' });
+  t.true((await auth.clients.find(client.id))?.disabled);
+});
+
+test('an app that somebody else disables while its owner enables it stays disabled', async (t) => {
+  const { storage, pause } = held(memoryStorage());
+  const { auth, developer, registerFor } = await start(t, { storage });
+  const [dora, root] = [await developer('dora'), await developer('root')];
+  for (const somebody of [root, auth.clients]) {
+    const { client } = await registerFor('dora');
+    await dora.disable(client.id);
+    const { reached, resume } = pause('clients.update');
+    const enabling = dora.enable(client.id);
+    await reached;
+    await somebody.disable(client.id);
+    resume();
+    await t.throwsAsync(enabling, { code: 'ERR_PERMISSION_MISSING' });
+    t.true((await auth.clients.find(client.id))?.disabled);
+  }
+});
+
+test('an app that changes hands is enabled by whoever disabled it, not by who has it then', async (t) => {
+  const { auth, developer, registerFor } = await start(t);
+  const { client } = await registerFor('dora');
+  const [dora, emil] = [await developer('dora'), await developer('emil')];
+  await dora.disable(client.id);
+  await auth.clients.update(client.id, { ownerId: 'emil' });
+  await emil.disable(client.id);
+  t.false(await emil.canEnable(client.id));
+  await t.throwsAsync(dora.enable(client.id), { code: 'ERR_CLIENT_NOT_FOUND' });
+  await auth.clients.update(client.id, { ownerId: 'dora' });
+  t.false((await dora.enable(client.id)).disabled);
 });
 
 test('a form that is sent ten times at once makes one app', async (t) => {

@@ -13,8 +13,8 @@ const CONTESTANT_NAMES: readonly string[] = Object.keys(CONTESTANTS);
 export interface BenchArguments {
   readonly works: readonly string[];
   readonly contestants: readonly ContestantName[];
-  /** Every contestant is started once, whatever it is measured at. */
-  readonly shared: boolean;
+  /** Nothing is measured well: one short round, and every contestant is started once for all works. */
+  readonly smoke: boolean;
   readonly rounds: number;
   readonly seconds: number;
   readonly warmUp: number;
@@ -59,7 +59,7 @@ export function readArguments(argv: readonly string[]): BenchArguments {
   return {
     works: namesOf('--only', values.only, WORK_NAMES),
     contestants: namesOf('--with', values.with, CONTESTANT_NAMES) as readonly ContestantName[],
-    shared: smoke,
+    smoke,
     rounds: smoke ? 1 : amountOf('--rounds', values.rounds),
     seconds: smoke ? 0.05 : amountOf('--seconds', values.seconds),
     batch: smoke ? 1 : 25,

@@ -16,6 +16,7 @@ export function client(index: number): Client {
     permissions: [],
     ownerId: undefined,
     disabled: false,
+    disabledBy: undefined,
     createdAt: PAST,
     updatedAt: PAST,
   };

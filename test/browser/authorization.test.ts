@@ -140,7 +140,7 @@ test('a second click on "Authorize" while the first is under way: one consent, o
   await around.start(page);
   await signIn(page, mouse, ANN);
   await heading(page, 'Authorize Reports');
-  const { reached, resume } = pause('consents.save');
+  const { reached, resume } = pause('consents.add');
   await clickTwice(page, 'Authorize', reached);
   resume();
   await arrive(page);

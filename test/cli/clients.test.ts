@@ -56,6 +56,7 @@ test('a client that is created here gets tokens; its secret is shown once', asyn
     permissions: [],
     owner_id: null,
     disabled: false,
+    disabled_by: null,
   });
   t.deepEqual(created.notes, []);
   await using platform = await startPlatform({ storage: knexStorage(given.address) });
@@ -262,8 +263,8 @@ test('a client is disabled, enabled and deleted; what cannot be undone needs --y
   const { id } = (await clients.create({ name: 'Nightly', grantType: 'client_credentials' })).client;
   const disabled = await gatehouse(['client', 'disable', id], { DATABASE_URL: given.address });
   t.is(disabled.output, `"Nightly" (${id}) is disabled. Running servers know within seconds.\n`);
-  t.true((await clients.find(id))!.disabled);
-  t.like(await client(given.address, 'enable', id), { client: { disabled: false } });
+  t.like(await clients.find(id), { disabled: true, disabledBy: undefined });
+  t.like(await client(given.address, 'enable', id), { client: { disabled: false, disabled_by: null } });
 
   const [secret] = await clients.secrets(id);
   for (const [words, question] of [

@@ -234,6 +234,7 @@ test('a revoked client is disabled, a public one stays public: PKCE, and schemes
   await gatehouseJson(importing(database, source, '--yes'));
   await using platform = await startPlatform({ storage: knexStorage(database) });
   t.like(await clientCredentials(platform, 3, PLAIN), { status: 401, body: { error: 'invalid_client' } });
+  t.like(await platform.auth.clients.find('3'), { disabled: true, disabledBy: undefined });
   await platform.auth.clients.enable('3');
   t.like(await clientCredentials(platform, 3, PLAIN), { status: 200 });
 

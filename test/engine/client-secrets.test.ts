@@ -4,7 +4,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { passTime } from '../harness/clock.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
-import { held } from '../harness/storage.ts';
+import { around, held } from '../harness/storage.ts';
 
 // Two nodes behind one name. All tests set the clock ahead.
 const LAG = 10;
@@ -163,6 +163,22 @@ test.serial('what is listed tells when a secret was last used, and never its val
   t.deepEqual(more, []);
   t.like(first, { label: 'first', hint: service.secret.slice(-4), lastUsedAt: now() });
   t.false(JSON.stringify(first).includes(service.secret));
+});
+
+test.serial('a use that cannot be noted costs no token, and is logged with its error', async (t) => {
+  const failing = around(memoryStorage(), async (name, call) => {
+    if (name === 'clients.touchSecret') throw new Error('away');
+    return call();
+  });
+  await using platform = await startPlatform({ storage: failing });
+  const { client, secret } = await platform.registerService();
+  const asked = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
+  t.is((await platform.token(asked)).status, 200);
+  const line = platform.logger.lines.find(({ level }) => level === 'warn');
+  t.like(line, {
+    message: 'the last use of a client secret was not noted',
+    fields: { err: { message: 'away' }, client_id: client.id },
+  });
 });
 
 async function listed({ auth }: Platform, { client }: RegisteredApp): Promise<readonly object[]> {

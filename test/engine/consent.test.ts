@@ -6,8 +6,9 @@ import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
+import { held } from '../harness/storage.ts';
 
-const storage = memoryStorage();
+const { storage, pause } = held(memoryStorage());
 const platform = await startPlatform({
   storage,
   scopes: {
@@ -136,6 +137,35 @@ test('scopes that were authorized one after the other add up', async (t) => {
     'schools:read',
     'a token has what its request asked for, not all that was ever authorized',
   );
+});
+
+test.serial('scopes that are authorized in two tabs at once add up', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const page = await arrive(app, { browser, scope: 'schools:read' });
+  const { reached, resume } = pause('consents.add');
+  const first = browser.submit(page, 'Authorize');
+  await reached;
+  await authorize(platform, app, { parameters: { scope: 'schools:write' } });
+  resume();
+  await first;
+  const consent = await storage.consents.find('1', app.client.id);
+  t.deepEqual(consent?.scopes, ['schools:read', 'schools:write']);
+});
+
+test.serial('what was disconnected while somebody authorizes more does not come back', async (t) => {
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  await authorize(platform, app, { browser, parameters: { scope: 'schools:read' } });
+  const more = await arrive(app, { browser, scope: 'schools:write' });
+  const { reached, resume } = pause('consents.add');
+  const answer = browser.submit(more, 'Authorize');
+  await reached;
+  await storage.consents.remove('1', app.client.id);
+  resume();
+  const end = await browser.follow(await answer);
+  t.truthy(end.location?.searchParams.get('code'));
+  t.deepEqual((await storage.consents.find('1', app.client.id))?.scopes, ['schools:write']);
 });
 
 test('a consent without scopes is no consent to scopes', async (t) => {

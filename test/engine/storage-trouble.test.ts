@@ -212,7 +212,7 @@ test.serial('people see a page with 503, whatever step they are at, and can go o
   await at(() => browser.get(signedIn.location!), 'interactions.find', '*');
   const consent = await browser.follow(signedIn);
   t.is(consent.heading, 'Authorize Reports');
-  await at(() => browser.submit(consent, 'Authorize'), 'consents.find', 'consents.save', '*');
+  await at(() => browser.submit(consent, 'Authorize'), 'consents.add', '*');
   const agreed = await browser.submit(consent, 'Authorize');
   await at(() => browser.get(agreed.location!), 'interactions.find', '*');
   const end = await browser.get(agreed.location!);

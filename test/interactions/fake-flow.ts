@@ -16,6 +16,7 @@ export const reports: Client = {
   permissions: [],
   ownerId: undefined,
   disabled: false,
+  disabledBy: undefined,
   createdAt: 0,
   updatedAt: 0,
 };

@@ -4,13 +4,20 @@ import { join, resolve } from 'node:path';
 /** The checkout. */
 export const ROOT: string = resolve(import.meta.dirname, '../..');
 
+/** The files of one name that people import: the source, and what is built of it. */
+export interface Door {
+  readonly 'gatehouse:source': string;
+  readonly types: string;
+  readonly default: string;
+}
+
 /** What `package.json` says. */
 export interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly bin: Readonly<Record<string, string>>;
   readonly files: readonly string[];
-  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
+  readonly exports: Readonly<Record<string, string | Door>>;
   readonly dependencies: Readonly<Record<string, string>>;
 }
 

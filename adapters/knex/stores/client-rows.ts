@@ -17,6 +17,7 @@ export const CLIENT_COLUMNS: readonly string[] = [
   'permissions',
   'owner_id',
   'disabled',
+  'disabled_by',
   'created_at',
   'updated_at',
 ];
@@ -34,6 +35,7 @@ export interface ClientRow {
   readonly permissions: string;
   readonly owner_id: string | null;
   readonly disabled: number;
+  readonly disabled_by: string | null;
   readonly created_at: Integer;
   readonly updated_at: Integer;
 }
@@ -74,6 +76,7 @@ export function toClient(row: ClientRow): Client {
     permissions: toStrings(row.permissions),
     ownerId: row.owner_id ?? undefined,
     disabled: row.disabled === 1,
+    disabledBy: row.disabled_by ?? undefined,
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
   };
@@ -108,6 +111,7 @@ export function toClientValues(client: Client): Value[] {
     JSON.stringify(client.permissions),
     client.ownerId ?? null,
     Number(client.disabled),
+    client.disabledBy ?? null,
     client.createdAt,
     client.updatedAt,
   ];

@@ -8,10 +8,11 @@ export function consentStore(database: Database): ConsentStore {
   const conflict = database.dialect.onConflict({
     table: 'gatehouse_consents',
     key: ['user_id', 'client_id'],
-    replace: ['scopes', 'updated_at'],
+    greatest: ['updated_at'],
   });
-  const save = `
+  const open = `
     insert into gatehouse_consents (${COLUMNS}) values (?, ?, ?, ?, ?, ?) ${conflict}`;
+  const findScopes = `${FIND_SCOPES}${database.dialect.forUpdate}`;
 
   return {
     async find(userId, clientId) {
@@ -21,9 +22,16 @@ export function consentStore(database: Database): ConsentStore {
       );
       return row && toConsent(row);
     },
-    async save({ userId, clientId, scopes, createdAt, updatedAt, lastUsedAt }) {
-      const values = [userId, clientId, JSON.stringify(scopes), createdAt, updatedAt, lastUsedAt ?? null];
-      await database.run(save, values);
+    async add({ userId, clientId, scopes, createdAt, updatedAt, lastUsedAt }) {
+      const values = [userId, clientId, merged([], scopes), createdAt, updatedAt, lastUsedAt ?? null];
+      await database.connection(async (statements) => {
+        // Whether it inserts or changes: from here on nobody else changes the row, or removes it.
+        await statements.run(open, values);
+        const row = await statements.get<Pick<ConsentRow, 'scopes'>>(findScopes, [userId, clientId]);
+        const before = row!.scopes;
+        const after = merged(toStrings(before), scopes);
+        if (after !== before) await statements.run(SET_SCOPES, [after, userId, clientId]);
+      });
     },
     async touch(userId, clientId, at) {
       await database.run(TOUCH, [at, userId, clientId, at]);
@@ -46,6 +54,14 @@ export function consentStore(database: Database): ConsentStore {
 }
 
 const COLUMNS = 'user_id, client_id, scopes, created_at, updated_at, last_used_at';
+
+const FIND_SCOPES = 'select scopes from gatehouse_consents where user_id = ? and client_id = ?';
+
+const SET_SCOPES = 'update gatehouse_consents set scopes = ? where user_id = ? and client_id = ?';
+
+function merged(before: readonly string[], scopes: readonly string[]): string {
+  return JSON.stringify([...new Set([...before, ...scopes])].toSorted());
+}
 
 // Notes that overtake each other leave the latest.
 const TOUCH = `

@@ -17,6 +17,7 @@ export function clientContract(test: StorageTest): void {
       permissions: ['view_schools', 'edit_schools'],
       ownerId: 'ann',
       disabled: true,
+      disabledBy: 'bob',
     });
     const secrets = [
       aSecret({ id: 'a' }),
@@ -70,6 +71,16 @@ export function clientContract(test: StorageTest): void {
     t.is(await clients.find(aClient().id), undefined);
   });
 
+  test('clients: who disabled one is kept, and forgotten with it', async (t, { clients }) => {
+    await clients.insert(aClient(), []);
+    const disabled = aClient({ disabled: true, disabledBy: 'Ann ', updatedAt: NOW + 1 });
+    t.true(await clients.update(disabled, NOW));
+    t.deepEqual((await clients.find(disabled.id))?.client, disabled);
+    t.deepEqual(await clients.list({}), [disabled]);
+    t.true(await clients.update(aClient({ updatedAt: NOW + 2 }), NOW + 1));
+    t.deepEqual((await clients.find(disabled.id))?.client, aClient({ updatedAt: NOW + 2 }));
+  });
+
   test('clients: update refuses what somebody else has changed since', async (t, { clients }) => {
     await clients.insert(aClient(), []);
     const [one, other] = [aClient({ name: 'One', updatedAt: NOW + 1 }), aClient({ disabled: true })];
@@ -96,7 +107,7 @@ export function clientContract(test: StorageTest): void {
     const { clients, consents, credentials, grants } = storage;
     for (const clientId of ['gone', 'kept']) {
       await clients.insert(aClient({ id: clientId }), [aSecret()]);
-      await consents.save(aConsent({ clientId }));
+      await consents.add(aConsent({ clientId }));
       const grantId = `grant of ${clientId}`;
       await credentials.start(
         aGrant({ id: grantId, clientId }),
@@ -128,7 +139,7 @@ export function clientContract(test: StorageTest): void {
     await clients.insert(aClient({ id: 'gone' }), []);
     const ids = Array.from({ length: 450 }, (_, index) => `${index}`);
     for (const id of ids) {
-      await consents.save(aConsent({ userId: id, clientId: 'gone' }));
+      await consents.add(aConsent({ userId: id, clientId: 'gone' }));
       await credentials.start(aGrant({ id, clientId: 'gone' }), aCode({ id, grantId: id }));
     }
     t.true(await clients.remove('gone'));

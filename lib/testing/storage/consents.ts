@@ -2,20 +2,43 @@ import { aConsent, LOOKALIKES, NOW } from './rows.ts';
 import type { StorageTest } from './storage-test.ts';
 
 export function consentContract(test: StorageTest): void {
-  test('consents: save inserts, then replaces the scopes of the one that is there', async (t, {
+  test('consents: add inserts, then adds the scopes to those of the one that is there', async (t, {
     consents,
   }) => {
-    await consents.save(aConsent({ scopes: [] }));
-    t.deepEqual(await consents.find('ann', 'timetable'), aConsent({ scopes: [] }));
-    const later = { createdAt: NOW + 9, updatedAt: NOW + 9 };
-    await consents.save(aConsent({ scopes: ['schools:read', 'schools:write'], ...later }));
-    const merged = aConsent({ scopes: ['schools:read', 'schools:write'], updatedAt: NOW + 9 });
+    await consents.add(aConsent({ scopes: ['b', 'a', 'b'] }));
+    t.deepEqual(await consents.find('ann', 'timetable'), aConsent({ scopes: ['a', 'b'] }));
+    await consents.add(aConsent({ scopes: ['c', 'a', ''], createdAt: NOW + 9, updatedAt: NOW + 9 }));
+    const merged = aConsent({ scopes: ['', 'a', 'b', 'c'], updatedAt: NOW + 9 });
     t.deepEqual(await consents.find('ann', 'timetable'), merged);
+    await consents.add(aConsent({ scopes: [], updatedAt: NOW + 8 }));
+    t.deepEqual(await consents.find('ann', 'timetable'), merged, 'of a node whose clock is behind');
+  });
+
+  test('consents: many tabs that agree to different scopes at once lose none of them', async (t, {
+    consents,
+  }) => {
+    const scopes = Array.from({ length: 20 }, (_, index) => `scope:${String.fromCodePoint(97 + index)}`);
+    await Promise.all(scopes.map(async (scope) => consents.add(aConsent({ scopes: [scope] }))));
+    t.deepEqual(await consents.list('ann'), [aConsent({ scopes })]);
+  });
+
+  test('consents: add and remove at once never leave what was agreed to before', async (t, { consents }) => {
+    for (let round = 0; round < 10; round += 1) {
+      await consents.add(aConsent({ scopes: ['before'] }));
+      await Promise.all([
+        consents.add(aConsent({ scopes: ['one'] })),
+        consents.remove('ann', 'timetable'),
+        consents.add(aConsent({ scopes: ['other'] })),
+      ]);
+      const left = (await consents.find('ann', 'timetable'))?.scopes ?? [];
+      t.false(left.includes('before'), left.join(' '));
+      await consents.remove('ann', 'timetable');
+    }
   });
 
   test('consents: touch notes the last use, and never an earlier one', async (t, { consents }) => {
-    await consents.save(aConsent());
-    await consents.save(aConsent({ clientId: 'other' }));
+    await consents.add(aConsent());
+    await consents.add(aConsent({ clientId: 'other' }));
     for (const at of [NOW + 5, NOW + 9, NOW + 7]) await consents.touch('ann', 'timetable', at);
     t.deepEqual(await consents.list('ann'), [
       aConsent({ clientId: 'other' }),
@@ -24,14 +47,14 @@ export function consentContract(test: StorageTest): void {
   });
 
   test('consents: many who touch at once leave the latest time', async (t, { consents }) => {
-    await consents.save(aConsent());
+    await consents.add(aConsent());
     const times = Array.from({ length: 20 }, (_, index) => NOW + ((index * 7) % 20));
     await Promise.all(times.map(async (at) => consents.touch('ann', 'timetable', at)));
     t.is((await consents.find('ann', 'timetable'))?.lastUsedAt, NOW + 19);
   });
 
   test('consents: touch of one that is not there leaves nothing', async (t, { consents }) => {
-    await consents.save(aConsent({ userId: 'Id' }));
+    await consents.add(aConsent({ userId: 'Id' }));
     for (const userId of LOOKALIKES) {
       await consents.touch(userId, 'timetable', NOW);
       t.is(await consents.find(userId, 'timetable'), undefined);
@@ -39,27 +62,27 @@ export function consentContract(test: StorageTest): void {
     t.deepEqual(await consents.find('Id', 'timetable'), aConsent({ userId: 'Id' }));
   });
 
-  test('consents: save keeps the last use of the one that is there', async (t, { consents }) => {
-    await consents.save(aConsent({ lastUsedAt: NOW + 5 }));
+  test('consents: add keeps the last use of the one that is there', async (t, { consents }) => {
+    await consents.add(aConsent({ lastUsedAt: NOW + 5 }));
     t.deepEqual(await consents.find('ann', 'timetable'), aConsent({ lastUsedAt: NOW + 5 }));
     for (const lastUsedAt of [undefined, NOW + 9]) {
-      await consents.save(aConsent({ scopes: [], lastUsedAt }));
-      t.deepEqual(await consents.find('ann', 'timetable'), aConsent({ scopes: [], lastUsedAt: NOW + 5 }));
+      await consents.add(aConsent({ lastUsedAt }));
+      t.deepEqual(await consents.find('ann', 'timetable'), aConsent({ lastUsedAt: NOW + 5 }));
     }
     await consents.remove('ann', 'timetable');
-    await consents.save(aConsent());
+    await consents.add(aConsent());
     t.is((await consents.find('ann', 'timetable'))?.lastUsedAt, undefined, 'of a consent given anew');
   });
 
-  test('consents: many tabs saving at once leave one row', async (t, { consents }) => {
-    await Promise.all(Array.from({ length: 20 }, async () => consents.save(aConsent())));
+  test('consents: many tabs that agree to the same at once leave one row', async (t, { consents }) => {
+    await Promise.all(Array.from({ length: 20 }, async () => consents.add(aConsent())));
     t.deepEqual(await consents.list('ann'), [aConsent()]);
   });
 
   test('consents: list gives those of the user, find that of user and client', async (t, { consents }) => {
-    await consents.save(aConsent({ clientId: 'a' }));
-    await consents.save(aConsent({ clientId: 'b', createdAt: NOW + 1 }));
-    await consents.save(aConsent({ userId: 'bob', clientId: 'a' }));
+    await consents.add(aConsent({ clientId: 'a' }));
+    await consents.add(aConsent({ clientId: 'b', createdAt: NOW + 1 }));
+    await consents.add(aConsent({ userId: 'bob', clientId: 'a' }));
     t.deepEqual(
       (await consents.list('ann')).map(({ clientId }) => clientId),
       ['a', 'b'],
@@ -70,7 +93,7 @@ export function consentContract(test: StorageTest): void {
   });
 
   test('consents: users are told apart exactly', async (t, { consents }) => {
-    await consents.save(aConsent({ userId: 'Id' }));
+    await consents.add(aConsent({ userId: 'Id' }));
     for (const userId of LOOKALIKES) {
       t.is(await consents.find(userId, 'timetable'), undefined, userId);
       t.deepEqual(await consents.list(userId), [], userId);
@@ -80,7 +103,7 @@ export function consentContract(test: StorageTest): void {
   });
 
   test('consents: remove tells whether there was one', async (t, { consents }) => {
-    await consents.save(aConsent());
+    await consents.add(aConsent());
     t.true(await consents.remove('ann', 'timetable'));
     t.false(await consents.remove('ann', 'timetable'));
     t.is(await consents.find('ann', 'timetable'), undefined);

@@ -22,7 +22,7 @@ export function credentialContract(test: StorageTest): void {
     credentials,
     grants,
   }) => {
-    await consents.save(aConsent());
+    await consents.add(aConsent());
     t.true(await credentials.start(aGrant(), aCode(), aConsent()));
     t.deepEqual(await credentials.find('code', aCode().id), { credential: aCode(), grant: aGrant() });
 
@@ -42,7 +42,7 @@ export function credentialContract(test: StorageTest): void {
     grants,
   }) => {
     for (let round = 0; round < 20; round += 1) {
-      await consents.save(aConsent());
+      await consents.add(aConsent());
       const id = `${round}`;
       const [isStarted] = await Promise.all([
         credentials.start(aGrant({ id }), aCode({ id, grantId: id }), aConsent()),

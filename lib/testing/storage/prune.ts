@@ -113,7 +113,7 @@ export function pruneContract(test: StorageTest): void {
   test('prune: clients, their secrets, keys, consents and assignments are not its business', async (t, storage) => {
     await storage.clients.insert(aClient(), [aSecret({ expiresAt: NOW - 1 })]);
     await storage.keys.add(aKey({ retiresAt: NOW - 1 }));
-    await storage.consents.save(aConsent({ lastUsedAt: 0 }));
+    await storage.consents.add(aConsent({ lastUsedAt: 0 }));
     await storage.assignments.save('ann', { roles: ['registrar'], permissions: [] });
     t.is(await storage.prune(NOW, 100), 0);
     t.is((await storage.clients.find(aClient().id))?.secrets.length, 1);

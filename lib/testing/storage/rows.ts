@@ -35,6 +35,7 @@ export function aClient(fields: Partial<Client> = {}): Client {
     permissions: [],
     ownerId: undefined,
     disabled: false,
+    disabledBy: undefined,
     createdAt: NOW,
     updatedAt: NOW,
     ...fields,

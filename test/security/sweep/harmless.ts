@@ -12,6 +12,9 @@ export function harmIn(answer: SweptAnswer, request: SweptRequest, origin: strin
   if (answer.headers['x-injected'] !== undefined) return 'a header field of the sender';
   const location = answer.headers['location'];
   if (location !== undefined && !leadsHere(String(location), origin)) return 'a redirect to elsewhere';
+  if (location !== undefined && !isKnownError(URL.parse(String(location), origin)!.searchParams)) {
+    return 'an error that no client knows';
+  }
   if (/json/.test(type)) return harmInJson(answer, request);
   if (/html/.test(type)) return harmInPage(answer);
   if ((FOR_CLIENTS.test(request.path) || API.test(request.path)) && status >= 400 && body !== '')
@@ -47,10 +50,40 @@ function harmInJson({ status, body }: SweptAnswer, { method, path }: SweptReques
     return undefined;
   }
   if (!FOR_CLIENTS.test(path)) return undefined;
-  const error = (value as { error?: unknown } | null)?.error;
-  if (status === 200) return error === undefined ? undefined : 'an error that looks like a success';
-  return typeof error === 'string' && /^[a-z_]+$/.test(error) ? undefined : 'an error without a code';
+  const members = new Map(Object.entries(value ?? {}));
+  if (status === 200) return members.has('error') ? 'an error that looks like a success' : undefined;
+  return members.has('error') && isKnownError(members) ? undefined : 'an error that no client knows';
 }
+
+/** RFC 6749 sections 4.1.2.1 and 5.2: a code that is registered, and a description of these characters only. */
+function isKnownError(parameters: { get(name: string): unknown }): boolean {
+  const [error, description] = [parameters.get('error') ?? '', parameters.get('error_description') ?? ''];
+  return (
+    ERRORS.has(error) &&
+    typeof description === 'string' &&
+    /^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/.test(description)
+  );
+}
+
+const ERRORS: ReadonlySet<unknown> = new Set([
+  '',
+  'access_denied',
+  'consent_required',
+  'invalid_client',
+  'invalid_grant',
+  'invalid_request',
+  'invalid_scope',
+  'invalid_target',
+  'login_required',
+  'registration_not_supported',
+  'request_not_supported',
+  'request_uri_not_supported',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  // Not registered, but what other servers say too.
+  'unsupported_response_mode',
+  'unsupported_response_type',
+]);
 
 function harmInPage(answer: SweptAnswer): string | undefined {
   if (answer.body.includes(`<${MARK}`) || answer.body.includes(`"${MARK}=`)) return 'HTML of the sender';

@@ -1,0 +1,45 @@
+import test from 'ava';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { StorageError } from 'koa-gatehouse';
+import type { Logger } from 'koa-gatehouse';
+
+import { Browser } from '../harness/browser.ts';
+import { authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+import { around } from '../harness/storage.ts';
+
+/** A logger whose disk is full. */
+function failingLogger(): { readonly logger: Logger; readonly asked: { times: number } } {
+  const asked = { times: 0 };
+  const write = (): never => {
+    asked.times += 1;
+    throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  };
+  return { asked, logger: { debug: write, info: write, warn: write, error: write } };
+}
+
+test('a log that cannot be written stops nothing', async (t) => {
+  const { logger, asked } = failingLogger();
+  let isAway = false;
+  const storage = around(memoryStorage(), async (_name, call) => {
+    if (isAway) throw new StorageError('The storage is away');
+    return call();
+  });
+  await using platform = await startPlatform({ logger, storage });
+  const app = await platform.registerApp();
+
+  const { status, body } = await connect(platform, app);
+  t.is(status, 200);
+  t.is((await platform.api('/identity', body.access_token)).status, 200);
+  t.is((await platform.token({ grant_type: 'nonsense' })).body.error, 'invalid_request');
+  const browser = new Browser();
+  const refused = await signIn(browser, await browser.open(authorizeUrl(platform, app)), 'nobody', 'nothing');
+  t.is(refused.status, 422);
+
+  isAway = true;
+  t.is((await browser.open(authorizeUrl(platform, app))).status, 503);
+  const unknown = { grant_type: 'client_credentials', client_id: 'unknown', client_secret: 'x' };
+  t.is((await platform.token(unknown)).status, 503);
+  isAway = false;
+
+  t.true(asked.times > 3, 'it was asked to write');
+});

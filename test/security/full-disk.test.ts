@@ -1,0 +1,47 @@
+import test from 'ava';
+import createKnex from 'knex';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { temporaryFile } from '../adapters/temporary-file.ts';
+import { Browser } from '../harness/browser.ts';
+import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+
+test('a full disk is 503 for what has to be kept, and nothing that was kept is lost', async (t) => {
+  const knex = createKnex({
+    client: 'better-sqlite3',
+    connection: { filename: temporaryFile() },
+    useNullAsDefault: true,
+    pool: { min: 1, max: 1 },
+  });
+  t.teardown(async () => knex.destroy());
+  await using platform = await startPlatform({ storage: knexStorage(knex) });
+  const app = await platform.registerApp();
+  const service = await platform.registerService();
+  const asApp = { client_id: app.client.id, client_secret: app.secret };
+  const asService = { client_id: service.client.id, client_secret: service.secret };
+  const { body: before } = await connect(platform, app);
+  const refreshed = { ...asApp, grant_type: 'refresh_token', refresh_token: before.refresh_token };
+  const browser = new Browser();
+  const form = await browser.open(authorizeUrl(platform, app));
+
+  // SQLite says of such a file what it says of a full disk: SQLITE_FULL.
+  const pages = await knex.raw<{ page_count: number }[]>('PRAGMA page_count');
+  await knex.raw(`PRAGMA max_page_count = ${pages[0]!.page_count}`);
+  let answer = await platform.token(refreshed);
+  for (let tries = 0; answer.status === 200 && tries < 500; tries += 1) {
+    refreshed.refresh_token = answer.body.refresh_token;
+    answer = await platform.token(refreshed);
+  }
+  t.is(answer.status, 503);
+  t.is(answer.body.error, 'temporarily_unavailable');
+  t.is(answer.headers.get('retry-after'), '1');
+  t.is((await signIn(browser, form)).status, 503);
+  t.is((await browser.open(authorizeUrl(platform, app))).status, 503);
+  t.is((await platform.token({ ...asService, grant_type: 'client_credentials' })).status, 200);
+  t.is((await platform.api('/identity', before.access_token)).status, 200);
+  t.is((await knex.raw<{ integrity_check: string }[]>('PRAGMA integrity_check'))[0]?.integrity_check, 'ok');
+
+  await knex.raw('PRAGMA max_page_count = 1000000');
+  t.is((await platform.token(refreshed)).status, 200, 'the token that was refused with 503 is good');
+  t.truthy((await authorize(platform, app, { browser })).get('code'));
+});
