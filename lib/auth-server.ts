@@ -16,6 +16,7 @@ import type {
   Storage,
   User,
 } from './contracts.ts';
+import type { Duration } from './duration.ts';
 import type { SigningKey } from './engine/key-ring.ts';
 import type { RevocationTarget } from './engine/revoke.ts';
 import type { Readiness } from './health/readiness.ts';
@@ -77,10 +78,10 @@ export interface AuthServer<
      * Makes a new key, published at once, that signs after some seconds, by when every node knows it. Tokens of the
      * key before it stay good until they expire.
      *
-     * @param options.after - in seconds. Left out: twice `revocationLag` and 5 more
-     * @throws StorageError when the storage cannot be reached
+     * @param options.after - left out: twice `revocationLag` and 5 seconds more
+     * @throws ConfigError for an `after` that is no duration; StorageError when the storage cannot be reached
      */
-    rotate(options?: { after?: number }): Promise<SigningKey>;
+    rotate(options?: { after?: Duration }): Promise<SigningKey>;
   };
   /**
    * Removes what has expired, in small batches. Resolves to the number of rows removed.

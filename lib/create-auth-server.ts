@@ -46,7 +46,7 @@ import { keepInternals } from './internals.ts';
 import { followLastUses } from './last-uses.ts';
 import { startMaintenance } from './maintenance.ts';
 import { createObservers } from './observers.ts';
-import { checkPages } from './option-checks.ts';
+import { checkDuration, checkPages } from './option-checks.ts';
 import { resolveOptions } from './options.ts';
 import type { AuthServerOptions } from './options.ts';
 import { pruneExpired } from './prune.ts';
@@ -264,7 +264,7 @@ export async function createAuthServer<
     revoke: createRevoke(storage, { verify, audit, accessTokenLifetime: lifetimes.accessToken }),
     keys: {
       list: () => keyRing.list(),
-      rotate: async ({ after = keyDelay } = {}) => keyRing.rotate(after),
+      rotate: async ({ after = keyDelay } = {}) => keyRing.rotate(checkDuration('after', after, 0)),
     },
     prune: async (how) => pruneExpired(storage, how),
     check: async () =>

@@ -40,7 +40,7 @@ const ROOMS: Readonly<Record<string, string>> = {
   'lib/testing':
     'lib/clock lib/contracts lib/errors lib/duration lib/options lib/access lib/auth-server lib/internals public koa #runtime',
   'lib/auth-server':
-    'lib/contracts lib/access lib/engine lib/health lib/http/admission lib/prune lib/shutdown type:oidc-provider',
+    'lib/contracts lib/duration lib/access lib/engine lib/health lib/http/admission lib/prune lib/shutdown type:oidc-provider',
   'lib/create-auth-server':
     'lib/auth-server lib/contracts lib/errors lib/options lib/option-checks lib/maintenance lib/prune lib/checks lib/health lib/http lib/access lib/apps lib/audit lib/engine lib/internals lib/last-uses lib/shutdown lib/throttle lib/observers lib/telemetry koa type:oidc-provider',
   'lib/maintenance': 'lib/contracts',

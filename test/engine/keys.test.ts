@@ -1,5 +1,6 @@
 import { decodeProtectedHeader } from 'jose';
 import test from 'ava';
+import { ConfigError } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { startPlatform } from '../harness/platform.ts';
@@ -133,3 +134,14 @@ function warningsOf({ logger }: Platform): string[] {
 async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
+
+test('how long a new key waits is a duration, and checked', async (t) => {
+  await using platform = await startPlatform();
+  const before = Math.floor(Date.now() / 1000);
+  const key = await platform.auth.keys.rotate({ after: '2 minutes' });
+  t.true(key.activeAt >= before + 120);
+  await t.throwsAsync(platform.auth.keys.rotate({ after: -1 }), {
+    instanceOf: ConfigError,
+    message: /^after: /,
+  });
+});
