@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 
 const ALGORITHM = 'aes-256-gcm';
 const NONCE_LENGTH = 12;
@@ -32,7 +32,10 @@ export function openSuccessor(sealed: string, presented: string): string {
   ]).toString('utf8');
 }
 
-// The presented token has 256 bits of randomness, so HKDF without a salt is enough (RFC 5869 section 3.1).
+// HKDF-Expand of one block (RFC 5869 section 2.3). The presented token has 256 bits of randomness, so nothing has to be
+// extracted from it first (section 3.3).
 function keyFrom(presented: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', presented, '', 'koa-gatehouse refresh token successor', 32));
+  return createHmac('sha256', presented).update(INFO).digest();
 }
+
+const INFO = 'koa-gatehouse refresh token successor\u0001';

@@ -148,6 +148,8 @@ test('what outsiders wrote is inert in every page, header and line of the log', 
     `${home}/activity`,
     `${home}/disable`,
     `${home}/delete`,
+    `/developer/apps?search=${odd}`,
+    `/developer/apps/new?name=${odd}`,
     '/oauth/logout',
   ]) {
     const page = await browser.open(platform.url(path));

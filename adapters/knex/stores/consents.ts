@@ -24,7 +24,7 @@ export function consentStore(database: Database): ConsentStore {
     },
     async add({ userId, clientId, scopes, createdAt, updatedAt, lastUsedAt }) {
       const values = [userId, clientId, merged([], scopes), createdAt, updatedAt, lastUsedAt ?? null];
-      await database.connection(async (statements) => {
+      await database.transaction(async (statements) => {
         // Whether it inserts or changes: from here on nobody else changes the row, or removes it.
         await statements.run(open, values);
         const row = await statements.get<Pick<ConsentRow, 'scopes'>>(findScopes, [userId, clientId]);
