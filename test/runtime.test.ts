@@ -1,9 +1,11 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 import test from 'ava';
+
+import { copyPublished } from './package/build.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const SOURCE = '--conditions=gatehouse:source';
@@ -119,9 +121,7 @@ let built: Ended;
 
 test.before(async () => {
   built = await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'lib', '--outDir', join(folder, 'dist')]);
-  for (const file of ['package.json', ...manifest.files.filter((name) => name !== 'dist')]) {
-    cpSync(join(ROOT, file), join(folder, file), { recursive: true });
-  }
+  copyPublished(folder);
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
 });
 

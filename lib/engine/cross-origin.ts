@@ -7,7 +7,7 @@ import { directEndpoint } from './endpoints.ts';
  * Decides which pages of other origins may read what the endpoints for clients answer (the CORS protocol of the Fetch
  * standard). The token endpoint can be read from the origins of a public client's redirect URIs: an app that runs in the
  * browser redeems its code itself. Nothing else can: an app with a secret has no business in a browser, and revocation
- * and introspection are for servers.
+ * and introspection are for servers. The metadata and the keys are public; the engine lets every page read them.
  *
  * A preflight names no client, so it is answered to every origin. It allows no more than a form may send without asking,
  * and the JSON content type. Where the host has set such headers itself, they are left alone.

@@ -45,7 +45,7 @@ export async function runLoad(
   settings: RoundSettings,
 ): Promise<Rounds> {
   await using scope = new AsyncDisposableStack();
-  const contestants = await Promise.all(
+  const contestants = await allOf(
     names.map(async (name) => getReady(work, name, { servers: settings.servers, scope })),
   );
   const { connections } = work;
@@ -86,9 +86,7 @@ async function getReady(
 /** Measures how long the contestants take to start. Their databases are there already. */
 export async function runStarts(names: readonly ContestantName[], settings: RoundSettings): Promise<Rounds> {
   await using scope = new AsyncDisposableStack();
-  const contestants = await Promise.all(
-    names.map(async (name) => ({ name, job: await startOnce(name, scope) })),
-  );
+  const contestants = await allOf(names.map(async (name) => ({ name, job: await startOnce(name, scope) })));
   return await takeTurns(contestants, settings, async ({ name, job }) =>
     measureStart(CONTESTANTS[name], job),
   );
@@ -99,6 +97,12 @@ async function startOnce(name: ContestantName, scope: AsyncDisposableStack): Pro
   const job = await prepareJob(name, scope);
   await using first = await RunningContestant.start(CONTESTANTS[name], job);
   return { ...job, registered: first.listening.registered };
+}
+
+/** Waits for all, also when one fails: what the others make must not come after the end of their scope. */
+async function allOf<T>(making: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(making);
+  return Promise.all(making);
 }
 
 async function takeTurns<One extends { readonly name: ContestantName }>(

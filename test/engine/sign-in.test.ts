@@ -136,6 +136,7 @@ test('a session id that was planted in a browser before is not the one that sign
 test('another user on the same browser has nothing of the first one’s session', async (t) => {
   const storage = memoryStorage();
   const own = await startWithFlow({ storage });
+  t.teardown(async () => own.platform[Symbol.asyncDispose]());
   const app = await own.platform.registerApp();
   const browser = new Browser();
   await authorize(own.platform, app, { browser });
@@ -157,7 +158,6 @@ test('another user on the same browser has nothing of the first one’s session'
   }
   t.deepEqual((await storage.consents.find('1', app.client.id))?.scopes, ['']);
   t.is((await browser.open(authorizeUrl(own.platform, app))).heading, 'Authorize Reports');
-  await own.platform[Symbol.asyncDispose]();
 });
 
 test('who signs in again keeps the authorization pages that are open', async (t) => {
@@ -171,6 +171,7 @@ test('who signs in again keeps the authorization pages that are open', async (t)
 
 test('a wrong password signs nobody in; both are recorded', async (t) => {
   const own = await startWithFlow();
+  t.teardown(async () => own.platform[Symbol.asyncDispose]());
   const browser = new Browser();
   t.is(await enter(own.platform, browser, { ...ANN, password: 'wrong' }), 'nobody');
   t.deepEqual(browser.cookies, []);
@@ -180,14 +181,13 @@ test('a wrong password signs nobody in; both are recorded', async (t) => {
   const records = await own.platform.auth.audit.list();
   const address = '127.0.0.1';
   t.deepEqual(
-    records.map(({ id: _id, at: _at, ...rest }) => rest),
+    records.map(({ id: _id, at: _at, requestId: _requestId, ...rest }) => rest),
     [
       { type: 'logout', userId: '1', address },
       { type: 'login', userId: '1', address },
       { type: 'login_failed', address },
     ],
   );
-  await own.platform[Symbol.asyncDispose]();
 });
 
 test('below a path, behind https', async (t) => {
@@ -198,6 +198,7 @@ test('below a path, behind https', async (t) => {
     return 'https://platform.example';
   };
   const own = await startWithFlow({}, { path: '/auth', inFront, reach });
+  t.teardown(async () => own.platform[Symbol.asyncDispose]());
   const browser = new Browser(reach);
   t.is(await enter(own.platform, browser), 'Ann');
   t.is(await who(own.platform, browser), 'Ann');
@@ -211,7 +212,6 @@ test('below a path, behind https', async (t) => {
   t.is(own.flow.loginUrl('/auth/account/apps'), '/auth/oauth/login?return_to=%2Fauth%2Faccount%2Fapps');
   t.is(own.flow.accountPath, '/account/apps');
   t.is(own.flow.developerPath, undefined, 'the gate has no permission manage_apps');
-  await own.platform[Symbol.asyncDispose]();
 });
 
 test('loginUrl: the bundled page, with a path of this origin to come back to and nothing else', (t) => {
@@ -266,17 +266,18 @@ test('with a login page of the host, people go there and come back to the whole 
     currentUser: () => undefined,
     loginUrl: 'https://id.example/login?from=gatehouse',
   });
+  t.teardown(async () => own.platform[Symbol.asyncDispose]());
   const url = new URL(own.flow.loginUrl('/account/apps'));
   t.is(url.origin, 'https://id.example');
   t.is(url.searchParams.get('from'), 'gatehouse');
   t.is(url.searchParams.get('return_to'), `${own.platform.origin}/account/apps`);
   t.is(own.flow.loginUrl('//evil.example'), 'https://id.example/login?from=gatehouse');
-  await own.platform[Symbol.asyncDispose]();
 });
 
 test('who logged out at the host is not signed in here either', async (t) => {
   let hostUser: Awaited<ReturnType<Platform['users']['find']>>;
   const own = await startWithFlow({ currentUser: () => hostUser });
+  t.teardown(async () => own.platform[Symbol.asyncDispose]());
   hostUser = own.platform.users.all[0];
   const app = await own.platform.registerApp({ firstParty: true });
   const browser = new Browser();
@@ -286,17 +287,16 @@ test('who logged out at the host is not signed in here either', async (t) => {
   t.is(await who(own.platform, browser), 'nobody');
   t.is(await enter(own.platform, browser), 'Ann');
   t.is(await who(own.platform, browser), 'Ann', 'a password here is a login here');
-  await own.platform[Symbol.asyncDispose]();
 });
 
 test('a user whose id is no text: the log says what to mend', async (t) => {
   const user = { id: 7, name: 'Ann', password: '', permissions: [] } as never;
   const users = { ...platform.users, authenticate: async () => user, find: async () => user };
   const own = await startWithFlow({ users });
+  t.teardown(async () => own.platform[Symbol.asyncDispose]());
   const target = own.platform.url('/oauth/in');
   target.search = String(new URLSearchParams(ANN));
   t.is((await new Browser().get(target)).status, 500);
   const line = own.platform.logger.lines.find(({ level }) => level === 'error');
   t.like(line?.fields, { err: { code: 'ERR_CONFIG' } });
-  await own.platform[Symbol.asyncDispose]();
 });

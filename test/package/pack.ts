@@ -1,17 +1,8 @@
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-  globSync,
-} from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-import { build } from './build.ts';
+import { build, copyPublished } from './build.ts';
 import { ROOT, manifest } from './manifest.ts';
 import { run } from './run.ts';
 
@@ -41,12 +32,7 @@ export async function pack(): Promise<Packed> {
   const stage = join(folder, 'stage');
   mkdirSync(stage);
   await build(stage);
-  const others = manifest.files.filter((name) => name !== 'dist');
-  const beside = ['package.json', 'README.md', 'LICENSE', ...globSync(others, { cwd: ROOT })];
-  for (const name of beside) {
-    mkdirSync(dirname(join(stage, name)), { recursive: true });
-    cpSync(join(ROOT, name), join(stage, name), { recursive: true });
-  }
+  copyPublished(stage);
   const [packed] = await npmPack(stage, '--pack-destination', folder);
   return {
     folder,

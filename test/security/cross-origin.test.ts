@@ -1,6 +1,7 @@
 import test from 'ava';
+import Koa from 'koa';
 
-import { authorize, connect, startPlatform } from '../harness/platform.ts';
+import { authorize, connect, listenerOf, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { postForm, postJson, send } from '../harness/requests.ts';
@@ -147,5 +148,31 @@ test('the documents and the keys are public: any page may read them', async (t) 
   for (const path of paths) {
     const answer = await send(platform.origin + path, { headers: { origin: EVIL } });
     t.deepEqual(permissionsIn(answer), { 'access-control-allow-origin': EVIL }, path);
+  }
+});
+
+test('a host that answers other origins itself is left alone', async (t) => {
+  const cors = {
+    'access-control-allow-origin': 'https://of-the-host.example',
+    'access-control-max-age': '5',
+  };
+  await using hosted = await startPlatform(
+    {},
+    {
+      app({ auth }) {
+        const app = new Koa();
+        app.use(async (ctx, next) => {
+          ctx.set(cors);
+          await next();
+        });
+        return listenerOf(app.use(auth.middleware()));
+      },
+    },
+  );
+  for (const path of ['/oauth/token', '/oauth/revoke']) {
+    const url = hosted.origin + path;
+    t.deepEqual(permissionsIn(await postForm(url, { token: 'x' }, { origin: EVIL })), cors);
+    const headers = { origin: EVIL, 'access-control-request-method': 'POST' };
+    t.deepEqual(permissionsIn(await send(url, { method: 'OPTIONS', headers })), cors);
   }
 });

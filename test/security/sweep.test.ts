@@ -124,7 +124,7 @@ test('twenty thousand malformed requests are answered at once and without harm, 
   const half = await server.measure();
   await sweep(REQUESTS - total.sent, SEED + 2000);
   const end = await server.measure();
-  const { user, system } = process.cpuUsage();
+  const { user, system } = process.threadCpuUsage();
   t.log(
     `${total.sent} requests; ${end.cpu.toFixed(1)} s of CPU for the server, ${((user + system) / 1e6).toFixed(1)} s here`,
   );
