@@ -35,7 +35,7 @@ export interface AdministrationOptions<P extends string = string, R extends stri
 
 /** How a key is made: as the servers that will sign with it are set up. */
 export interface KeyRotation {
-  /** More than twice the servers' `revocationLag`. @default 15 seconds */
+  /** More than twice the servers' `revocationLag`. @default '1 minute' */
   readonly after?: Duration;
   /** At least the servers' `lifetimes.accessToken`: for so long the key before it is kept. @default '1 year' */
   readonly accessTokenLifetime?: Duration;
@@ -113,7 +113,7 @@ export function createAdministration<P extends string, R extends string>(
     ),
     keys: {
       list: async () => listSigningKeys(storage.keys),
-      async rotate({ accessTokenLifetime = '1 year', after = 15, algorithm } = {}) {
+      async rotate({ accessTokenLifetime = '1 year', after = '1 minute', algorithm } = {}) {
         const delay = checkDuration('after', after, 0);
         const tokenLifetime = checkDuration('accessTokenLifetime', accessTokenLifetime, 1);
         const newest = (await storage.keys.list('token')).at(-1);

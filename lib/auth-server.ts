@@ -78,7 +78,7 @@ export interface AuthServer<
      * Makes a new key, published at once, that signs after some seconds, by when every node knows it. Tokens of the
      * key before it stay good until they expire.
      *
-     * @param options.after - left out: twice `revocationLag` and 5 seconds more
+     * @param options.after - left out: a minute, or twice `revocationLag` and 5 seconds if that is more
      * @throws ConfigError for an `after` that is no duration; StorageError when the storage cannot be reached
      */
     rotate(options?: { after?: Duration }): Promise<SigningKey>;

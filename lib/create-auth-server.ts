@@ -222,8 +222,9 @@ export async function createAuthServer<
     unwrapToken: createUnwrapToken(verify),
   });
 
-  // Every node has read the new key by then, also one whose clock is some seconds ahead.
-  const keyDelay = 2 * revocationLag + 5;
+  // Every node has read the new key by then, also one whose clock is some seconds ahead; and verifiers elsewhere may fetch
+  // it when they meet it: jose asks at most every 30 seconds.
+  const keyDelay = Math.max(60, 2 * revocationLag + 5);
   const stopMaintenance = startMaintenance(
     [
       { name: 'read keys', every: revocationLag, run: () => keyRing.reload() },

@@ -1,7 +1,7 @@
 import type { Finding } from '../contracts.ts';
 import type { CheckSubject } from './check.ts';
 
-// In milliseconds. A code lives a minute, and a key is published 15 seconds before it signs.
+// In milliseconds. A code lives a minute, and a key is published a minute before it signs.
 const NOTICEABLE = 2000;
 const HARMFUL = 30_000;
 

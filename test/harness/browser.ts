@@ -1,3 +1,7 @@
+// What Chromium asks for when a person opens a page or sends a form. A server may answer it differently from `*/*`.
+const ACCEPT =
+  'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7';
+
 /** A cookie as the browser keeps it. */
 export interface Cookie {
   readonly name: string;
@@ -78,7 +82,7 @@ export class Browser {
     const response = await fetch(this.#reach(url), {
       ...init,
       redirect: 'manual',
-      headers: { ...init.headers, ...(cookie ? { cookie } : {}) },
+      headers: { accept: ACCEPT, ...init.headers, ...(cookie ? { cookie } : {}) },
     });
     for (const line of response.headers.getSetCookie()) this.#keep(line, url);
     return new Page(url, response, await response.text());

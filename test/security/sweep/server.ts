@@ -67,6 +67,7 @@ const [app, publicApp, service, owned, doomed] = await Promise.all([
 ]);
 const [secret] = await platform.auth.clients.secrets(owned.client.id);
 
+process.once('disconnect', () => process.exit());
 process.on('message', (order: Order) => {
   if (order === 'end') process.exit();
   globalThis.gc?.();
