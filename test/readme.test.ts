@@ -1,6 +1,16 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
@@ -45,4 +55,24 @@ test('the quick start runs as it stands, and its client gets a token that the AP
     t.deepEqual(schools.body, { data: [{ id: 1, name: 'Hill School' }] });
   }
   t.is((await send(`${origin}/api/v1/identity`)).status, 401);
+
+  const [askForToken = '', askApi = ''] = curlLines();
+  const token = JSON.parse(await shell(askForToken, origin, client.client_id, client.client_secret));
+  t.is(token.token_type, 'Bearer');
+  t.deepEqual(JSON.parse(await shell(askApi, origin, token.access_token)), {
+    data: [{ id: 1, name: 'Hill School' }],
+  });
 });
+
+/** The lines with curl that the README prints under the quick start. */
+function curlLines(): string[] {
+  return readFileSync(join(ROOT, 'README.md'), 'utf8').match(/^curl .*$/gm) ?? [];
+}
+
+/** Runs a line as it stands, but for the port, and with what its places for values are to hold, in order. */
+async function shell(line: string, origin: string, ...values: readonly string[]): Promise<string> {
+  const rest = [...values];
+  const filled = line.replace('http://localhost:3000', origin).replaceAll('…', () => rest.shift() ?? '');
+  const { stdout } = await promisify(execFile)('bash', ['-c', filled]);
+  return stdout;
+}
