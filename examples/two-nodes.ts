@@ -62,7 +62,7 @@ export async function createNode({
   return { app, auth };
 }
 
-/** A load balancer in ten lines, without sticky sessions: each request goes to the next node. */
+/** A small load balancer without sticky sessions: each request goes to the next node. */
 export function createBalancer(ports: readonly number[]): Server {
   let count = 0;
   return createServer((incoming, outgoing) => {
@@ -73,7 +73,10 @@ export function createBalancer(ports: readonly number[]): Server {
       outgoing.writeHead(answer.statusCode!, answer.headers);
       answer.pipe(outgoing);
     });
-    forwarded.on('error', () => outgoing.writeHead(502).end());
+    forwarded.on('error', () => {
+      if (outgoing.headersSent) outgoing.destroy();
+      else outgoing.writeHead(502).end();
+    });
     incoming.pipe(forwarded);
   });
 }
@@ -81,7 +84,7 @@ export function createBalancer(ports: readonly number[]): Server {
 if (process.argv[1] === import.meta.filename) {
   const {
     DATABASE_URL: database,
-    KEY_ENCRYPTION_KEY: keyEncryptionKey = 'for this example only, 32 characters',
+    KEY_ENCRYPTION_KEY: keyEncryptionKey = 'for this example only: 32 characters',
   } = process.env;
   if (!database) throw new Error('Set DATABASE_URL to an empty PostgreSQL database');
   const settings = { issuer: 'http://localhost:3000', database, keyEncryptionKey };

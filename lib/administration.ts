@@ -13,13 +13,12 @@ import type { SigningKey } from './engine/key-ring.ts';
 import {
   checkAlgorithm,
   checkDuration,
-  checkGate,
   checkIssuer,
   checkLogger,
   checkScopes,
   checkSecrets,
-  checkStorage,
 } from './option-checks.ts';
+import { checkGate, checkStorage } from './option-checks/ports.ts';
 import type { AuthServerOptions, SigningAlgorithm } from './options.ts';
 import { pruneExpired } from './prune.ts';
 import type { PruneOptions } from './prune.ts';

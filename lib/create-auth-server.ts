@@ -1,24 +1,17 @@
-import Koa from 'koa';
-import type { Context } from 'koa';
 import type { Provider } from 'oidc-provider';
 
-import { createActorLoader } from './access/acting.ts';
-import { createAssignments } from './access/assignments.ts';
-import { createGuard } from './access/guard.ts';
-import { createHolders } from './access/holders.ts';
-import { createPrincipalLoader } from './access/principal.ts';
 import { createRequires } from './access/requires.ts';
 import { createConnectedApps } from './apps/connected-apps.ts';
 import { createDeveloperArea } from './apps/developer-area.ts';
 import { createAuditLog } from './audit/audit-log.ts';
 import type { AuthServer } from './auth-server.ts';
 import { runChecks } from './checks/run-checks.ts';
+import { choresOf } from './chores.ts';
 import type { Pages, User } from './contracts.ts';
+import { createAccess } from './create-access.ts';
+import { createCallback } from './create-callback.ts';
 import { auditEvents } from './engine/audit.ts';
-import { createClientDirectory } from './engine/client-directory.ts';
-import { createClientRegistry } from './engine/client-registry.ts';
 import { engineConfiguration } from './engine/configuration.ts';
-import { createNoteUse } from './engine/connection-use.ts';
 import { createInteractionFlow } from './engine/interactions.ts';
 import { createIssueToken } from './engine/issue-token.ts';
 import { createKeyMaterial } from './engine/key-material.ts';
@@ -33,7 +26,6 @@ import { createPresentations } from './engine/presentations.ts';
 import { createProvider } from './engine/provider.ts';
 import { createRenderError } from './engine/render-error.ts';
 import { createReport } from './engine/report.ts';
-import { isRevoked } from './engine/revocation.ts';
 import { createRevoke } from './engine/revoke.ts';
 import { createUnwrapToken } from './engine/structured-token.ts';
 import { createVerifyAccessToken } from './engine/tokens.ts';
@@ -41,14 +33,14 @@ import { MigrationsPendingError } from './errors.ts';
 import { healthEndpoints } from './health/health-endpoints.ts';
 import { createReadiness } from './health/readiness.ts';
 import { createAdmission } from './http/admission.ts';
-import { isConnectionError } from './http/connection-error.ts';
 import { keepInternals } from './internals.ts';
 import { followLastUses } from './last-uses.ts';
 import { startMaintenance } from './maintenance.ts';
 import { createObservers } from './observers.ts';
-import { checkDuration, checkPages } from './option-checks.ts';
+import { checkDuration } from './option-checks.ts';
+import { checkPages } from './option-checks/ports.ts';
 import { resolveOptions } from './options.ts';
-import type { AuthServerOptions } from './options.ts';
+import type { AuthServerOptions, ResolvedOptions } from './options.ts';
 import { pruneExpired } from './prune.ts';
 import { createThrottles } from './throttle/throttles.ts';
 import { createClose } from './shutdown.ts';
@@ -110,12 +102,7 @@ export async function createAuthServer<
   const observers = createObservers(logger);
   const trace = await createTracing();
   const material = createKeyMaterial(options.keyEncryptionKeys);
-  if (options.keyEncryptionKeys.length === 0 && process.env['NODE_ENV'] === 'production') {
-    logger.warn(
-      { option: 'keyEncryptionKey' },
-      'the signing keys are stored unencrypted; give a keyEncryptionKey',
-    );
-  }
+  warnOfPlainKeys(options);
   const cookieKeys =
     options.cookieKeys ?? (await ensureKeys(storage.keys, material, 'cookie')).map(({ jwk }) => jwk.k!);
   const throttles = createThrottles(storage.attempts, { ...options, secret: cookieKeys[0]! });
@@ -135,43 +122,13 @@ export async function createAuthServer<
     findKeys: () => keyRing.reload(),
   });
 
-  const directory = createClientDirectory(lastUses.clients, { maxAge: revocationLag, logger });
-  const holders = createHolders({ users, assignments: storage.assignments });
-  const noteUse = createNoteUse(lastUses.consents, logger);
-  const guard = createGuard<P, U>({
-    realm: issuer,
-    server: admission,
-    logger,
+  const { assignments, directory, guard, holders, noteUse, registryFor } = createAccess(options, {
+    admission,
+    audit,
+    lastUses,
     observers,
     trace,
-    revocationLag,
     verify,
-    async isRevoked(claims) {
-      const revoked = await isRevoked(storage.revocations, claims);
-      if (!revoked && claims.principal === 'user') noteUse(claims.sub, claims.client_id);
-      return revoked;
-    },
-    // Not from the directory: what it and the guard remember would add up to twice the lag.
-    loadPrincipal: createPrincipalLoader({ holders, clients: storage.clients, gate, scopes }),
-    loadActor: createActorLoader({ holders, gate, scopes }),
-  });
-  const registryFor = createClientRegistry(
-    storage.clients,
-    { gate, scopes },
-    {
-      audit,
-      onChange(id) {
-        directory.forget(id);
-        guard.forget({ clientId: id });
-      },
-    },
-  );
-  const assignments = createAssignments({
-    users,
-    gate,
-    store: storage.assignments,
-    audit,
-    onChange: (userId) => guard.forget({ userId }),
   });
 
   // The engine takes its signing keys once, so it is made anew when they change; requests under way keep the old one,
@@ -225,18 +182,7 @@ export async function createAuthServer<
   // Every node has read the new key by then, also one whose clock is some seconds ahead; and verifiers elsewhere may fetch
   // it when they meet it: jose asks at most every 30 seconds.
   const keyDelay = Math.max(60, 2 * revocationLag + 5);
-  const stopMaintenance = startMaintenance(
-    [
-      { name: 'read keys', every: revocationLag, run: () => keyRing.reload() },
-      {
-        name: 'rotate keys',
-        every: Math.min(keyRotation, 3600),
-        run: () => keyRing.rotateOlderThan(keyRotation, keyDelay),
-      },
-      { name: 'prune', every: pruneInterval, run: (signal) => pruneExpired(storage, { signal }) },
-    ],
-    logger,
-  );
+  const stopMaintenance = startMaintenance(choresOf(options, { keyDelay, keyRing, storage }), logger);
 
   const ready = createReadiness({ storage, server: admission, logger });
   const health = healthEndpoints(ready);
@@ -251,15 +197,7 @@ export async function createAuthServer<
     observe: observers.add,
     audit,
     middleware: () => mount,
-    callback() {
-      // Of what the header says, only the last address is the proxy's own word.
-      const app = new Koa({ proxy: trustProxy, maxIpsCount: 1 });
-      app.on('error', (error: Error & { expose?: boolean }, ctx?: Context) => {
-        if (!error.expose && !isConnectionError(error, ctx)) logger.error({ err: error }, 'request failed');
-      });
-      const handle = app.use(health).use(mount).callback();
-      return (request, response) => void handle(request, response);
-    },
+    callback: () => createCallback({ health, logger, mount, trustProxy }),
     guard: () => guard,
     requires: createRequires<P>({ gate, realm: issuer, observers }),
     revoke: createRevoke(storage, { verify, audit, accessTokenLifetime: lifetimes.accessToken }),
@@ -294,4 +232,13 @@ export async function createAuthServer<
   };
   keepInternals(auth, { issueToken: createIssueToken(options, { provider: () => provider, storage }) });
   return auth;
+}
+
+function warnOfPlainKeys({
+  keyEncryptionKeys,
+  logger,
+}: Pick<ResolvedOptions, 'keyEncryptionKeys' | 'logger'>): void {
+  if (keyEncryptionKeys.length > 0 || process.env['NODE_ENV'] !== 'production') return;
+  const message = 'the signing keys are stored unencrypted; give a keyEncryptionKey';
+  logger.warn({ option: 'keyEncryptionKey' }, message);
 }

@@ -1,5 +1,5 @@
 /** One check per option: each gives the value to use, or throws a `ConfigError` that names the option and the remedy. */
-import type { Gate, Logger, Pages, Storage } from './contracts.ts';
+import type { Gate, Logger } from './contracts.ts';
 import { parseDuration } from './duration.ts';
 import { ConfigError } from './errors.ts';
 import { steadyLogger } from './option-checks/steady-logger.ts';
@@ -225,30 +225,6 @@ function isLiteral(value: unknown): boolean {
 export function checkBoolean(option: string, value: unknown): boolean {
   if (typeof value !== 'boolean') throw new ConfigError(option, 'pass true or false');
   return value;
-}
-
-export function checkStorage(storage: Storage | undefined): Storage {
-  if (typeof storage?.pendingMigrations === 'function' && typeof storage.credentials?.redeem === 'function') {
-    return storage;
-  }
-  throw new ConfigError(
-    'storage',
-    'pass knexStorage(knex) from koa-gatehouse/adapters/knex, or memoryStorage() from koa-gatehouse/adapters/memory for tests and first steps',
-  );
-}
-
-export function checkGate<G extends { readonly authorize: unknown }>(gate: G | undefined): G {
-  if (typeof gate?.authorize === 'function') return gate;
-  throw new ConfigError('gate', 'pass defineGate({ permissions, roles })');
-}
-
-/** What the host's `interactions` made. */
-export function checkPages(pages: Pages | undefined): Pages {
-  if (typeof pages?.middleware === 'function' && typeof pages.error === 'function') return pages;
-  throw new ConfigError(
-    'interactions',
-    'pass pages() from koa-gatehouse/interactions, or a function of your own',
-  );
 }
 
 export function checkFunction<F>(option: string, value: F | undefined): F | undefined {

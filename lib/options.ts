@@ -10,7 +10,6 @@ import {
   checkCount,
   checkDuration,
   checkFunction,
-  checkGate,
   checkIssuer,
   checkLifetimes,
   checkLogger,
@@ -19,8 +18,8 @@ import {
   checkPagePath,
   checkScopes,
   checkSecrets,
-  checkStorage,
 } from './option-checks.ts';
+import { checkGate, checkInteractions, checkStorage, checkUsers } from './option-checks/ports.ts';
 import { checkThrottling } from './option-checks/throttling.ts';
 import type { ResolvedThrottling, Throttling } from './option-checks/throttling.ts';
 
@@ -44,7 +43,7 @@ export interface Lifetimes {
   readonly refreshToken?: Duration;
   /** At most 10 minutes (RFC 6749 section 4.1.2). @default '60 seconds' */
   readonly authorizationCode?: Duration;
-  /** Of a login in a browser. @default '14 days' */
+  /** Of a login in a browser; every use starts it anew, to within a hundredth of it. @default '14 days' */
   readonly session?: Duration;
   /** How long a login or consent page stays open. @default '1 hour' */
   readonly interaction?: Duration;
@@ -256,24 +255,9 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     trustProxy = false,
     users,
   } = options;
-  if (typeof users?.authenticate !== 'function' || typeof users.find !== 'function') {
-    throw new ConfigError(
-      'users',
-      'pass an object with the methods authenticate(login, password) and find(id)',
-    );
-  }
-  for (const name of ['permissions', 'roles'] as const) {
-    if (users[name] !== undefined && typeof users[name] !== 'function') {
-      throw new ConfigError('users', `make ${name}(user) a method, or leave it out`);
-    }
-  }
+  checkUsers(users);
   checkStorage(storage);
-  if (typeof interactions !== 'function') {
-    throw new ConfigError(
-      'interactions',
-      'pass pages() from koa-gatehouse/interactions, or a function of your own',
-    );
-  }
+  checkInteractions(interactions);
   checkGate(gate);
   return Object.freeze({
     ...issuer,

@@ -42,7 +42,11 @@ const ROOMS: Readonly<Record<string, string>> = {
   'lib/auth-server':
     'lib/contracts lib/duration lib/access lib/engine lib/health lib/http/admission lib/prune lib/shutdown type:oidc-provider',
   'lib/create-auth-server':
-    'lib/auth-server lib/contracts lib/errors lib/options lib/option-checks lib/maintenance lib/prune lib/checks lib/health lib/http lib/access lib/apps lib/audit lib/engine lib/internals lib/last-uses lib/shutdown lib/throttle lib/observers lib/telemetry koa type:oidc-provider',
+    'lib/auth-server lib/contracts lib/errors lib/options lib/option-checks lib/chores lib/create-access lib/create-callback lib/maintenance lib/prune lib/checks lib/health lib/http lib/access lib/apps lib/audit lib/engine lib/internals lib/last-uses lib/shutdown lib/throttle lib/observers lib/telemetry type:oidc-provider',
+  'lib/create-access':
+    'lib/contracts lib/access lib/engine lib/http/admission lib/last-uses lib/observers lib/options',
+  'lib/create-callback': 'lib/contracts lib/http koa',
+  'lib/chores': 'lib/contracts lib/engine lib/maintenance lib/options lib/prune',
   'lib/maintenance': 'lib/contracts',
   'lib/prune': 'lib/clock lib/contracts',
   'lib/last-uses': 'lib/contracts',

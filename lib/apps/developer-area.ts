@@ -37,7 +37,8 @@ export interface DeveloperAreaPorts {
   readonly idempotency: IdempotencyStore;
 }
 
-// So that nobody can fill the database by a form; far more than a person needs.
+// So that nobody can fill the database by a form; far more than a person needs. Some who are registered at the same moment
+// may come on top.
 const MOST_APPS = 100;
 
 /**

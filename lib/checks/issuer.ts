@@ -1,6 +1,7 @@
 import type { Client, Finding } from '../contracts.ts';
 import { GatehouseError } from '../errors.ts';
 import type { CheckSubject } from './check.ts';
+import { checkPublishedKeys } from './published-keys.ts';
 import { visit } from './visit.ts';
 import type { Answer } from './visit.ts';
 
@@ -16,7 +17,10 @@ export async function checkIssuer(subject: CheckSubject): Promise<readonly Findi
   const { findings, metadata } = await readMetadata(issuer);
   if (!metadata) return findings;
   const wrong = [...findings, ...compare(issuer, metadata)];
-  return wrong.length > 0 ? wrong : checkAuthorization(subject, metadata['authorization_endpoint'] as string);
+  if (wrong.length > 0) return wrong;
+  const unreachable = await checkPublishedKeys(String(metadata['jwks_uri']));
+  if (unreachable.length > 0) return unreachable;
+  return checkAuthorization(subject, metadata['authorization_endpoint'] as string);
 }
 
 interface Reading {

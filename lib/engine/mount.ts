@@ -118,6 +118,7 @@ export function createMount(
     try {
       if (!(await isHandled((fallThrough) => run(own, fallThrough)))) return false;
       if ('oidc' in own) await complete(own as unknown as KoaContextWithOIDC);
+      if (!state.hasPage && isEnginesPage(own)) await showExpired(ctx, state);
     } catch (error) {
       // The host answers it.
       own.status = 500;
@@ -126,9 +127,6 @@ export function createMount(
       throw error;
     }
     report.answered(own, span);
-    // The engine's own: somebody has signed in as another user since this sign-in was submitted, and it would sign them
-    // out, by an inline script on a page that has none of the headers of ours.
-    if (!state.hasPage && own.status === 200 && own.response.is('html')) await showExpired(ctx, state);
     if (!state.hasPage) {
       ctx.status = own.status;
       ctx.body = own.body;
@@ -136,11 +134,18 @@ export function createMount(
     return true;
   }
 
+  /** In place of the engine's page, which would sign that other user out. */
   async function showExpired(ctx: Context, state: RequestState): Promise<void> {
     const { requestId: reference } = state;
+    const error = 'interaction_expired';
     state.hasPage = true;
-    const page = { status: 400, error: 'interaction_expired', description: '', reference };
-    await showError(pages, ctx, new InteractionExpiredError(), page);
+    state.denial = { error, reason: 'another user has signed in since this sign-in was submitted' };
+    await showError(pages, ctx, new InteractionExpiredError(), {
+      status: 400,
+      error,
+      description: '',
+      reference,
+    });
   }
 
   async function complete(own: KoaContextWithOIDC): Promise<void> {
@@ -165,6 +170,14 @@ async function atPath<T>(ctx: Context, path: string, run: () => Promise<T>): Pro
   } finally {
     ctx.url = url;
   }
+}
+
+/**
+ * Whether the engine has answered with a page of its own, which it does when the user has changed in the middle of a
+ * sign-in: an inline script, without the headers of ours. What it says along with a redirect can be HTML too.
+ */
+function isEnginesPage({ response, status }: Context): boolean {
+  return status === 200 && response.is('html') === 'html';
 }
 
 /** Runs a middleware and tells whether it answered instead of calling the next one. */

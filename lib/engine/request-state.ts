@@ -22,7 +22,7 @@ export interface RequestState {
   triedClientId?: string;
   /** The consent that an authorization rests on; none when the client needs none. */
   agreed?: Consent;
-  /** The login session of the request's browser, as it was found. */
+  /** The login session of the request's browser, as the storage has it. */
   session?: KeptSession;
   /** The grant that came along with a code or a refresh token. */
   grant?: Grant;

@@ -70,8 +70,7 @@ export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}
   const { register = new Registry() } = options;
   const registers = [register];
   const stops = [
-    auth.observe({ answered: countTokens(registers) }),
-    auth.observe({ guarded: countGuard(registers) }),
+    auth.observe({ answered: countTokens(registers), guarded: countGuard(registers) }),
     auth.events.on('*', countEvents(registers)),
   ];
   showNow(auth, registers);

@@ -155,7 +155,8 @@ async function walk(
     });
     cookies.keep(response);
     const body = await response.text();
-    const location = response.headers.get('location');
+    const isRedirect = response.status >= 300 && response.status < 400;
+    const location = isRedirect ? response.headers.get('location') : null;
     if (location === null) throw new Error(`${url.pathname} answered ${response.status}: ${body}`);
     url = new URL(location, url);
     if (url.href.split('?')[0] === new URL(redirectUri).href.split('?')[0]) return url;

@@ -36,7 +36,9 @@ export function fakeClock(): FakeClock {
   let ahead = 0;
   const now = (): number => RealDate.now() + ahead;
   const restore = (): void => {
-    if (globalThis.Date === FakeDate) globalThis.Date = RealDate;
+    // Done already, or something else has put its own clock on top since.
+    if (globalThis.Date !== FakeDate) return;
+    globalThis.Date = RealDate;
     isInUse = false;
   };
 

@@ -13,11 +13,13 @@ const CONTESTANT_NAMES: readonly string[] = Object.keys(CONTESTANTS);
 export interface BenchArguments {
   readonly works: readonly string[];
   readonly contestants: readonly ContestantName[];
-  /** Nothing is measured well: one short round, and every contestant is started once for all works. */
+  /** Nothing is measured well: one short round, two ask at once, and every server is started once for all works. */
   readonly smoke: boolean;
   readonly rounds: number;
   readonly seconds: number;
   readonly warmUp: number;
+  /** How many ask at once where a work says more. */
+  readonly mostConnections: number;
   readonly batch: number;
   readonly json: boolean;
   readonly profile: boolean;
@@ -61,9 +63,10 @@ export function readArguments(argv: readonly string[]): BenchArguments {
     contestants: namesOf('--with', values.with, CONTESTANT_NAMES) as readonly ContestantName[],
     smoke,
     rounds: smoke ? 1 : amountOf('--rounds', values.rounds),
-    seconds: smoke ? 0.05 : amountOf('--seconds', values.seconds),
+    seconds: smoke ? 0.01 : amountOf('--seconds', values.seconds),
     batch: smoke ? 1 : 25,
     warmUp: smoke ? 0 : 8000,
+    mostConnections: smoke ? 2 : Infinity,
     profile,
     json,
     help,

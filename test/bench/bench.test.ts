@@ -4,7 +4,9 @@ import { promisify } from 'node:util';
 
 import test from 'ava';
 
+import { compileCache } from '../harness/compile-cache.ts';
 import { readArguments, START_UP, USAGE } from './arguments.ts';
+import { CONTESTANTS } from './contestants.ts';
 import type { Measurement } from './measurement.ts';
 import { toResult } from './result.ts';
 import type { WorkResult } from './result.ts';
@@ -15,7 +17,8 @@ import { WORKS } from './works/index.ts';
 const MAIN = join(import.meta.dirname, 'main.ts');
 
 async function bench(...given: string[]): Promise<{ stdout: string; stderr: string }> {
-  return promisify(execFile)(process.execPath, ['--conditions=gatehouse:source', MAIN, ...given]);
+  const words = ['--conditions=gatehouse:source', MAIN, ...given];
+  return promisify(execFile)(process.execPath, words, { env: { ...process.env, ...compileCache } });
 }
 
 function round(cpu: number, others = 0): Measurement {
@@ -34,14 +37,18 @@ function round(cpu: number, others = 0): Measurement {
 // Whether the answers are right is checked by the works themselves.
 test('every work runs, with everybody who takes part in it', async (t) => {
   t.timeout(120_000, 'a dozen servers are started');
-  const { stdout } = await bench('--smoke', '--json');
+  // PostgreSQL makes no difference to the works, and is not everywhere.
+  const everybody = Object.keys(CONTESTANTS).filter((name) => name !== 'gatehouse-postgresql');
+  const { stdout } = await bench('--smoke', '--json', '--with', everybody.join());
   const { results, warnings } = JSON.parse(stdout) as { results: WorkResult[]; warnings: string[] };
   t.deepEqual(
     results.map(({ name }) => name),
     [...WORKS.map(({ name }) => name), START_UP],
   );
+  const seen = new Set(results.flatMap(({ rows }) => rows.map(({ contestant }) => contestant)));
+  t.deepEqual([...seen].toSorted(), everybody.toSorted());
   for (const { name, rows } of results) {
-    t.true(rows.length >= 3, name);
+    t.true(rows.length >= 2, name);
     for (const { contestant, operations, cpu, p50, p99, peakMemory } of rows) {
       t.true(operations > 0 && cpu > 0 && p50 > 0 && p99 >= p50, `${name}, ${contestant}`);
       t.true(peakMemory > 20 && peakMemory < 2000, `${name}, ${contestant}`);

@@ -102,7 +102,8 @@ export async function serverDatabase(client: 'pg' | 'mysql2', server: string): P
     fill: filler(opened, client),
     async remove() {
       await opened.destroy();
-      await admin.raw(`drop database ${name}`);
+      // A connection that was closed here may still be open there.
+      await admin.raw(`drop database ${name} ${client === 'pg' ? 'with (force)' : ''}`);
       await admin.destroy();
     },
   };

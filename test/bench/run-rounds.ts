@@ -16,6 +16,8 @@ import type { Operations, Work } from './works/work.ts';
 
 export interface RoundSettings {
   readonly servers: Servers;
+  /** Whether all works are to be seen working, and nothing is measured. */
+  readonly smoke: boolean;
   readonly rounds: number;
   /** Of one round with one contestant. */
   readonly seconds: number;
@@ -23,6 +25,8 @@ export interface RoundSettings {
   readonly batch: number;
   /** How many operations each does before the first round: until then, much of the CPU time goes into compiling. */
   readonly warmUp: number;
+  /** How many ask at once where a work says more. */
+  readonly mostConnections: number;
   /** Told what was just measured. */
   readonly onMeasured: (contestant: ContestantName, measured: Measurement) => void;
   /** Given, each contestant is profiled once after the rounds. */
@@ -45,10 +49,10 @@ export async function runLoad(
   settings: RoundSettings,
 ): Promise<Rounds> {
   await using scope = new AsyncDisposableStack();
+  const connections = Math.min(work.connections, settings.mostConnections);
   const contestants = await allOf(
-    names.map(async (name) => getReady(work, name, { servers: settings.servers, scope })),
+    names.map(async (name) => getReady(work, name, { settings, connections, scope })),
   );
-  const { connections } = work;
   const load = { connections, seconds: settings.seconds, batch: settings.batch };
   for (const { server, operations } of contestants) await warmUp(server, operations, load, settings.warmUp);
   const measured = await takeTurns(contestants, settings, async ({ server, operations }) =>
@@ -73,14 +77,18 @@ async function warmUp(
 }
 
 async function getReady(
-  { connections, prepare }: Work,
+  { prepare }: Work,
   name: ContestantName,
-  { servers, scope }: { servers: Servers; scope: AsyncDisposableStack },
+  {
+    settings,
+    connections,
+    scope,
+  }: { settings: RoundSettings; connections: number; scope: AsyncDisposableStack },
 ): Promise<Ready> {
-  const server = await servers.start(name, scope);
+  const server = await settings.servers.start(name, scope);
   const encoding = name === 'gatehouse-json' ? 'json' : 'form';
   const client = scope.use(new OAuthClient(server.listening, { connections, encoding }));
-  return { name, server, operations: await prepare(client, connections) };
+  return { name, server, operations: await prepare(client, connections, settings.smoke) };
 }
 
 /** Measures how long the contestants take to start. Their databases are there already. */
@@ -92,9 +100,10 @@ export async function runStarts(names: readonly ContestantName[], settings: Roun
   );
 }
 
-/** What a contestant is started with when it was started before. */
+/** What a contestant is started with when it was started before: a database is filled then. */
 async function startOnce(name: ContestantName, scope: AsyncDisposableStack): Promise<Job> {
   const job = await prepareJob(name, scope);
+  if (job.database === undefined) return job;
   await using first = await RunningContestant.start(CONTESTANTS[name], job);
   return { ...job, registered: first.listening.registered };
 }

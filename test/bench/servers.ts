@@ -6,9 +6,9 @@ import { RunningContestant } from './running-contestant.ts';
 /** Starts the servers of contestants, each on a database of its own. */
 export class Servers implements AsyncDisposable {
   readonly #opened = new AsyncDisposableStack();
-  readonly #kept: Map<ContestantName, Promise<RunningContestant>> | undefined;
+  readonly #kept: Map<string, Promise<RunningContestant>> | undefined;
 
-  /** @param shared - one server of each contestant does everything: quicker, and what one work does the next one feels */
+  /** @param shared - one server of each kind does everything: quicker, and what one work does the next one feels */
   constructor({ shared }: { shared: boolean }) {
     this.#kept = shared ? new Map() : undefined;
   }
@@ -16,8 +16,10 @@ export class Servers implements AsyncDisposable {
   /** A server that lives as long as `scope`, unless it is shared. */
   async start(name: ContestantName, scope: AsyncDisposableStack): Promise<RunningContestant> {
     if (!this.#kept) return startIn(scope, name);
-    const running = this.#kept.get(name) ?? startIn(this.#opened, name);
-    this.#kept.set(name, running);
+    const { file, database = '' } = CONTESTANTS[name];
+    const kind = `${file} ${database}`;
+    const running = this.#kept.get(kind) ?? startIn(this.#opened, name);
+    this.#kept.set(kind, running);
     return running;
   }
 

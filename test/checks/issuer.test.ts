@@ -49,6 +49,26 @@ test('nothing listens', async (t) => {
   ]);
 });
 
+test('a proxy that passes the metadata on and nothing else', async (t) => {
+  await using platform = await startPlatform({}, { path: '/auth' });
+  const { origin } = platform;
+  await using proxy = await serve(() => (request, response) => {
+    if (!request.url?.startsWith('/.well-known/')) return void response.writeHead(404).end();
+    void fetch(new URL(request.url, origin)).then(async (answer) =>
+      response.end((await answer.text()).replaceAll(origin, `http://${request.headers.host}`)),
+    );
+  });
+  t.deepEqual(await visit(`${proxy.origin}/auth`), [
+    {
+      code: 'endpoints_unreachable',
+      severity: 'error',
+      message: `The server's keys are not at ${proxy.origin}/auth/oauth/jwks, where its metadata says: the answer was 404.`,
+      remedy:
+        'Let the proxy pass /oauth/ to the server; if it removes the path of the issuer on the way, set the option mountPath.',
+    },
+  ]);
+});
+
 test('a name that there is not, and a server without TLS where https is meant', async (t) => {
   t.regex((await visit('https://gatehouse.invalid'))[0]!.message, /: (ENOTFOUND|EAI_AGAIN)\.$/);
   await using server = await serve(() => (_request, response) => void response.end());

@@ -128,8 +128,9 @@ export class Page {
     return this.response.status;
   }
 
-  /** Where the response redirects to. */
+  /** Where the response redirects to. Browsers follow no `Location` of another status (RFC 9110 section 15.4). */
   get location(): URL | undefined {
+    if (this.status < 300 || this.status > 399) return undefined;
     const location = this.response.headers.get('location');
     return location === null ? undefined : new URL(location, this.url);
   }

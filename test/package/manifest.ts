@@ -18,6 +18,8 @@ export interface Manifest {
   readonly bin: Readonly<Record<string, string>>;
   readonly files: readonly string[];
   readonly exports: Readonly<Record<string, string | Door>>;
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly engines: { readonly node: string };
   readonly dependencies: Readonly<Record<string, string>>;
 }
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -58,6 +59,65 @@ test('it holds what it needs and nothing else', async (t) => {
   );
   t.regex(readFileSync(join(ROOT, 'LICENSE'), 'utf8'), /^MIT License\n\nCopyright \(c\) .*\n/);
 });
+
+test('every file that package.json promises is built', (t) => {
+  for (const entry of Object.values(manifest.exports)) {
+    if (typeof entry === 'string') continue;
+    t.true(existsSync(join(installed, entry.default)), entry.default);
+    t.true(existsSync(join(installed, entry.types)), entry.types);
+  }
+  for (const file of Object.values(manifest.bin)) {
+    t.regex(readFileSync(join(installed, file), 'utf8'), /^#!\/usr\/bin\/env node\n/);
+  }
+});
+
+test('it works without its sources, by every name that people import', async (t) => {
+  const folder = await makeProject(packed, 'every-name', {
+    beside: [...Object.keys(manifest.dependencies), 'knex', 'better-sqlite3', 'prom-client'],
+  });
+  const all = specifiers.map((specifier) => `import '${specifier}';`).join(' ');
+  t.is(await runProgram(folder, 'app.js', all), '');
+  const command = join(folder, 'node_modules', manifest.name, manifest.bin['gatehouse']!);
+  const words = [command, 'migrate', '--database', 'sqlite:x.db'];
+  const migrated = await run(process.execPath, words, folder);
+  t.is(migrated.code, 0, migrated.errors);
+});
+
+// A real one, where the machine has one: it also parses and links what one that only pretends cannot refuse.
+const old = [process.env['OLD_NODE'], '/usr/bin/node', '/usr/local/bin/node']
+  .filter((node): node is string => node !== undefined && existsSync(node))
+  .map((node) => ({ node, version: execFileSync(node, ['--version'], { encoding: 'utf8' }).trim().slice(1) }))
+  .find(({ version }) => {
+    const [major = 0, minor = 0] = version.split('.').map(Number);
+    return major < 22 || (major === 22 && minor < 20);
+  });
+
+if (old) {
+  const { node, version } = old;
+  const refused = {
+    code: 1,
+    output: '',
+    errors: `koa-gatehouse needs Node.js 22.20 or newer (24 is recommended), but this process runs v${version} (${node}).\n`,
+  };
+  for (const specifier of specifiers) {
+    test(`a real Node ${version} gets one sentence: import '${specifier}'`, async (t) => {
+      const words = ['--input-type=module', '--eval', `import '${specifier}'; console.log('went on');`];
+      t.deepEqual(await run(node, words, project), refused);
+    });
+  }
+
+  test(`a real Node ${version} gets one sentence: the command line`, async (t) => {
+    t.deepEqual(await run(node, [join(installed, manifest.bin['gatehouse']!), 'migrate'], project), refused);
+  });
+
+  test(`a real Node ${version} gets one sentence: npm start`, async (t) => {
+    const words = ['--conditions=gatehouse:source', 'examples/server/start.js'];
+    t.deepEqual(await run(node, words, ROOT), refused);
+  });
+} else {
+  console.warn('SKIPPED without an old Node: set OLD_NODE to the path of one below 22.20, such as v20');
+  test.skip('a real old Node: set OLD_NODE to the path of one below 22.20, such as v20', () => {});
+}
 
 // What is downloaded by everybody who installs it. Raise a budget when what is added is worth it.
 test('it is no larger than it may be', (t) => {
@@ -147,6 +207,8 @@ for (const [compiler, module, moduleResolution] of [
       moduleResolution,
       strict: true,
       exactOptionalPropertyTypes: true,
+      // The compilers' own declarations are theirs to check; the package's are checked.
+      skipDefaultLibCheck: true,
       noUncheckedIndexedAccess: true,
       allowImportingTsExtensions: true,
       noEmit: true,

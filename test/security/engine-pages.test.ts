@@ -3,6 +3,7 @@ import test from 'ava';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+import type { RegisteredApp } from '../harness/platform.ts';
 
 const platform = await startPlatform();
 test.after.always(() => platform[Symbol.asyncDispose]());
@@ -16,6 +17,15 @@ async function signInAsBob(browser: Browser): Promise<Page> {
   );
 }
 
+/** Ann signs in for an app. Before the browser has followed the redirect, Bob signs in in another tab. */
+async function signInTooLate(browser: Browser, app: RegisteredApp): Promise<Page> {
+  const form = await browser.open(authorizeUrl(platform, app));
+  const fields = { login: 'ann@school.example', password: 'correct horse' };
+  const submitted = await browser.submit(form, 'Sign in', fields);
+  await signInAsBob(browser);
+  return browser.get(submitted.location!);
+}
+
 async function whoIsSignedIn(browser: Browser): Promise<string | undefined> {
   const { html } = await browser.open(platform.url('/account/apps'));
   return /class="viewer"><bdi>([^<]*)</.exec(html)?.[1];
@@ -24,19 +34,41 @@ async function whoIsSignedIn(browser: Browser): Promise<string | undefined> {
 test('a sign-in that somebody else overtook is over, and says so on a page of ours', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
-  const form = await browser.open(authorizeUrl(platform, app));
-  const fields = { login: 'ann@school.example', password: 'correct horse' };
-  const submitted = await browser.submit(form, 'Sign in', fields);
-  // Before the browser has followed it, Bob signs in in another tab.
-  await signInAsBob(browser);
-
-  const page = await browser.get(submitted.location!);
+  const page = await signInTooLate(browser, app);
   t.is(page.status, 400);
   t.is(page.heading, 'This sign-in is no longer open');
   t.false(page.html.includes('<script'));
   t.regex(page.response.headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/);
   t.is(await whoIsSignedIn(browser), 'bob@school.example', 'who signed in last');
   t.is((await browser.open(authorizeUrl(platform, app))).heading, 'Authorize Reports');
+});
+
+test('redirects of the engine are no pages, and reach the browser as they are', async (t) => {
+  const app = await platform.registerApp();
+  for (const accept of [undefined, 'text/html', '*/*', 'text/plain']) {
+    const headers = accept === undefined ? {} : { accept };
+    const page = await new Browser().get(authorizeUrl(platform, app), headers);
+    t.is(page.status, 303, accept);
+    t.regex(page.location?.pathname ?? '', /^\/oauth\/interaction\//, accept);
+    t.notRegex(page.html, /no longer open/, accept);
+  }
+});
+
+test('the log has a line about it, by the reference that is on the page', async (t) => {
+  const app = await platform.registerApp();
+  const page = await signInTooLate(new Browser(), app);
+  const reference = page.response.headers.get('x-request-id')!;
+  t.true(page.text.includes(reference), page.text);
+  const lines = platform.logger.lines.map(({ level, message, fields: told }) => ({
+    level,
+    message,
+    ...told,
+  }));
+  const about = lines.filter((line) => 'request_id' in line && line.request_id === reference);
+  t.like(about, [
+    { level: 'info', message: 'authorization refused', error: 'interaction_expired', status: 400 },
+  ]);
+  t.is(about.length, 1);
 });
 
 test('the form that the engine would show then leads nowhere', async (t) => {

@@ -229,6 +229,12 @@ test.serial('the clock makes tokens and codes expire', async (t) => {
   }
   t.true(Date.now() - before.getTime() < 60_000);
   t.is(await schools(server, token), 200);
+
+  using next = fakeClock();
+  clock.restore();
+  t.throws(fakeClock, { code: 'ERR_CONFIG' }, 'a clock that has ended does not end the next one');
+  next.advance('1 hour');
+  t.true(Date.now() - before.getTime() > 60_000);
 });
 
 test('it runs an auth server of the app’s own beside', async (t) => {

@@ -13,6 +13,7 @@ import type {
   StoredRequest,
   StoredSession,
 } from '../../contracts.ts';
+import { completeClient } from '../test-client.ts';
 
 /** A moment that the tests call now, in seconds. */
 export const NOW = 1_750_000_000;
@@ -22,24 +23,15 @@ export const HOUR = 3600;
 export const LOOKALIKES: readonly string[] = ['id', 'ID', 'Id ', ' Id', 'Íd'];
 
 export function aClient(fields: Partial<Client> = {}): Client {
-  return {
+  const given = {
     id: '6f1c1d5e-4c8e-4f57-9a3b-0f6f3f0b6f11',
     name: 'Timetable',
-    grantType: 'authorization_code',
     redirectUris: ['https://timetable.example/callback', 'https://timetable.example/?a=1&b=%20'],
-    confidential: true,
-    native: false,
-    firstParty: false,
-    scopes: undefined,
-    roles: [],
-    permissions: [],
-    ownerId: undefined,
-    disabled: false,
-    disabledBy: undefined,
     createdAt: NOW,
     updatedAt: NOW,
     ...fields,
   };
+  return completeClient(given, 'authorization_code');
 }
 
 export function aSecret(fields: Partial<ClientSecret> = {}): ClientSecret {

@@ -9,8 +9,8 @@ export interface Work {
   readonly contestants: readonly ContestantName[];
   /** How many ask at once. */
   readonly connections: number;
-  /** Gets ready, once for each server. */
-  readonly prepare: (client: OAuthClient, connections: number) => Promise<Operations>;
+  /** Gets ready, once for each server: for so many that ask at once, with the least of everything when it is `smoke`. */
+  readonly prepare: (client: OAuthClient, connections: number, smoke: boolean) => Promise<Operations>;
 }
 
 export interface Operations {

@@ -1,0 +1,85 @@
+import { createActorLoader } from './access/acting.ts';
+import { createAssignments } from './access/assignments.ts';
+import { createGuard } from './access/guard.ts';
+import type { Guard } from './access/guard.ts';
+import { createHolders } from './access/holders.ts';
+import type { Holders } from './access/holders.ts';
+import { createPrincipalLoader } from './access/principal.ts';
+import type { Assignments, AuditLog, Trace, User, VerifyAccessToken } from './contracts.ts';
+import { createClientDirectory } from './engine/client-directory.ts';
+import type { ClientDirectory } from './engine/client-directory.ts';
+import { createClientRegistry } from './engine/client-registry.ts';
+import type { RegistryFor } from './engine/client-registry.ts';
+import { createNoteUse } from './engine/connection-use.ts';
+import type { NoteUse } from './engine/connection-use.ts';
+import { isRevoked } from './engine/revocation.ts';
+import type { Admission } from './http/admission.ts';
+import type { LastUses } from './last-uses.ts';
+import type { Observers } from './observers.ts';
+import type { ResolvedOptions } from './options.ts';
+
+/** What access asks of the rest of the server. */
+export interface AccessParts {
+  readonly admission: Pick<Admission, 'isClosing'>;
+  readonly audit: AuditLog;
+  readonly lastUses: LastUses;
+  readonly observers: Observers;
+  readonly trace: Trace;
+  readonly verify: VerifyAccessToken;
+}
+
+/** Who may do what: the guard, and the clients and people that it lets through. */
+export interface Access<P extends string, R extends string, U extends User> {
+  readonly assignments: Assignments<P, R>;
+  readonly directory: ClientDirectory;
+  readonly guard: Guard<P, U>;
+  readonly holders: Holders<U>;
+  readonly noteUse: NoteUse;
+  readonly registryFor: RegistryFor;
+}
+
+/** Puts them together, so that the guard and the directory forget at once what is changed on this node. */
+export function createAccess<P extends string, R extends string, U extends User>(
+  { gate, issuer, logger, revocationLag, scopes, storage, users }: ResolvedOptions<P, R, U>,
+  { admission, audit, lastUses, observers, trace, verify }: AccessParts,
+): Access<P, R, U> {
+  const directory = createClientDirectory(lastUses.clients, { maxAge: revocationLag, logger });
+  const holders = createHolders({ users, assignments: storage.assignments });
+  const noteUse = createNoteUse(lastUses.consents, logger);
+  const guard = createGuard<P, U>({
+    realm: issuer,
+    server: admission,
+    logger,
+    observers,
+    trace,
+    revocationLag,
+    verify,
+    async isRevoked(claims) {
+      const revoked = await isRevoked(storage.revocations, claims);
+      if (!revoked && claims.principal === 'user') noteUse(claims.sub, claims.client_id);
+      return revoked;
+    },
+    // Not from the directory: what it and the guard remember would add up to twice the lag.
+    loadPrincipal: createPrincipalLoader({ holders, clients: storage.clients, gate, scopes }),
+    loadActor: createActorLoader({ holders, gate, scopes }),
+  });
+  const registryFor = createClientRegistry(
+    storage.clients,
+    { gate, scopes },
+    {
+      audit,
+      onChange(id) {
+        directory.forget(id);
+        guard.forget({ clientId: id });
+      },
+    },
+  );
+  const assignments = createAssignments({
+    users,
+    gate,
+    store: storage.assignments,
+    audit,
+    onChange: (userId) => guard.forget({ userId }),
+  });
+  return { assignments, directory, guard, holders, noteUse, registryFor };
+}

@@ -1,0 +1,51 @@
+/** Checks of what a host hands in to be called: it has the methods that are needed. */
+import type { Interactions, Pages, Storage, User, UserStore } from '../contracts.ts';
+import { ConfigError } from '../errors.ts';
+
+export function checkUsers<U extends User>(users: UserStore<U> | undefined): UserStore<U> {
+  if (typeof users?.authenticate !== 'function' || typeof users.find !== 'function') {
+    throw new ConfigError(
+      'users',
+      'pass an object with the methods authenticate(login, password) and find(id)',
+    );
+  }
+  for (const name of ['permissions', 'roles'] as const) {
+    if (users[name] !== undefined && typeof users[name] !== 'function') {
+      throw new ConfigError('users', `make ${name}(user) a method, or leave it out`);
+    }
+  }
+  return users;
+}
+
+export function checkStorage(storage: Storage | undefined): Storage {
+  if (typeof storage?.pendingMigrations === 'function' && typeof storage.credentials?.redeem === 'function') {
+    return storage;
+  }
+  throw new ConfigError(
+    'storage',
+    'pass knexStorage(knex) from koa-gatehouse/adapters/knex, or memoryStorage() from koa-gatehouse/adapters/memory for tests and first steps',
+  );
+}
+
+export function checkInteractions(interactions: Interactions | undefined): Interactions {
+  if (typeof interactions === 'function') return interactions;
+  throw notPages();
+}
+
+/** What the host's `interactions` made. */
+export function checkPages(pages: Pages | undefined): Pages {
+  if (typeof pages?.middleware === 'function' && typeof pages.error === 'function') return pages;
+  throw notPages();
+}
+
+function notPages(): ConfigError {
+  return new ConfigError(
+    'interactions',
+    'pass pages() from koa-gatehouse/interactions, or a function of your own',
+  );
+}
+
+export function checkGate<G extends { readonly authorize: unknown }>(gate: G | undefined): G {
+  if (typeof gate?.authorize === 'function') return gate;
+  throw new ConfigError('gate', 'pass defineGate({ permissions, roles })');
+}
