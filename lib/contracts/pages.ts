@@ -200,6 +200,9 @@ export interface Pages {
   /**
    * Answers below `/oauth/interaction`, `/oauth/login`, `/oauth/logout`, `/oauth/assets`, the developer area and the
    * connected apps; anything else falls through.
+   *
+   * What it throws is shown by `error()`: with its own status when the caller is at fault, as errors of `ctx.throw(400)` and
+   * of this package say they are; else with 500, and a line in the log.
    */
   readonly middleware: Middleware;
   /** Shows an error to a person, with the given status. */

@@ -3,7 +3,7 @@ import compose from 'koa-compose';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 
 import type { ClientThrottle, Pages, Trace, WorkSpan } from '../contracts.ts';
-import { InteractionExpiredError, TooManyAttemptsError } from '../errors.ts';
+import { InteractionExpiredError } from '../errors.ts';
 import type { Admission } from '../http/admission.ts';
 import { REFUSAL_REASONS } from '../http/refusal.ts';
 import type { ResolvedOptions } from '../options.ts';
@@ -14,7 +14,7 @@ import { workAt } from './endpoints.ts';
 import { serverMetadata } from './metadata.ts';
 import { ignoreOpenIdParameters } from './openid-parameters.ts';
 import { refuseRequest } from './refuse-request.ts';
-import { showError } from './render-error.ts';
+import { refusalStatus, showError } from './render-error.ts';
 import type { Report } from './report.ts';
 import { startState } from './request-state.ts';
 import type { RequestState } from './request-state.ts';
@@ -100,11 +100,13 @@ export function createMount(
       return shown;
     } catch (error) {
       const reference = requestIdOf(ctx);
-      if (!(error instanceof TooManyAttemptsError)) {
+      const refused = refusalStatus(error);
+      if (refused === undefined) {
         span?.fail(error);
         logger.error({ request_id: reference, err: error }, 'page failed');
       }
-      await showError(pages, ctx, error, { status: 500, error: 'server_error', description: '', reference });
+      const code = refused === undefined ? 'server_error' : 'invalid_request';
+      await showError(pages, ctx, error, { status: refused ?? 500, error: code, description: '', reference });
       return true;
     }
   }

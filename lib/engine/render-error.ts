@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import { errors } from 'oidc-provider';
 
 import type { PageError, Pages } from '../contracts.ts';
-import { InteractionExpiredError, StorageError, TooManyAttemptsError } from '../errors.ts';
+import { GatehouseError, InteractionExpiredError, StorageError, TooManyAttemptsError } from '../errors.ts';
 import type { RenderError } from './configuration.ts';
 import { directEndpoint } from './endpoints.ts';
 import { stateOf } from './request-state.ts';
@@ -38,4 +38,15 @@ export async function showError(pages: Pages, ctx: Context, error: unknown, page
   } else {
     await pages.error(ctx, page);
   }
+}
+
+/**
+ * The status of what a page refuses, such as 413 of a body parser; `undefined` for a fault of the server. As in Koa, an
+ * error says with `expose` that it is the caller's.
+ */
+export function refusalStatus(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('status' in error)) return undefined;
+  const isCallers = error instanceof GatehouseError || ('expose' in error && error.expose === true);
+  const { status } = error;
+  return isCallers && typeof status === 'number' && status >= 400 && status < 500 ? status : undefined;
 }

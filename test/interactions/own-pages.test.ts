@@ -50,3 +50,30 @@ test('all pages can be one’s own: one function over the port', async (t) => {
   const refused = await browser.open(authorizeUrl(platform, app, { redirect_uri: 'https://evil.example/' }));
   t.deepEqual([refused.status, refused.heading], [400, 'invalid_redirect_uri']);
 });
+
+test('what a person got wrong has a page with its status, and is no failure in the log', async (t) => {
+  await using platform = await startPlatform({
+    interactions: (flow) => ({
+      ...ownPages(flow),
+      async middleware(ctx) {
+        if (ctx.method === 'POST') ctx.throw(413, 'too long');
+        if (ctx.query['fault'] !== undefined) ctx.throw(502, 'the mail server is away');
+        await flow.find(ctx, 'unknown');
+      },
+    }),
+  });
+  const path = platform.url('/oauth/interaction/unknown');
+  const browser = new Browser();
+  const expired = await browser.get(path);
+  t.deepEqual([expired.status, expired.heading], [400, 'interaction_expired']);
+  const long = await browser.post(path, new URLSearchParams({ password: 'x' }));
+  t.deepEqual([long.status, long.heading], [413, 'invalid_request']);
+  t.deepEqual(platform.logger.lines, []);
+
+  const failed = await browser.get(`${path.href}?fault`);
+  t.deepEqual([failed.status, failed.heading], [500, 'server_error']);
+  t.deepEqual(
+    platform.logger.lines.map(({ level, message }) => `${level} ${message}`),
+    ['error page failed'],
+  );
+});
