@@ -193,7 +193,7 @@ for (const pause of ['clients.find', 'clients.update'] as const) {
 
 onEachDatabase('many changes of one client at once are all kept', async (t, _database, address) => {
   const storage = knexStorage(address);
-  const own = await startPlatform({ storage });
+  await using own = await startPlatform({ storage });
   const { clients: these } = own.auth;
   const { client } = await these.create({ ...CODE, confidential: false });
   await Promise.all([
@@ -212,7 +212,6 @@ onEachDatabase('many changes of one client at once are all kept', async (t, _dat
     ownerId: 'ann',
     disabled: true,
   });
-  await own[Symbol.asyncDispose]();
 });
 
 test('what changes nothing is not recorded as a change', async (t) => {

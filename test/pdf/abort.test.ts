@@ -119,19 +119,19 @@ async function read({ stream }: PdfImageStream): Promise<void> {
 
 test('a picture that is handed on: aborted while it is read', async (t) => {
   const { service, closed } = await halfPicture();
+  t.teardown(async () => service[Symbol.asyncDispose]());
   const gone = new AbortController();
   const image = await clientOf(service).renderStream(PDF, { signal: gone.signal });
   image.stream.once('data', () => gone.abort());
   await t.throwsAsync(read(image), { name: 'AbortError' });
   await closed;
-  await service[Symbol.asyncDispose]();
 });
 
 test('a picture that nobody reads: destroying it ends the connection', async (t) => {
   const { service, closed } = await halfPicture();
+  t.teardown(async () => service[Symbol.asyncDispose]());
   const image = await clientOf(service, { timeout: 60_000 }).renderStream(PDF);
   image.stream.destroy();
   await closed;
-  await service[Symbol.asyncDispose]();
   t.pass();
 });
