@@ -53,10 +53,14 @@ test('a proxy that passes the metadata on and nothing else', async (t) => {
   await using platform = await startPlatform({}, { path: '/auth' });
   const { origin } = platform;
   await using proxy = await serve(() => (request, response) => {
-    if (!request.url?.startsWith('/.well-known/')) return void response.writeHead(404).end();
-    void fetch(new URL(request.url, origin)).then(async (answer) =>
-      response.end((await answer.text()).replaceAll(origin, `http://${request.headers.host}`)),
-    );
+    const { headers, url = '' } = request;
+    if (url.startsWith('/.well-known/')) {
+      void fetch(new URL(url, origin)).then(async (answer) =>
+        response.end((await answer.text()).replaceAll(origin, `http://${headers.host}`)),
+      );
+    } else {
+      response.writeHead(404).end();
+    }
   });
   t.deepEqual(await visit(`${proxy.origin}/auth`), [
     {
