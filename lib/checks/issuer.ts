@@ -2,7 +2,7 @@ import type { Client, Finding } from '../contracts.ts';
 import { GatehouseError } from '../errors.ts';
 import type { CheckSubject } from './check.ts';
 import { checkPublishedKeys } from './published-keys.ts';
-import { visit } from './visit.ts';
+import { inWords, visit } from './visit.ts';
 import type { Answer } from './visit.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-authorization-server';
@@ -117,7 +117,7 @@ async function checkAuthorization(subject: CheckSubject, endpoint: string): Prom
       {
         code: 'authorization_fails',
         severity: 'error',
-        message: `An authorization request to ${endpoint} fails: ${'trouble' in answer ? answer.trouble : `the answer was ${answer.status}`}.`,
+        message: `An authorization request to ${endpoint} fails: ${inWords(answer)}.`,
         remedy: "Look at the server's log, and at the proxy's.",
       },
     ];

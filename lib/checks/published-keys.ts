@@ -1,5 +1,5 @@
 import type { Finding } from '../contracts.ts';
-import { visit } from './visit.ts';
+import { inWords, visit } from './visit.ts';
 
 /** Whether the server's endpoints can be reached where its metadata says: its keys are one that anybody may ask for. */
 export async function checkPublishedKeys(url: string): Promise<readonly Finding[]> {
@@ -9,7 +9,7 @@ export async function checkPublishedKeys(url: string): Promise<readonly Finding[
     {
       code: 'endpoints_unreachable',
       severity: 'error',
-      message: `The server's keys are not at ${url}, where its metadata says: ${'trouble' in answer ? answer.trouble : `the answer was ${answer.status}`}.`,
+      message: `The server's keys are not at ${url}, where its metadata says: ${inWords(answer)}.`,
       remedy:
         'Let the proxy pass /oauth/ to the server; if it removes the path of the issuer on the way, set the option mountPath.',
     },

@@ -33,3 +33,8 @@ function reasonOf(error: unknown): string {
   if (cause instanceof Error) return 'code' in cause ? String(cause.code) : cause.message;
   return error instanceof Error ? error.message : String(error);
 }
+
+/** What came of a visit, at the end of a sentence. */
+export function inWords(answer: Answer): string {
+  return 'trouble' in answer ? answer.trouble : `the answer was ${answer.status}`;
+}

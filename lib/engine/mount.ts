@@ -87,9 +87,11 @@ export function createMount(
 
   /** What every request to an engine goes through, put together once. */
   function stepsOf(engine: Provider): Middleware {
-    const known = steps.get(engine) ?? compose([...ownSteps, ...engine.middleware]);
-    steps.set(engine, known);
-    return known;
+    const known = steps.get(engine);
+    if (known) return known;
+    const composed = compose([...ownSteps, ...engine.middleware]);
+    steps.set(engine, composed);
+    return composed;
   }
 
   async function showPage(ctx: Context, span: WorkSpan | undefined): Promise<boolean> {

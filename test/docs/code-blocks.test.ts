@@ -1,37 +1,16 @@
 import { execFile } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 
 import test from 'ava';
 
-const ROOT = resolve(import.meta.dirname, '../..');
+import { blocksOf, GUIDES, ROOT } from './guides.ts';
 
-/** A block of TypeScript in a guide. */
+/** A block of TypeScript. */
 interface Block {
   /** Such as `docs/actions.md:12`, where the block begins. */
   readonly place: string;
   readonly code: string;
-}
-
-function guides(): string[] {
-  const docs = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
-  return ['README.md', ...docs.map((name) => join('docs', name))];
-}
-
-function blocksOf(guide: string): Block[] {
-  const text = readFileSync(join(ROOT, guide), 'utf8');
-  return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(({ 1: code = '', index }) => ({
-    place: `${guide}:${text.slice(0, index).split('\n').length}`,
-    code,
-  }));
 }
 
 /** Checks the blocks as a stranger's compiler would, and resolves to what it says. */
@@ -72,7 +51,9 @@ async function compile(folder: string): Promise<string> {
 }
 
 test('every block of TypeScript in the README and the guides compiles', async (t) => {
-  const blocks = guides().flatMap(blocksOf);
+  const blocks = GUIDES.flatMap((guide) =>
+    blocksOf(guide, 'ts').map(({ code, line }) => ({ place: `${guide}:${line}`, code })),
+  );
   t.true(blocks.length > 20, `only ${blocks.length} blocks were found`);
   t.is(await check(blocks), '');
 });
@@ -83,7 +64,7 @@ test('a block that does not compile is found, and named by its place', async (t)
 });
 
 test('every link of the README and the guides to a file of the repository leads somewhere', (t) => {
-  for (const guide of guides()) {
+  for (const guide of GUIDES) {
     const text = readFileSync(join(ROOT, guide), 'utf8');
     for (const [, target = ''] of text.matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)) {
       t.true(existsSync(resolve(ROOT, guide, '..', target)), `${guide} links to ${target}`);

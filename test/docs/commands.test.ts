@@ -1,27 +1,20 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 
 import test from 'ava';
 import createKnex from 'knex';
 
 import { gatehouse } from '../cli/gatehouse.ts';
 import { CREATE_TABLE, row12 } from '../cli/passport-tables.ts';
-
-const ROOT = resolve(import.meta.dirname, '../..');
+import { blocksOf, GUIDES } from './guides.ts';
 
 /** The lines of a guide's shell blocks that run the command. */
 function commandsOf(guide: string): string[] {
-  const blocks = readFileSync(join(ROOT, guide), 'utf8').matchAll(/^```sh\n([\s\S]*?)^```$/gm);
-  return [...blocks].flatMap(([, block = '']) => block.match(/^npx gatehouse .*$/gm) ?? []);
+  return blocksOf(guide, 'sh').flatMap(({ code }) => code.match(/^npx gatehouse .*$/gm) ?? []);
 }
 
-const guides = [
-  'README.md',
-  ...readdirSync(join(ROOT, 'docs'))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
-].filter((guide) => commandsOf(guide).length > 0);
+const guides = GUIDES.filter((guide) => commandsOf(guide).length > 0);
 
 test('there are commands to try', (t) => {
   t.true(guides.length > 4);

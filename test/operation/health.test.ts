@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import test from 'ava';
@@ -8,25 +7,13 @@ import type { Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
-import Koa from 'koa';
 
 import { onEachDatabase, postgresql } from '../adapters/databases.ts';
 import { freezingProxy } from '../adapters/freezing-proxy.ts';
-import { gate, listenerOf, people, rememberingLogger, startPlatform } from '../harness/platform.ts';
-import type { AppParts } from '../harness/platform.ts';
+import { gate, people, rememberingLogger, startPlatform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
-
-const host = ({ auth, api }: AppParts): RequestListener => {
-  const app = new Koa();
-  app.use(auth.health());
-  app.use(auth.middleware());
-  app.use(api.routes());
-  app.use((ctx) => {
-    ctx.body = 'the host’s';
-  });
-  return listenerOf(app);
-};
+import { host } from './host.ts';
 
 /** A storage that does something else once it is told to, and counts how often its migrations are asked for. */
 function changing(): {

@@ -12,6 +12,7 @@ import type { AppParts, Platform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
 import { Wire } from '../harness/wire.ts';
+import { host } from './host.ts';
 
 /** A storage that finds no client before it is told to; `most` is how many looked for one at a time. */
 function stuck(): { storage: Storage; most: () => number; release: () => void } {
@@ -35,18 +36,6 @@ const fieldsOfNobody = (): Record<string, string> => ({
   client_id: crypto.randomUUID(),
   client_secret: 'x',
 });
-
-/** An app with everything that is not limited too. */
-function host({ auth, api }: AppParts): RequestListener {
-  const app = new Koa();
-  app.use(auth.health());
-  app.use(auth.middleware());
-  app.use(api.routes());
-  app.use((ctx) => {
-    ctx.body = 'the host’s';
-  });
-  return listenerOf(app);
-}
 
 /** Takes the only place there is, until it is given back. */
 async function takePlace(t: { teardown(f: () => void): void }, { origin, auth }: Platform): Promise<void> {

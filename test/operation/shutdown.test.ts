@@ -12,6 +12,7 @@ import type { AppParts, Platform, RegisteredApp } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { around, held } from '../harness/storage.ts';
 import { Wire } from '../harness/wire.ts';
+import { host } from './host.ts';
 
 const refresh = (app: RegisteredApp, token: string): Record<string, string> => ({
   grant_type: 'refresh_token',
@@ -37,17 +38,6 @@ function closable(): { storage: Storage; calls: string[] } {
     return call();
   });
   return { storage, calls };
-}
-
-/** An app that answers whatever is left. */
-function host({ auth, api }: AppParts): RequestListener {
-  const app = new Koa();
-  app.use(auth.middleware());
-  app.use(api.routes());
-  app.use((ctx) => {
-    ctx.body = 'the host’s';
-  });
-  return listenerOf(app);
 }
 
 /** An app with the guard in front of a route of its own. */

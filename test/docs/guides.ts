@@ -1,0 +1,29 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+export const ROOT: string = resolve(import.meta.dirname, '../..');
+
+/** What people read, by path from the repository's root: the README and the guides. */
+export const GUIDES: readonly string[] = [
+  'README.md',
+  ...readdirSync(join(ROOT, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+
+/** A block of code in a guide. */
+export interface Block {
+  /** The number of the line where it begins. */
+  readonly line: number;
+  readonly code: string;
+}
+
+/** The blocks of a guide in a language, such as `ts`. */
+export function blocksOf(guide: string, language: string): Block[] {
+  const text = readFileSync(join(ROOT, guide), 'utf8');
+  const blocks = text.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, 'gm'));
+  return [...blocks].map(({ 1: code = '', index }) => ({
+    line: text.slice(0, index).split('\n').length,
+    code,
+  }));
+}
