@@ -23,6 +23,8 @@ export const setUps: Readonly<Record<string, SetUp>> = {
       file.pragma('busy_timeout = 0');
       file.pragma('journal_mode = wal');
       file.pragma('synchronous = normal');
+      // Four times as many pages as by default, 16 MB: copying them into the file is half of what small commits cost.
+      file.pragma('wal_autocheckpoint = 4000');
     } catch (error) {
       file.close();
       done(error);

@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa';
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 
-import { directEndpoint } from './endpoints.ts';
+import { stateOf } from './request-state.ts';
 
 /**
  * Decides which pages of other origins may read what the endpoints for clients answer (the CORS protocol of the Fetch
@@ -13,8 +13,8 @@ import { directEndpoint } from './endpoints.ts';
  * and the JSON content type. Where the host has set such headers itself, they are left alone.
  */
 export const answerOtherOrigins: Middleware = async (ctx, next) => {
-  const endpoint = directEndpoint(ctx.path);
-  if (!endpoint || isDecided(ctx)) return next();
+  if (isDecided(ctx)) return next();
+  const { endpoint } = stateOf(ctx);
   const origin = ctx.get('Origin');
   if (ctx.method === 'OPTIONS') {
     ctx.status = 204;

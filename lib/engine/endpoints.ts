@@ -12,6 +12,9 @@ export const ENDPOINTS = {
   end_session: '/oauth/logout',
 } as const;
 
+/** An endpoint of which each request is logged. */
+export type Endpoint = ClientEndpoint | 'authorization';
+
 const DIRECT: ReadonlyMap<string, ClientEndpoint> = new Map(
   (['token', 'revocation', 'introspection'] as const).map((name) => [ENDPOINTS[name], name]),
 );
@@ -21,15 +24,16 @@ export function directEndpoint(path: string): ClientEndpoint | undefined {
   return DIRECT.get(path.toLowerCase().replace(/\/$/, ''));
 }
 
-/** Whether a path is that of the authorization endpoint, or where it goes on after a page. */
-export function isAuthorization(path: string): boolean {
-  return /^\/oauth\/authorize(?:\/|$)/i.test(path);
+/** The endpoint that a path means; also where an authorization goes on after a page. */
+export function endpointAt(path: string): Endpoint | undefined {
+  return directEndpoint(path) ?? (AUTHORIZATION.test(path) ? 'authorization' : undefined);
 }
 
+const AUTHORIZATION = /^\/oauth\/authorize(?:\/|$)/i;
+
 /** The piece of work in a trace that a request to this path is; none where nothing is worked out. */
-export function workAt(path: string): ClientEndpoint | 'authorization' | 'page' | undefined {
-  const endpoint = directEndpoint(path) ?? (isAuthorization(path) ? 'authorization' : undefined);
-  return endpoint ?? (PAGES.test(path) ? 'page' : undefined);
+export function workAt(path: string): Endpoint | 'page' | undefined {
+  return endpointAt(path) ?? (PAGES.test(path) ? 'page' : undefined);
 }
 
 const PAGES = /^\/oauth\/(?:interaction|login|logout)(?:\/|$)/i;

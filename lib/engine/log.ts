@@ -1,9 +1,7 @@
-import type { AuditLog, ClientEndpoint, Logger } from '../contracts.ts';
+import type { AuditLog, Logger } from '../contracts.ts';
+import type { Endpoint } from './endpoints.ts';
 import type { Outcome } from './outcome.ts';
 import type { RequestState } from './request-state.ts';
-
-/** The engine's endpoints that a line of the log can be about. */
-export type LoggedEndpoint = ClientEndpoint | 'authorization';
 
 /**
  * Writes the one line about a request to the engine.
@@ -15,7 +13,7 @@ export type LoggedEndpoint = ClientEndpoint | 'authorization';
  */
 export function logOutcome(
   logger: Logger,
-  endpoint: LoggedEndpoint | undefined,
+  endpoint: Endpoint | undefined,
   { clientId, error, grantType, requestId, seconds, status }: Outcome,
   { denial, failure, revokedGrantId }: Pick<RequestState, 'denial' | 'failure' | 'revokedGrantId'>,
 ): void {
@@ -57,5 +55,7 @@ export function logLogins(audit: Pick<AuditLog, 'on'>, logger: Logger): void {
 }
 
 function withoutEmpty(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  const kept: Record<string, unknown> = {};
+  for (const name in fields) if (fields[name] !== undefined) kept[name] = fields[name];
+  return kept;
 }

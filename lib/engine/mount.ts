@@ -1,5 +1,4 @@
 import type { Context, Middleware, Next } from 'koa';
-import compose from 'koa-compose';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 
 import type { ClientThrottle, Pages, Trace, WorkSpan } from '../contracts.ts';
@@ -9,17 +8,16 @@ import { REFUSAL_REASONS } from '../http/refusal.ts';
 import type { ResolvedOptions } from '../options.ts';
 import { requestIdOf, sendRequestId } from '../request-id.ts';
 import { countGuesses } from './count-guesses.ts';
-import { answerOtherOrigins } from './cross-origin.ts';
 import { workAt } from './endpoints.ts';
+import type { Endpoint } from './endpoints.ts';
 import { serverMetadata } from './metadata.ts';
-import { ignoreOpenIdParameters } from './openid-parameters.ts';
 import { refuseRequest } from './refuse-request.ts';
 import { refusalStatus, showError } from './render-error.ts';
 import type { Report } from './report.ts';
 import { startState } from './request-state.ts';
 import type { RequestState } from './request-state.ts';
-import { refuseFormPost } from './response-modes.ts';
-import { tokenBody } from './token-body.ts';
+import { createSteps } from './steps.ts';
+import type { UnwrapToken } from './structured-token.ts';
 import { completeResponse } from './token-response.ts';
 
 const ENGINE_PATH = /^\/(?:oauth|\.well-known)\//i;
@@ -51,12 +49,11 @@ export function createMount(
     report: Report;
     throttle: ClientThrottle;
     trace: Trace;
-    unwrapToken: Parameters<typeof tokenBody>[0];
+    unwrapToken: UnwrapToken;
   },
 ): Middleware {
   const { basePath, logger, mountPath, storage } = options;
-  const ownSteps = [answerOtherOrigins, tokenBody(unwrapToken), refuseFormPost, ignoreOpenIdParameters];
-  const steps = new WeakMap<Provider, Middleware>();
+  const stepsOf = createSteps(unwrapToken);
   const pagePaths = [options.developerPath, options.accountPath].filter((path) => path !== undefined);
 
   return async function gatehouse(ctx, next) {
@@ -65,9 +62,10 @@ export function createMount(
     const isEngines = ENGINE_PATH.test(path) && !ENGINE_LOGOUT.test(path);
     if (!isEngines && !pagePaths.some((own) => path === own || path.startsWith(`${own}/`))) return next();
     const work = isEngines ? workAt(path) : 'page';
-    const isEndpoint = work !== undefined && work !== 'page';
+    const endpoint = work === 'page' ? undefined : work;
     const answer = async (span?: WorkSpan) =>
-      (!isEndpoint && (await showPage(ctx, span))) || (isEngines && runEngine(ctx, span));
+      (endpoint === undefined && (await showPage(ctx, span))) ||
+      (isEngines && runEngine(ctx, endpoint, span));
     const handled = await atPath(ctx, path, async () => {
       // Nothing is worked out: it is always answered, or it is the host's.
       if (work === undefined) return answer();
@@ -84,15 +82,6 @@ export function createMount(
     sendRequestId(ctx);
     return undefined;
   };
-
-  /** What every request to an engine goes through, put together once. */
-  function stepsOf(engine: Provider): Middleware {
-    const known = steps.get(engine);
-    if (known) return known;
-    const composed = compose([...ownSteps, ...engine.middleware]);
-    steps.set(engine, composed);
-    return composed;
-  }
 
   async function showPage(ctx: Context, span: WorkSpan | undefined): Promise<boolean> {
     try {
@@ -113,12 +102,16 @@ export function createMount(
     }
   }
 
-  async function runEngine(ctx: Context, span: WorkSpan | undefined): Promise<boolean> {
+  async function runEngine(
+    ctx: Context,
+    endpoint: Endpoint | undefined,
+    span: WorkSpan | undefined,
+  ): Promise<boolean> {
     const engine = provider();
     const own = engine.createContext(ctx.req, ctx.res);
-    const state = startState(own, ctx);
+    const state = startState(own, ctx, endpoint);
     own.state = ctx.state;
-    const run = stepsOf(engine);
+    const run = stepsOf(engine, endpoint);
     try {
       if (!(await isHandled((fallThrough) => run(own, fallThrough)))) return false;
       if ('oidc' in own) await complete(own as unknown as KoaContextWithOIDC);

@@ -1,7 +1,5 @@
 import type { Middleware } from 'koa';
 
-import { ENDPOINTS } from './endpoints.ts';
-
 const OPENID_ONLY = new Set(['acr_values', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'nonce']);
 
 /**
@@ -10,9 +8,7 @@ const OPENID_ONLY = new Set(['acr_values', 'claims', 'claims_locales', 'id_token
  * libraries that send a `nonce` with every request work.
  */
 export const ignoreOpenIdParameters: Middleware = async (ctx, next) => {
-  if (ctx.path.toLowerCase().startsWith(ENDPOINTS.authorization)) {
-    const known = Object.entries(ctx.query).filter(([name]) => !OPENID_ONLY.has(name));
-    if (known.length < Object.keys(ctx.query).length) ctx.query = Object.fromEntries(known);
-  }
+  const known = Object.entries(ctx.query).filter(([name]) => !OPENID_ONLY.has(name));
+  if (known.length < Object.keys(ctx.query).length) ctx.query = Object.fromEntries(known);
   await next();
 };

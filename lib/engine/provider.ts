@@ -4,12 +4,13 @@ import type { Configuration } from 'oidc-provider';
 import type { ClientThrottle } from '../contracts.ts';
 import { ConfigError, TooManyAttemptsError } from '../errors.ts';
 import type { ResolvedOptions } from '../options.ts';
+import { keepBuiltClients } from './built-clients.ts';
 import type { ClientDirectory } from './client-directory.ts';
 import { currentState } from './request-state.ts';
 import { spendLoneCodes } from './spend-code.ts';
 import { tooManyAttempts } from './too-many-attempts.ts';
 
-/** Makes the engine and bends it in the three places that its configuration does not reach. */
+/** Makes the engine and bends it in the four places that its configuration does not reach. */
 export function createProvider(
   options: ResolvedOptions,
   configuration: Configuration,
@@ -29,6 +30,8 @@ export function createProvider(
       throw error instanceof TooManyAttemptsError ? tooManyAttempts(error) : error;
     }
   };
+
+  keepBuiltClients(provider, clients);
 
   // The engine builds URLs from the Host header, which is the caller's word; the issuer is ours.
   provider.OIDCContext.prototype.urlFor = (name, values) => provider.urlFor(name, values);

@@ -6,6 +6,10 @@ import type { ResolvedOptions } from '../options.ts';
 import type { RequestState } from './request-state.ts';
 import { openSuccessor, sealSuccessor } from './seal.ts';
 
+// In seconds. When the last token of a grant expires is noted in whole ones of these: moved with each refresh, it would be
+// another row and another index to write.
+const STEP = 3600;
+
 // In seconds: a retry inside the grace window gets an access token that expires a little later, and clocks differ.
 const MARGIN = 60;
 
@@ -30,11 +34,12 @@ export async function redeem(
 ): Promise<void> {
   const { presented } = state;
   if (!presented || state.redeemed) return;
+  const expiresAt = Math.max(now() + lifetimes.accessToken + MARGIN, successor?.credential.expiresAt ?? 0);
   const replayable = successor !== undefined && presented.kind === 'refresh_token' && refreshGrace > 0;
   const redemption = await credentials.redeem(presented, {
     at: Date.now(),
     successor: successor?.credential,
-    neededUntil: now() + lifetimes.accessToken + MARGIN,
+    neededUntil: Math.ceil(expiresAt / STEP) * STEP,
     sealedSuccessor: replayable ? sealSuccessor(successor.value, presented.value) : undefined,
   });
   if (redemption.outcome === 'spent' && replayable && redemption.sealedSuccessor !== undefined) {

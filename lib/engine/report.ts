@@ -1,8 +1,9 @@
 import type { Context } from 'koa';
 
-import type { ClientEndpoint, EndpointOutcome, Logger, WorkSpan } from '../contracts.ts';
+import type { EndpointOutcome, Logger, WorkSpan } from '../contracts.ts';
 import { requestIdOf } from '../request-id.ts';
-import { directEndpoint, isAuthorization } from './endpoints.ts';
+import { endpointAt } from './endpoints.ts';
+import type { Endpoint } from './endpoints.ts';
 import { logOutcome } from './log.ts';
 import { outcomeOf } from './outcome.ts';
 import type { Outcome } from './outcome.ts';
@@ -20,8 +21,11 @@ export function createReport(
   logger: Logger,
   observers: { readonly answered: ((outcome: EndpointOutcome) => void) | undefined },
 ): Report {
-  function tell(ctx: Context, outcome: Outcome, state: Parameters<typeof logOutcome>[3]): void {
-    const endpoint = endpointOf(ctx);
+  function tell(
+    endpoint: Endpoint | undefined,
+    outcome: Outcome,
+    state: Parameters<typeof logOutcome>[3],
+  ): void {
     logOutcome(logger, endpoint, outcome, state);
     if (endpoint !== undefined && endpoint !== 'authorization')
       observers.answered?.({ endpoint, ...outcome });
@@ -31,7 +35,7 @@ export function createReport(
     answered(own, span) {
       const state = stateOf(own);
       const outcome = outcomeOf(own);
-      tell(own, outcome, state);
+      tell(isPreflight(own) ? undefined : state.endpoint, outcome, state);
       span?.set({
         'http.response.status_code': outcome.status,
         'error.type': outcome.error,
@@ -51,13 +55,12 @@ export function createReport(
         error,
         seconds: 0,
       };
-      tell(ctx, outcome, { denial: { error, reason } });
+      tell(isPreflight(ctx) ? undefined : endpointAt(ctx.path), outcome, { denial: { error, reason } });
     },
   };
 }
 
-function endpointOf({ method, path }: Context): ClientEndpoint | 'authorization' | undefined {
-  // A browser asking whether it may ask.
-  if (method === 'OPTIONS') return undefined;
-  return isAuthorization(path) ? 'authorization' : directEndpoint(path);
+/** A browser asking whether it may ask. */
+function isPreflight({ method }: Context): boolean {
+  return method === 'OPTIONS';
 }

@@ -3,6 +3,7 @@ import { Provider } from 'oidc-provider';
 
 import type { AccessTokenClaims, Consent, Credential, Grant } from '../contracts.ts';
 import { requestIdOf } from '../request-id.ts';
+import type { Endpoint } from './endpoints.ts';
 import type { Presentation } from './presentations.ts';
 
 /**
@@ -12,6 +13,8 @@ import type { Presentation } from './presentations.ts';
 export interface RequestState {
   /** The host's context of the same request. */
   readonly host: Context;
+  /** What it is a request to; `undefined`: nothing that is logged. */
+  readonly endpoint: Endpoint | undefined;
   /** What the error page and the log line have in common. */
   readonly requestId: string;
   /** When the engine was given it, by `performance.now()`. */
@@ -68,25 +71,43 @@ export interface Denial {
   readonly reason: string;
 }
 
-const states = new WeakMap<object, RequestState>();
+// On the context itself: a map of all that are under way costs a request more than most of its steps.
+const STATE = Symbol('gatehouse.state');
+
+interface WithState {
+  [STATE]?: RequestState;
+}
+
+class StartedState implements RequestState {
+  readonly host: Context;
+  readonly endpoint: Endpoint | undefined;
+  readonly startedAt = performance.now();
+
+  constructor(host: Context, endpoint: Endpoint | undefined) {
+    this.host = host;
+    this.endpoint = endpoint;
+  }
+
+  // Not before somebody asks: a request that turns out to be the host's gets none from here.
+  get requestId(): string {
+    return requestIdOf(this.host);
+  }
+}
 
 /** Starts the state of a request that the engine will work on in a context of its own. */
-export function startState(engineContext: object, host: Context): RequestState {
-  const state: RequestState = {
-    host,
-    // Not before somebody asks: a request that turns out to be the host's gets none from here.
-    get requestId() {
-      return requestIdOf(host);
-    },
-    startedAt: performance.now(),
-  };
-  states.set(engineContext, state);
+export function startState(
+  engineContext: object,
+  host: Context,
+  endpoint: Endpoint | undefined,
+): RequestState {
+  const state: RequestState = new StartedState(host, endpoint);
+  (engineContext as WithState)[STATE] = state;
   return state;
 }
 
 /** The state of a request, by the engine's context. */
 export function stateOf(engineContext: object): RequestState {
-  const state = states.get(engineContext);
+  const state = (engineContext as WithState)[STATE];
   if (!state) throw new Error('The engine was run without its request state');
   return state;
 }
@@ -94,5 +115,5 @@ export function stateOf(engineContext: object): RequestState {
 /** The state of the request that the engine is working on; `undefined` outside of its routes. */
 export function currentState(): RequestState | undefined {
   const { ctx } = Provider;
-  return ctx && states.get(ctx);
+  return (ctx as WithState | undefined)?.[STATE];
 }

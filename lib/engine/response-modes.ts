@@ -1,7 +1,5 @@
 import type { Middleware } from 'koa';
 
-import { ENDPOINTS } from './endpoints.ts';
-
 /** The ways in which the answer to an authorization request reaches the app. */
 export const RESPONSE_MODES = ['query', 'fragment'] as const;
 
@@ -14,8 +12,6 @@ const NOT_THERE = 'unsupported';
  */
 export const refuseFormPost: Middleware = async (ctx, next) => {
   const { query } = ctx;
-  if (query['response_mode'] === 'form_post' && ctx.path.toLowerCase().startsWith(ENDPOINTS.authorization)) {
-    ctx.query = { ...query, response_mode: NOT_THERE };
-  }
+  if (query['response_mode'] === 'form_post') ctx.query = { ...query, response_mode: NOT_THERE };
   await next();
 };

@@ -1,4 +1,6 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+// `hash` not by its name, as in hash.ts.
+import crypto, { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 
 const ALGORITHM = 'aes-256-gcm';
 const NONCE_LENGTH = 12;
@@ -32,10 +34,11 @@ export function openSuccessor(sealed: string, presented: string): string {
   ]).toString('utf8');
 }
 
-// HKDF-Expand of one block (RFC 5869 section 2.3). The presented token has 256 bits of randomness, so nothing has to be
-// extracted from it first (section 3.3).
-function keyFrom(presented: string): Buffer {
-  return createHmac('sha256', presented).update(INFO).digest();
+// The one-step key derivation of NIST SP 800-56C revision 2 (section 4.1, option 1): the presented token has 256 bits of
+// randomness, so nothing has to be extracted from it first, and one block is all that is needed.
+function keyFrom(presented: string): KeyObject {
+  // Of a buffer, Node finds out by an exception inside that it is no key, which costs three times what sealing does.
+  return createSecretKey(crypto.hash('sha256', `\0\0\0\u0001${presented}${INFO}`, 'buffer'));
 }
 
-const INFO = 'koa-gatehouse refresh token successor\u0001';
+const INFO = 'koa-gatehouse refresh token successor';

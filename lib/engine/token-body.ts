@@ -1,12 +1,13 @@
+import { isUtf8 } from 'node:buffer';
 import { IncomingMessage } from 'node:http';
 
 import type { Context, Middleware } from 'koa';
 import getRawBody from 'raw-body';
 
 import { BodyError } from '../errors.ts';
-import { directEndpoint } from './endpoints.ts';
 import { jsonToForm, objectToForm } from './json-form.ts';
 import { stateOf } from './request-state.ts';
+import type { UnwrapToken } from './structured-token.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const JSON_TYPE = 'application/json';
@@ -20,19 +21,22 @@ const LIMIT = 56 * 1024;
  *
  * @param rewrite - changes the parameters before the engine sees them
  */
-export function tokenBody(rewrite: (ctx: Context, form: URLSearchParams) => Promise<void>): Middleware {
+export function tokenBody(rewrite: UnwrapToken): Middleware {
   return async function readTokenBody(ctx, next) {
-    const endpoint = directEndpoint(ctx.path);
-    if (!endpoint || ctx.method === 'OPTIONS') return next();
+    const { endpoint } = stateOf(ctx);
+    if (ctx.method === 'OPTIONS') return next();
     if (ctx.method !== 'POST') {
       ctx.set('Allow', 'POST, OPTIONS');
       return refuse(ctx, 405, `the ${endpoint} endpoint takes POST requests only`);
     }
     const hostRequest = ctx.req;
-    let form: URLSearchParams;
+    let form: Form;
     try {
       form = await readForm(ctx);
-      if (endpoint !== 'token') await rewrite(ctx, form);
+      if (endpoint !== 'token') {
+        form = new URLSearchParams(String(form));
+        await rewrite(ctx, form);
+      }
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
       if (!ctx.req.complete) discardRest(ctx);
@@ -47,11 +51,14 @@ export function tokenBody(rewrite: (ctx: Context, form: URLSearchParams) => Prom
   };
 }
 
-async function readForm(ctx: Context): Promise<URLSearchParams> {
+/** Parameters, or their text as it came: what is not looked at here need not be read and written again. */
+type Form = URLSearchParams | string | Buffer;
+
+async function readForm(ctx: Context): Promise<Form> {
   if (ctx.get('content-encoding') !== '' && ctx.get('content-encoding') !== 'identity') {
     throw new BodyError('compressed request bodies are not supported');
   }
-  if (ctx.get('content-type') === '') return new URLSearchParams();
+  if (ctx.get('content-type') === '') return '';
   // Not `ctx.is()`: it takes a request without Content-Length for one without a body, which over HTTP/2 it need not be.
   const type = ctx.request.type.trim().toLowerCase();
   if (type !== FORM && type !== JSON_TYPE) {
@@ -65,7 +72,9 @@ async function readForm(ctx: Context): Promise<URLSearchParams> {
     }
     return typeof body === 'string' ? parse(type, body) : objectToForm(body);
   }
-  return parse(type, await readText(ctx));
+  const bytes = await readBytes(ctx);
+  // A decoder leaves a byte order mark out; a parser of JSON trips over it.
+  return type === FORM ? bytes : jsonToForm(new TextDecoder().decode(bytes));
 }
 
 /** What a body parser of the host has left: on the host's request, or on Node's, where other frameworks put it. */
@@ -77,12 +86,12 @@ function whatHostRead(ctx: Context): { body?: unknown; rawBody?: unknown } {
   return request.body === undefined ? req : request;
 }
 
-function parse(type: string, text: string): URLSearchParams {
+function parse(type: string, text: string): Form {
   if (text.length > LIMIT) throw new BodyError(`the request body is larger than ${LIMIT} bytes`);
-  return type === JSON_TYPE ? jsonToForm(text) : new URLSearchParams(text);
+  return type === FORM ? text : jsonToForm(text);
 }
 
-async function readText(ctx: Context): Promise<string> {
+async function readBytes(ctx: Context): Promise<Buffer> {
   let bytes: Buffer;
   try {
     bytes = await getRawBody(ctx.req, { limit: LIMIT, length: ctx.get('content-length') || null });
@@ -95,11 +104,8 @@ async function readText(ctx: Context): Promise<string> {
       },
     );
   }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw new BodyError('the request body is not valid UTF-8', { cause });
-  }
+  if (!isUtf8(bytes)) throw new BodyError('the request body is not valid UTF-8');
+  return bytes;
 }
 
 // A body that is left half read would be taken for the next request on the connection.
@@ -109,8 +115,8 @@ function discardRest(ctx: Context): void {
 }
 
 /** An unread request with the same head and the form as its body. */
-function formRequest(original: IncomingMessage, form: URLSearchParams): IncomingMessage {
-  const bytes = Buffer.from(form.toString());
+function formRequest(original: IncomingMessage, form: Form): IncomingMessage {
+  const bytes = Buffer.isBuffer(form) ? form : Buffer.from(String(form));
   const { 'transfer-encoding': _transfer, 'content-encoding': _encoding, ...headers } = original.headers;
   const { method, url, httpVersion, httpVersionMajor, httpVersionMinor } = original;
   const request = Object.assign(new IncomingMessage(original.socket), {

@@ -4,23 +4,17 @@ import type { Adapter, AdapterPayload } from 'oidc-provider';
 
 import type { Client } from '../../contracts.ts';
 import type { ClientDirectory } from '../client-directory.ts';
-import { currentState } from '../request-state.ts';
 
 // The engine demands a secret in the metadata but never compares with it (see provider.ts). A value that nobody knows
 // and that changes with every process cannot become a password if that were ever lost.
 const UNUSABLE_SECRET = randomBytes(32).toString('base64url');
 
-/** Clients, as the engine's metadata (RFC 7591 section 2). A disabled client does not exist for the engine. */
-export function clientAdapter(clients: ClientDirectory): Partial<Adapter> {
+/** Clients, as the engine's metadata (RFC 7591 section 2), to be built once (see built-clients.ts). */
+export function clientAdapter(clients: Pick<ClientDirectory, 'find'>): Partial<Adapter> {
   return {
     async find(id) {
-      const state = currentState();
-      if (state) state.triedClientId ??= id;
       const stored = await clients.find(id);
-      if (!stored) return undefined;
-      if (!stored.client.disabled) return toMetadata(stored.client);
-      if (state) state.disabledClientId = stored.client.id;
-      return undefined;
+      return stored && !stored.client.disabled ? toMetadata(stored.client) : undefined;
     },
   };
 }
