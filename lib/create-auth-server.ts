@@ -100,7 +100,7 @@ export async function createAuthServer<
   const audit = createAuditLog(storage.audit, { logger, retention: auditRetention });
   logLogins(audit, logger);
   const observers = createObservers(logger);
-  const trace = await createTracing();
+  const trace = createTracing();
   const material = createKeyMaterial(options.keyEncryptionKeys);
   warnOfPlainKeys(options);
   const cookieKeys =

@@ -24,7 +24,6 @@ const ROOMS: Readonly<Record<string, string>> = {
   'lib/options': 'lib/contracts lib/duration lib/errors lib/option-checks type:oidc-provider',
   'lib/option-checks': 'lib/contracts lib/duration lib/errors lib/options',
   'lib/http': 'lib/contracts lib/errors lib/request-id raw-body',
-  'lib/http/body': 'lib/http lib/contracts lib/errors raw-body koa-body',
   'lib/access': 'lib/contracts lib/errors lib/http/problem lib/http/refusal',
   'lib/agreement': 'lib/contracts',
   'lib/idempotency': 'lib/clock lib/contracts',
@@ -34,7 +33,7 @@ const ROOMS: Readonly<Record<string, string>> = {
   'lib/api':
     'lib/clock lib/contracts lib/errors lib/idempotency lib/http lib/access lib/request-id koa-compose koa-router type:@standard-schema/spec',
   'lib/engine':
-    'lib/agreement lib/clock lib/contracts lib/errors lib/options lib/request-id lib/http/admission lib/http/refusal oidc-provider bcryptjs jose koa koa-compose raw-body',
+    'lib/agreement lib/clock lib/contracts lib/errors lib/options lib/request-id lib/http/admission lib/http/refusal lib/http/read-bytes oidc-provider bcryptjs jose koa koa-compose',
   'lib/pdf': 'lib/errors got #runtime',
   'lib/internals': 'lib/engine',
   'lib/testing':
@@ -60,7 +59,8 @@ const ROOMS: Readonly<Record<string, string>> = {
   'lib/cli': 'public lib/administration lib/errors #runtime commander',
   'lib/cli/gate-file': 'lib/cli public computed',
   'adapters/memory': 'lib/clock lib/contracts lib/errors #runtime',
-  'adapters/knex': 'lib/clock lib/contracts lib/errors knex #runtime',
+  'adapters/knex': 'lib/clock lib/contracts lib/errors type:knex #runtime',
+  'adapters/knex/load-driver': 'lib/errors adapters/knex/dialects knex better-sqlite3',
   interactions: 'lib/clock lib/contracts lib/errors lib/http ejs koa-compose koa-router #runtime',
   examples: 'public *',
   test: 'public examples *',

@@ -2,16 +2,11 @@ import type { Knex } from 'knex';
 
 import type { Storage } from '../../lib/contracts.ts';
 import { createDatabase } from './database.ts';
-import type { Dialect } from './dialect.ts';
-import { mysqlDialect } from './dialects/mysql.ts';
-import { postgresqlDialect } from './dialects/postgresql.ts';
-import { sqliteDialect } from './dialects/sqlite.ts';
 import { diagnose } from './diagnose.ts';
 import { migrate } from './migrate.ts';
-import { openKnex, unsupported } from './open-knex.ts';
+import { openDatabase } from './open-database.ts';
 import { findPendingMigrations } from './pending-migrations.ts';
 import { prune } from './prune.ts';
-import { SoleConnection } from './sole-connection.ts';
 import { assignmentStore } from './stores/assignments.ts';
 import { attemptStore } from './stores/attempts.ts';
 import { auditStore } from './stores/audit.ts';
@@ -69,10 +64,8 @@ export function knexStorage(
   database: Knex | Knex.Config | string,
   { timeout = 5000 }: KnexStorageOptions = {},
 ): Storage {
-  const { knex, owned } = openKnex(database, timeout);
-  const dialect = dialectOf(knex);
-  const sole = owned && dialect.name === 'sqlite' ? new SoleConnection(knex.client) : undefined;
-  const opened = createDatabase(sole ?? knex.client, dialect, timeout);
+  const source = openDatabase(database, timeout);
+  const opened = createDatabase(source.pool, source.dialect, timeout);
 
   return {
     clients: clientStore(opened),
@@ -87,29 +80,12 @@ export function knexStorage(
     audit: auditStore(opened),
     idempotency: idempotencyStore(opened),
     attempts: attemptStore(opened),
-    transaction: async (work) => transact(opened, knex, work),
+    transaction: async (work) => transact(opened, source.knex(), work),
     migrate: async () => migrate(opened),
     pendingMigrations: async () =>
       opened.connection(async (statements) => findPendingMigrations(statements, opened.dialect)),
     prune: async (now, limit) => prune(opened, now, limit),
     diagnose: async () => diagnose(opened),
-    async close() {
-      await sole?.giveBack();
-      if (owned) await knex.destroy();
-    },
+    close: async () => source.close(),
   };
-}
-
-function dialectOf(knex: Knex): Dialect {
-  const driver = String(knex.client.driverName);
-  switch (driver) {
-    case 'better-sqlite3':
-      return sqliteDialect();
-    case 'pg':
-      return postgresqlDialect(knex.client);
-    case 'mysql2':
-      return mysqlDialect(knex.client);
-    default:
-      throw unsupported(driver);
-  }
 }

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 
 import { ConfigError, GatehouseError, StorageError } from '../../lib/errors.ts';
 import { codeOf } from './dialect.ts';
-import { connect, parseUrl } from './open-knex.ts';
+import { connect, parseUrl } from './open-database.ts';
 import { toPassportClient } from './passport-row.ts';
 import type { PassportClient } from './passport-row.ts';
 

@@ -16,17 +16,10 @@ interface ServerConnection {
 
 /** By the driver's name. */
 export const setUps: Readonly<Record<string, SetUp>> = {
-  /** Readers do not wait for writers, and a commit does not wait for the disk. */
   'better-sqlite3'(file: OpenedFile, _timeout, done) {
     try {
-      // First, because better-sqlite3 would block the thread for seconds.
-      file.pragma('busy_timeout = 0');
-      file.pragma('journal_mode = wal');
-      file.pragma('synchronous = normal');
-      // Four times as many pages as by default, 16 MB: copying them into the file is half of what small commits cost.
-      file.pragma('wal_autocheckpoint = 4000');
+      setUpFile(file);
     } catch (error) {
-      file.close();
       done(error);
       return;
     }
@@ -54,6 +47,21 @@ export const setUps: Readonly<Record<string, SetUp>> = {
     );
   },
 };
+
+/** Sets an SQLite file up: readers do not wait for writers, and a commit does not wait for the disk. */
+export function setUpFile(file: OpenedFile): void {
+  try {
+    // First, because better-sqlite3 would block the thread for seconds.
+    file.pragma('busy_timeout = 0');
+    file.pragma('journal_mode = wal');
+    file.pragma('synchronous = normal');
+    // Four times as many pages as by default, 16 MB: copying them into the file is half of what small commits cost.
+    file.pragma('wal_autocheckpoint = 4000');
+  } catch (error) {
+    file.close();
+    throw error;
+  }
+}
 
 function runAlone(connection: ServerConnection, sql: string, done: (error?: unknown) => void): void {
   connection.query(sql, (error) => {

@@ -160,8 +160,10 @@ export function createMount(
  * the host's share, so the host's is put back.
  */
 async function atPath<T>(ctx: Context, path: string, run: () => Promise<T>): Promise<T> {
+  if (path === ctx.path) return run();
   const { url } = ctx;
-  ctx.path = path;
+  // Not by `ctx.path`, which would leave this path with the parsed form of the host's URL, for whoever reads that next.
+  ctx.url = path + ctx.search;
   try {
     return await run();
   } finally {

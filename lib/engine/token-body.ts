@@ -1,10 +1,10 @@
-import { isUtf8 } from 'node:buffer';
 import { IncomingMessage } from 'node:http';
 
 import type { Context, Middleware } from 'koa';
-import getRawBody from 'raw-body';
 
 import { BodyError } from '../errors.ts';
+import { discardBody, readBytes } from '../http/read-bytes.ts';
+import type { BodyFault } from '../http/read-bytes.ts';
 import { jsonToForm, objectToForm } from './json-form.ts';
 import { stateOf } from './request-state.ts';
 import type { UnwrapToken } from './structured-token.ts';
@@ -39,7 +39,7 @@ export function tokenBody(rewrite: UnwrapToken): Middleware {
       }
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
-      if (!ctx.req.complete) discardRest(ctx);
+      if (!ctx.req.complete) discardBody(ctx);
       return refuse(ctx, 400, error.message);
     }
     setRequest(ctx, formRequest(hostRequest, form));
@@ -72,7 +72,7 @@ async function readForm(ctx: Context): Promise<Form> {
     }
     return typeof body === 'string' ? parse(type, body) : objectToForm(body);
   }
-  const bytes = await readBytes(ctx);
+  const bytes = await readBytes(ctx, LIMIT, refusal);
   // A decoder leaves a byte order mark out; a parser of JSON trips over it.
   return type === FORM ? bytes : jsonToForm(new TextDecoder().decode(bytes));
 }
@@ -87,31 +87,17 @@ function whatHostRead(ctx: Context): { body?: unknown; rawBody?: unknown } {
 }
 
 function parse(type: string, text: string): Form {
-  if (text.length > LIMIT) throw new BodyError(`the request body is larger than ${LIMIT} bytes`);
+  if (text.length > LIMIT) throw refusal('too large', undefined);
   return type === FORM ? text : jsonToForm(text);
 }
 
-async function readBytes(ctx: Context): Promise<Buffer> {
-  let bytes: Buffer;
-  try {
-    bytes = await getRawBody(ctx.req, { limit: LIMIT, length: ctx.get('content-length') || null });
-  } catch (cause) {
-    const isTooLarge = (cause as { type?: unknown }).type === 'entity.too.large';
-    throw new BodyError(
-      isTooLarge ? `the request body is larger than ${LIMIT} bytes` : 'the request body did not arrive whole',
-      {
-        cause,
-      },
-    );
-  }
-  if (!isUtf8(bytes)) throw new BodyError('the request body is not valid UTF-8');
-  return bytes;
-}
-
-// A body that is left half read would be taken for the next request on the connection.
-function discardRest(ctx: Context): void {
-  ctx.set('Connection', 'close');
-  ctx.req.resume();
+function refusal(fault: BodyFault, cause: unknown): BodyError {
+  const reasons: Readonly<Record<BodyFault, string>> = {
+    'too large': `the request body is larger than ${LIMIT} bytes`,
+    incomplete: 'the request body did not arrive whole',
+    'not UTF-8': 'the request body is not valid UTF-8',
+  };
+  return new BodyError(reasons[fault], { cause });
 }
 
 /** An unread request with the same head and the form as its body. */

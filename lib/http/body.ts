@@ -1,22 +1,10 @@
-import { koaBody } from 'koa-body';
 import type { Context } from 'koa';
+
 import { BodyError } from '../errors.ts';
+import { readBytes } from './read-bytes.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const LIMIT = 16 * 1024;
-
-// Only the bytes are taken from koa-body, each as one character: what is made of them - duplicates, broken UTF-8 - has to
-// be seen here, and a parser that nests `a[b]` or replaces bad bytes hides it.
-const readBytes = koaBody({
-  text: true,
-  textTypes: [FORM],
-  textLimit: LIMIT,
-  encoding: 'latin1',
-  json: false,
-  urlencoded: false,
-  multipart: false,
-  patchNode: false,
-});
 
 /**
  * Reads the fields of a posted page form, at most 16 KiB of `application/x-www-form-urlencoded`.
@@ -30,12 +18,13 @@ export async function readForm(ctx: Context): Promise<Record<string, string>> {
   if (ctx.request.type.toLowerCase() !== FORM) {
     throw new BodyError(`The form must be sent as ${FORM}.`, { status: 415 });
   }
-  const left: unknown = ctx.request.body;
+  const request = ctx.request as { body?: unknown };
+  const left = request.body;
   const unread = ctx.req.readable && !ctx.req.readableDidRead;
   // A parser that was not meant for forms leaves `{}` and the stream as it was.
   if (unread && Object.keys(left ?? {}).length === 0) {
     const fields = collect(decode(await read(ctx)));
-    ctx.request.body = fields;
+    request.body = fields;
     return fields;
   }
   if (typeof left === 'string') return collect(decode(left));
@@ -47,26 +36,13 @@ async function read(ctx: Context): Promise<string> {
   if (!['', 'identity'].includes(ctx.get('content-encoding'))) {
     throw new BodyError('The form must not be compressed.', { status: 415 });
   }
-  try {
-    await readBytes(ctx, async () => {});
-  } catch (error) {
-    // What was not read would hold the connection: the next request on it would never be seen.
-    ctx.set('Connection', 'close');
-    ctx.req.resume();
-    const tooLarge = error instanceof Error && 'status' in error && error.status === 413;
-    throw tooLarge ? largerThanLimit() : new BodyError('The form could not be read.', { cause: error });
-  }
-  const bytes: unknown = ctx.request.body;
-  // koa-body leaves nothing for a request without a body.
-  return typeof bytes === 'string' ? utf8(bytes) : '';
-}
-
-function utf8(bytes: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(bytes, 'latin1'));
-  } catch (error) {
-    throw new BodyError('The form is not UTF-8.', { cause: error });
-  }
+  const bytes = await readBytes(ctx, LIMIT, (fault, cause) => {
+    if (fault === 'too large') return largerThanLimit();
+    return new BodyError(fault === 'incomplete' ? 'The form could not be read.' : 'The form is not UTF-8.', {
+      cause,
+    });
+  });
+  return bytes.toString();
 }
 
 function decode(form: string): [string, string][] {

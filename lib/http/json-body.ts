@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
-import getRawBody from 'raw-body';
 
 import { BodyError } from '../errors.ts';
+import { discardBody, readBytes } from './read-bytes.ts';
 
 const JSON_TYPE = 'application/json';
 const DEEPEST = 32;
@@ -49,32 +49,21 @@ async function findBody(
   throw new BodyError('The body was consumed by another middleware, which left nothing in ctx.request.body.');
 }
 
-// Not with koa-body: it takes a request without Content-Length for one without a body, which over HTTP/2 it need not be.
 async function readText(ctx: Context, limit: number): Promise<string> {
   if (!['', 'identity'].includes(ctx.get('content-encoding'))) {
     throw discarded(ctx, new BodyError('The body must not be compressed.', { status: 415 }));
   }
-  let bytes: Buffer;
-  try {
-    bytes = await getRawBody(ctx.req, { limit, length: ctx.get('content-length') || null });
-  } catch (cause) {
-    const isTooLarge = cause instanceof Error && 'type' in cause && cause.type === 'entity.too.large';
-    throw discarded(
-      ctx,
-      isTooLarge ? largerThan(limit) : new BodyError('The body did not arrive whole.', { cause }),
-    );
-  }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw new BodyError('The body is not UTF-8.', { cause });
-  }
+  const bytes = await readBytes(ctx, limit, (fault, cause) => {
+    if (fault === 'too large') return largerThan(limit);
+    const message = fault === 'incomplete' ? 'The body did not arrive whole.' : 'The body is not UTF-8.';
+    return new BodyError(message, { cause });
+  });
+  // A decoder leaves a byte order mark out; a parser of JSON trips over it.
+  return new TextDecoder().decode(bytes);
 }
 
-// What is left unread would be taken for the next request on the connection, or hold it.
 function discarded(ctx: Context, error: BodyError): BodyError {
-  ctx.set('Connection', 'close');
-  ctx.req.resume();
+  discardBody(ctx);
   return error;
 }
 

@@ -1,12 +1,25 @@
 import type { Trace, WorkSpan } from '../contracts.ts';
 
+// Where every copy of the OpenTelemetry API of this major version keeps what is registered with it.
+const REGISTRY = Symbol.for('opentelemetry.js.api.1');
+
 /**
- * Makes spans with the OpenTelemetry API when the host has it (`@opentelemetry/api`, an optional peer dependency); without
- * it work is done and nothing else. Which SDK takes the spans, if any, is the host's matter.
+ * Makes spans with the OpenTelemetry API when the host has it (`@opentelemetry/api`, an optional peer dependency) and has
+ * registered an SDK with it, which may be at any time; until then work is done and nothing else.
  */
-export async function createTracing(): Promise<Trace> {
+export function createTracing(): Trace {
+  let tracing: Promise<Trace> | undefined;
+  return async function trace(name, work) {
+    // A server without an SDK need not load the API, and a request not go through it.
+    if (!(REGISTRY in globalThis)) return work();
+    tracing ??= findTracing();
+    return (await tracing)(name, work);
+  };
+}
+
+async function findTracing(): Promise<Trace> {
   const api = await findApi();
-  if (!api) return untraced;
+  if (!api) return async (_name, work) => work();
   const { trace, SpanKind, SpanStatusCode } = api;
   const tracer = trace.getTracer('koa-gatehouse');
 
@@ -31,9 +44,6 @@ export async function createTracing(): Promise<Trace> {
     });
   };
 }
-
-/** Work in no trace. */
-const untraced: Trace = async (_name, work) => work();
 
 type Api = typeof import('@opentelemetry/api');
 

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-import { openKnex } from '../../adapters/knex/open-knex.ts';
+import { openDatabase } from '../../adapters/knex/open-database.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 
 const SETTINGS = {
@@ -14,7 +14,7 @@ onEachDatabase(
   async (t, { client }, address) => {
     const isPg = client === 'pg';
     const settingsOf = async (config: Knex.Config | string): Promise<unknown> => {
-      const opened = openKnex(config, 2500).knex;
+      const opened = openDatabase(config, 2500).knex();
       t.teardown(async () => opened.destroy());
       t.is(opened.client.pool.min, 0, 'no connection is kept for its own sake');
       const answer = await opened.raw(isPg ? SETTINGS.pg : SETTINGS.mysql2);

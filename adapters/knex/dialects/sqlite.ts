@@ -7,7 +7,7 @@ export interface SqliteConnection {
   readonly inTransaction: boolean;
   prepare(sql: string): PreparedStatement;
   exec(sql: string): unknown;
-  pragma(source: string, options: { simple: true }): unknown;
+  pragma(source: string, options?: { simple: true }): unknown;
 }
 
 interface PreparedStatement {

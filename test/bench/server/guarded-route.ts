@@ -3,13 +3,10 @@ import type { Middleware } from 'koa';
 import { koaBody } from 'koa-body';
 import Router from 'koa-router';
 
+import { SCHOOLS } from './schools.ts';
 import { FIXED_CLIENTS } from './serve-contestant.ts';
 import type { Served } from './serve-contestant.ts';
 import { signedToken } from './signed-token.ts';
-
-export const SCHOOLS: Middleware = (ctx) => {
-  ctx.body = { data: [{ id: 1, name: 'Hill School' }] };
-};
 
 /** The route that the guards are measured with, behind any of them. */
 export function guardedRoute(origin: string, guard: Middleware): Served {

@@ -1,0 +1,38 @@
+import { createRequire } from 'node:module';
+
+import type { knex as makeKnex } from 'knex';
+
+import { ConfigError } from '../../lib/errors.ts';
+import type { SqliteConnection } from './dialects/sqlite.ts';
+
+/*
+ * Loaded when they are needed: a server on an SQLite file needs no Knex until its host asks for a transaction, and loading it
+ * takes longer than everything of this package that a first token needs.
+ */
+const require = createRequire(import.meta.url);
+
+/** @throws ConfigError when the package is not installed */
+export function loadKnex(): typeof makeKnex {
+  return load<{ knex: typeof makeKnex }>(() => require('knex'), 'knex').knex;
+}
+
+/** The class that opens SQLite files. @throws ConfigError when the package is not installed */
+export function loadBetterSqlite3(): new (filename: string) => SqliteConnection & { close(): unknown } {
+  return load(() => require('better-sqlite3'), 'better-sqlite3');
+}
+
+function load<T>(required: () => T, name: string): T {
+  try {
+    return required();
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw cause;
+    throw missing(name, cause);
+  }
+}
+
+/** The error for a package that the database needs. */
+export function missing(name: string, cause: unknown): ConfigError {
+  return new ConfigError('storage', `this database needs the package ${name}; run \`npm install ${name}\``, {
+    cause,
+  });
+}

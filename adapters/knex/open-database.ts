@@ -1,0 +1,149 @@
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+import type { Knex } from 'knex';
+
+import { ConfigError } from '../../lib/errors.ts';
+import type { ConnectionPool } from './acquire-connection.ts';
+import type { Dialect } from './dialect.ts';
+import { mysqlDialect } from './dialects/mysql.ts';
+import { postgresqlDialect } from './dialects/postgresql.ts';
+import { sqliteDialect } from './dialects/sqlite.ts';
+import { loadKnex, missing } from './load-driver.ts';
+import { SoleConnection } from './sole-connection.ts';
+import { SqliteFile } from './sqlite-file.ts';
+import { tuned } from './tuned.ts';
+
+const OPTION = 'storage';
+
+const DRIVERS = ['better-sqlite3', 'pg', 'mysql2'];
+
+const FORMS =
+  'sqlite:./data.db, a file name ending in .db, postgres://user@host/name or mysql://user@host/name';
+
+/** A database that can be used. */
+export interface OpenedDatabase {
+  readonly pool: ConnectionPool;
+  readonly dialect: Dialect;
+  /** The host's Knex, or one of its own that is made when it is first asked for. */
+  knex(): Knex;
+  /** Closes what was opened here. */
+  close(): Promise<void>;
+}
+
+/** @param timeout - in milliseconds: how long connections that are opened here wait, for a server and for locks */
+export function openDatabase(database: Knex | Knex.Config | string, timeout: number): OpenedDatabase {
+  if (!(timeout > 0)) throw new ConfigError(OPTION, 'timeout must be a number of milliseconds above 0');
+  if (typeof database === 'function') {
+    if (database.isTransaction === true) {
+      throw new ConfigError(OPTION, 'hand in the Knex instance itself, not a transaction of it');
+    }
+    return { ...usedThrough(database), async close() {} };
+  }
+  const config = typeof database === 'string' ? parseUrl(database) : database;
+  const filename = typeof database === 'string' ? filenameOf(config) : undefined;
+  return filename === undefined ? openKnex(config, timeout) : openFile(config, filename, timeout);
+}
+
+function usedThrough(knex: Knex): Pick<OpenedDatabase, 'pool' | 'dialect' | 'knex'> {
+  return { pool: knex.client, dialect: dialectOf(knex), knex: () => knex };
+}
+
+function openKnex(config: Knex.Config, timeout: number): OpenedDatabase {
+  const knex = connect(tuned(config, timeout));
+  const opened = usedThrough(knex);
+  const sole = opened.dialect.name === 'sqlite' ? new SoleConnection(knex.client) : undefined;
+  return {
+    ...opened,
+    pool: sole ?? opened.pool,
+    async close() {
+      await sole?.giveBack();
+      await knex.destroy();
+    },
+  };
+}
+
+/** Without Knex, which only a transaction of the host's needs: it is given the connection, and opens none. */
+function openFile(config: Knex.Config, filename: string, timeout: number): OpenedDatabase {
+  const file = new SqliteFile(filename);
+  const sole = new SoleConnection(file);
+  let knex: Knex | undefined;
+  return {
+    pool: sole,
+    dialect: sqliteDialect(),
+    knex: () => (knex ??= connect(tuned(config, timeout))),
+    async close() {
+      file.close();
+      await sole.giveBack();
+      await knex?.destroy();
+    },
+  };
+}
+
+function filenameOf({ connection }: Knex.Config): string | undefined {
+  const isFile = typeof connection === 'object' && 'filename' in connection;
+  return isFile ? connection.filename : undefined;
+}
+
+/** The configuration that an address of a database stands for. */
+export function parseUrl(url: string): Knex.Config {
+  const protocol = /^([a-z]+):/.exec(url)?.[1];
+  switch (protocol) {
+    case 'postgres':
+    case 'postgresql':
+      return { client: 'pg', connection: url, log: SILENT };
+    case 'mysql':
+    case 'mariadb':
+      return { client: 'mysql2', connection: url, log: SILENT };
+    case 'sqlite':
+      return sqliteFile(url.replace(/^sqlite:(\/\/)?/, ''));
+  }
+  if (/\.(db|sqlite|sqlite3)$/.test(url)) return sqliteFile(url);
+  // Not repeated in the message: it may hold a password.
+  throw new ConfigError(OPTION, `this is not an address of a database; use ${FORMS}`);
+}
+
+function sqliteFile(filename: string): Knex.Config {
+  if (filename === '') throw new ConfigError(OPTION, `the address names no file; use ${FORMS}`);
+  const folder = dirname(filename);
+  if (filename !== ':memory:' && !existsSync(folder)) {
+    throw new ConfigError(OPTION, `the folder ${folder} of the database file does not exist; create it`);
+  }
+  return { client: 'better-sqlite3', connection: { filename }, log: SILENT };
+}
+
+// Every failure reaches the caller as an error; Knex would print it as well.
+const SILENT = { warn() {}, error() {}, deprecate() {}, debug() {} };
+
+/** Makes a Knex instance, and says in plain words what a configuration lacks. */
+export function connect(config: Knex.Config): Knex {
+  const knex = loadKnex();
+  try {
+    return knex(config);
+  } catch (cause) {
+    const name = /npm install (\S+)/.exec(String(cause))?.[1];
+    if (name === undefined) {
+      throw new ConfigError(OPTION, 'Knex refuses this configuration; see the cause', { cause });
+    }
+    throw DRIVERS.includes(name) ? missing(name, cause) : unsupported(name);
+  }
+}
+
+function dialectOf({ client }: Knex): Dialect {
+  const driver = String(client.driverName);
+  switch (driver) {
+    case 'better-sqlite3':
+      return sqliteDialect();
+    case 'pg':
+      return postgresqlDialect(client);
+    case 'mysql2':
+      return mysqlDialect(client);
+    default:
+      throw unsupported(driver);
+  }
+}
+
+/** The error for a database that this package has no SQL for. */
+function unsupported(driver: string): ConfigError {
+  return new ConfigError(OPTION, `the Knex client ${driver} is not supported; use ${DRIVERS.join(', ')}`);
+}

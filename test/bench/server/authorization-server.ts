@@ -1,0 +1,69 @@
+import { createAuthServer, defineGate } from 'koa-gatehouse';
+import type { AuthServer, Storage, User } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { pages } from 'koa-gatehouse/interactions';
+
+import { REDIRECT_URI, SCOPE } from '../protocol.ts';
+import type { Job, Registered } from '../protocol.ts';
+
+const gate = defineGate({ permissions: { view_schools: 'View schools', edit_schools: 'Edit schools' } });
+
+export type Permission = 'view_schools' | 'edit_schools';
+
+/** This package, as its users run it: everything kept in a database, every defence on. */
+export async function startAuthServer(
+  origin: string,
+  { database, registered }: Job,
+): Promise<{ auth: AuthServer<Permission>; registered: Registered; countStatements: () => number }> {
+  let statements = 0;
+  const storage = await open(database!, () => {
+    statements += 1;
+  });
+  if (!registered) await storage.migrate();
+  const auth = await createAuthServer({
+    issuer: origin,
+    users: {
+      authenticate: person,
+      find: person,
+      permissions: async () => ['view_schools'],
+    },
+    storage,
+    interactions: pages({ brand: { name: 'Acme Schools' } }),
+    gate,
+    scopes: { [SCOPE]: { description: 'Your schools', permissions: ['view_schools', 'edit_schools'] } },
+  });
+  return {
+    auth,
+    registered: registered ?? (await register(auth)),
+    countStatements: () => statements,
+  };
+}
+
+/** Everybody is known, with any password. */
+async function person(id: string): Promise<User> {
+  return { id, name: id, email: `${id}@school.example` };
+}
+
+/** A database server's statements are counted; SQLite's are no round trips. */
+async function open(address: string, count: () => void): Promise<Storage> {
+  if (!address.startsWith('postgres')) return knexStorage(address);
+  const { watchedKnex } = await import('../../adapters/watched-knex.ts');
+  return knexStorage(watchedKnex('pg', address, count));
+}
+
+async function register({ clients }: Pick<AuthServer<Permission>, 'clients'>): Promise<Registered> {
+  const service = await clients.create({
+    name: 'Nightly',
+    grantType: 'client_credentials',
+    permissions: ['view_schools', 'edit_schools'],
+  });
+  const app = await clients.create({
+    name: 'Reports',
+    grantType: 'authorization_code',
+    redirectUris: [REDIRECT_URI],
+  });
+  return {
+    service: { id: service.client.id, secret: service.secret! },
+    app: { id: app.client.id, secret: app.secret! },
+  };
+}
