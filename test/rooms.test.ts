@@ -33,7 +33,7 @@ const ROOMS: Readonly<Record<string, string>> = {
   'lib/api':
     'lib/clock lib/contracts lib/errors lib/idempotency lib/http lib/access lib/request-id koa-compose koa-router type:@standard-schema/spec',
   'lib/engine':
-    'lib/agreement lib/clock lib/contracts lib/errors lib/options lib/request-id lib/http/admission lib/http/refusal lib/http/read-bytes oidc-provider bcryptjs jose koa koa-compose',
+    'lib/agreement lib/clock lib/contracts lib/errors lib/options lib/request-id lib/http/admission lib/http/refusal lib/http/read-bytes oidc-provider bcryptjs jose keygrip koa koa-compose',
   'lib/pdf': 'lib/errors got #runtime',
   'lib/internals': 'lib/engine',
   'lib/testing':

@@ -5,6 +5,7 @@ import { createFindAccount } from './accounts.ts';
 import { createAdapterFactory } from './adapter/index.ts';
 import type { ClientDirectory } from './client-directory.ts';
 import { createLoadGrant } from './consent.ts';
+import { createCookieKeys } from './cookie-keys.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { createIntrospectionPolicy } from './introspection-policy.ts';
 import type { Presentations } from './presentations.ts';
@@ -52,7 +53,7 @@ export function engineConfiguration(
       end_session: ENDPOINTS.end_session,
     },
     cookies: {
-      keys: [...cookieKeys],
+      keys: createCookieKeys(cookieKeys),
       names: {
         session: `${prefix}gatehouse_session${suffix}`,
         interaction: `${pathPrefix}gatehouse_interaction`,

@@ -15,9 +15,10 @@ await serveContestant(async (origin, job) => {
   const router = new Router();
   router.get('/schools', auth.guard(), SCHOOLS);
   const app = new Koa();
+  // In front, as the routes of the others are: what is measured there is the guard.
+  app.use(router.routes());
   app.use(auth.middleware());
   app.use(createApiRouter({ auth, actions: [renameSchool()] }).routes());
-  app.use(router.routes());
   const handle = app.callback();
   return { ...started, listener: (request, response) => void handle(request, response) };
 });

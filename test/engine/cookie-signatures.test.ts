@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+
+import test from 'ava';
+import Keygrip from 'keygrip';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { Browser } from '../harness/browser.ts';
+import { authorize, authorizeUrl, startPlatform } from '../harness/platform.ts';
+import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import { send } from '../harness/requests.ts';
+
+const storage = memoryStorage();
+const [older, newer] = [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')] as [string, string];
+
+const platform = await startPlatform({ storage, cookieKeys: [older] });
+const app = await platform.registerApp();
+const browser = new Browser();
+await authorize(platform, app, { browser });
+test.after.always(() => platform[Symbol.asyncDispose]());
+
+const nameOn = ({ origin }: Platform): string => `gatehouse_session_${new URL(origin).port}`;
+const session = valueOf(nameOn(platform));
+const signature = valueOf(`${nameOn(platform)}.sig`);
+
+function valueOf(name: string): string {
+  return browser.cookies.find((cookie) => cookie.name === name)!.value;
+}
+
+/** Whether a server takes the session for that of somebody who is signed in, and the signature that it gives it. */
+async function ask(
+  server: Platform,
+  own: RegisteredApp,
+  presented: string | undefined,
+): Promise<{ signedIn: boolean; given: string | undefined }> {
+  const name = nameOn(server);
+  const cookies = [`${name}=${session}`, ...(presented === undefined ? [] : [`${name}.sig=${presented}`])];
+  const { status, headers } = await send(authorizeUrl(server, own), {
+    headers: { cookie: cookies.join('; ') },
+    redirect: 'manual',
+  });
+  const given = headers
+    .getSetCookie()
+    .map((line) => /^(\w+\.sig)=([^;]+)/.exec(line))
+    .find((parts) => parts?.[1] === `${name}.sig`)?.[2];
+  return { signedIn: status === 303 && headers.get('location')!.startsWith(own.redirectUri), given };
+}
+
+test('a session’s cookie is signed as Keygrip signs', async (t) => {
+  t.is(signature, new Keygrip([older]).sign(`${nameOn(platform)}=${session}`));
+  t.true((await ask(platform, app, signature)).signedIn);
+});
+
+const others: Record<string, string | undefined> = {
+  none: undefined,
+  empty: '',
+  'one character changed': (signature.startsWith('A') ? 'B' : 'A') + signature.slice(1),
+  'one character less': signature.slice(0, -1),
+  'one character more': `${signature}A`,
+  'of another key': new Keygrip([newer]).sign(`${nameOn(platform)}=${session}`),
+  'of another cookie': new Keygrip([older]).sign(`other=${session}`),
+  'no ASCII': '%C3%A4'.repeat(9),
+};
+
+for (const [kind, presented] of Object.entries(others)) {
+  test(`a session with a signature that is not right is none: ${kind}`, async (t) => {
+    t.false((await ask(platform, app, presented)).signedIn);
+  });
+}
+
+test('a session that was signed with an older key goes on, and is signed with the newest', async (t) => {
+  await using rotated = await startPlatform({ storage, cookieKeys: [newer, older] });
+  const own = await rotated.registerApp({ firstParty: true });
+  const signed = `${nameOn(rotated)}=${session}`;
+  t.deepEqual(await ask(rotated, own, new Keygrip([older]).sign(signed)), {
+    signedIn: true,
+    given: new Keygrip([newer]).sign(signed),
+  });
+  t.true((await ask(rotated, own, new Keygrip([newer]).sign(signed))).signedIn);
+  t.false((await ask(rotated, own, new Keygrip(['neither']).sign(signed))).signedIn);
+});
