@@ -68,6 +68,8 @@ class GracefulPresentation implements Presentation {
 
 export function createPresentations(): Presentations {
   const presented = new Map<string, Presented>();
+  // In the order in which they were answered. One timer for each would be much to keep for seconds.
+  const answered = new Set<{ readonly id: string; readonly entry: Presented; readonly until: number }>();
   const nextListening = createListening();
 
   function release(id: string, entry: Presented): void {
@@ -75,10 +77,19 @@ export function createPresentations(): Presentations {
     if (entry.holders === 0) presented.delete(id);
   }
 
+  function releaseAnswered(now: number): void {
+    for (const one of answered) {
+      if (one.until > now) return;
+      answered.delete(one);
+      release(one.id, one.entry);
+    }
+  }
+
   return {
     begin(id, grace, response) {
       if (grace > 0) return new GracefulPresentation(grace);
       const at = Date.now();
+      releaseAnswered(performance.now());
       const entry = presented.get(id) ?? { requests: 0, holders: 0 };
       presented.set(id, entry);
       const isLate = entry.answer === 'given';
@@ -95,7 +106,7 @@ export function createPresentations(): Presentations {
           entry.answer = 'held';
           await burstIsOver(entry, nextListening);
           entry.answer = 'given';
-          setTimeout(release, LEEWAY_OF_OTHER_NODES, id, entry).unref();
+          answered.add({ id, entry, until: performance.now() + LEEWAY_OF_OTHER_NODES });
         },
       };
     },

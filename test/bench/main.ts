@@ -1,5 +1,8 @@
 // Compares this package with what it is built on: npm run bench -- --help
+import { execFile } from 'node:child_process';
 import { availableParallelism, cpus } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 
 import { readArguments, START_UP, USAGE } from './arguments.ts';
 import type { BenchArguments } from './arguments.ts';
@@ -15,6 +18,8 @@ import { Servers } from './servers.ts';
 import { judge } from './targets.ts';
 import { warningsOf } from './warnings.ts';
 import { WORKS } from './works/index.ts';
+
+const BUILD = join(import.meta.dirname, '../../build.ts');
 
 const STARTS = {
   name: START_UP,
@@ -33,7 +38,9 @@ try {
 }
 
 async function bench(wanted: BenchArguments): Promise<void> {
-  await using servers = new Servers({ shared: wanted.smoke });
+  // Measured is what people install.
+  if (!wanted.smoke) await promisify(execFile)(process.execPath, [BUILD]);
+  await using servers = new Servers({ shared: wanted.smoke, fromSources: wanted.smoke });
   const missing = await findMissing();
   for (const [name, remedy] of missing) note(`${name} is left out: ${remedy}`);
   const results: WorkResult[] = [];

@@ -5,19 +5,12 @@ import { watchOthers } from './noise.ts';
 import type { Job } from './protocol.ts';
 import { RunningContestant } from './running-contestant.ts';
 
-/**
- * Starts a server and takes the time until it has issued its first token.
- * @param built - whether it imports the package as it is published, instead of its sources
- */
-export async function measureStart(
-  { file, startFile = file }: Contestant,
-  job: Job,
-  built: boolean,
-): Promise<Measurement> {
+/** Starts a server and takes the time until it has issued its first token. */
+export async function measureStart({ file, startFile = file }: Contestant, job: Job): Promise<Measurement> {
   const driverBefore = process.cpuUsage();
   const shareOfOthers = watchOthers();
   const startedAt = performance.now();
-  await using server = await RunningContestant.start({ file: startFile }, job, built);
+  await using server = await RunningContestant.start({ file: startFile }, job);
   await using client = new OAuthClient(server.listening, { connections: 1, encoding: 'form' });
   await client.clientCredentials();
   const time = performance.now() - startedAt;

@@ -2,6 +2,8 @@
 
 /** What a server is started with. */
 export interface Job {
+  /** Imports the package's sources, instead of what is published: the build is left out then. */
+  readonly fromSources?: true;
   /** The address of its database, for one that has one. */
   readonly database?: string;
   /** The clients that its database has already. */

@@ -1,6 +1,3 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
-
 import { OAuthClient } from './client/oauth-client.ts';
 import { CONTESTANTS } from './contestants.ts';
 import type { ContestantName } from './contestants.ts';
@@ -13,7 +10,6 @@ import type { ProfileSummary } from './profile.ts';
 import type { Job } from './protocol.ts';
 import type { Rounds } from './result.ts';
 import { RunningContestant } from './running-contestant.ts';
-import { prepareJob } from './servers.ts';
 import type { Servers } from './servers.ts';
 import type { Operations, Work } from './works/work.ts';
 
@@ -94,19 +90,24 @@ async function getReady(
   return { name, server, operations: await prepare(client, connections, settings.smoke) };
 }
 
-/** Measures how long the contestants take to start. Their databases are there already, and the package is built. */
+/** Measures how long the contestants take to start. Their databases are there already. */
 export async function runStarts(names: readonly ContestantName[], settings: RoundSettings): Promise<Rounds> {
-  if (!settings.smoke) await promisify(execFile)('npm', ['run', 'build']);
   await using scope = new AsyncDisposableStack();
-  const contestants = await allOf(names.map(async (name) => ({ name, job: await startOnce(name, scope) })));
+  const contestants = await allOf(
+    names.map(async (name) => ({ name, job: await startOnce(name, settings, scope) })),
+  );
   return await takeTurns(contestants, settings, async ({ name, job }) =>
-    measureStart(CONTESTANTS[name], job, !settings.smoke),
+    measureStart(CONTESTANTS[name], job),
   );
 }
 
 /** What a contestant is started with when it was started before: a database is filled then. */
-async function startOnce(name: ContestantName, scope: AsyncDisposableStack): Promise<Job> {
-  const job = await prepareJob(name, scope);
+async function startOnce(
+  name: ContestantName,
+  { servers }: RoundSettings,
+  scope: AsyncDisposableStack,
+): Promise<Job> {
+  const job = await servers.prepareJob(name, scope);
   if (job.database === undefined) return job;
   await using first = await RunningContestant.start(CONTESTANTS[name], job);
   return { ...job, registered: first.listening.registered };

@@ -23,18 +23,11 @@ export class RunningContestant implements AsyncDisposable {
     });
   }
 
-  /**
-   * Starts a server and waits until it listens.
-   * @param built - whether it imports the package as it is published, instead of its sources
-   */
-  static async start(
-    { file }: Pick<Contestant, 'file'>,
-    job: Job,
-    built = false,
-  ): Promise<RunningContestant> {
+  /** Starts a server and waits until it listens. */
+  static async start({ file }: Pick<Contestant, 'file'>, job: Job): Promise<RunningContestant> {
     const child = fork(join(import.meta.dirname, 'server', file), [JSON.stringify(job)], {
       env: { ...process.env, NODE_ENV: 'production' },
-      execArgv: built ? [] : ['--conditions=gatehouse:source'],
+      execArgv: job.fromSources ? ['--conditions=gatehouse:source'] : [],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
     let complaints = '';

@@ -7,39 +7,45 @@ import { RunningContestant } from './running-contestant.ts';
 export class Servers implements AsyncDisposable {
   readonly #opened = new AsyncDisposableStack();
   readonly #kept: Map<string, Promise<RunningContestant>> | undefined;
+  readonly #fromSources: boolean;
 
-  /** @param shared - one server of each kind does everything: quicker, and what one work does the next one feels */
-  constructor({ shared }: { shared: boolean }) {
+  /**
+   * @param shared - one server of each kind does everything: quicker, and what one work does the next one feels
+   * @param fromSources - import the package's sources, instead of what was built
+   */
+  constructor({ shared, fromSources }: { shared: boolean; fromSources: boolean }) {
     this.#kept = shared ? new Map() : undefined;
+    this.#fromSources = fromSources;
   }
 
   /** A server that lives as long as `scope`, unless it is shared. */
   async start(name: ContestantName, scope: AsyncDisposableStack): Promise<RunningContestant> {
-    if (!this.#kept) return startIn(scope, name);
+    if (!this.#kept) return this.#startIn(scope, name);
     const { file, database = '' } = CONTESTANTS[name];
     const kind = `${file} ${database}`;
-    const running = this.#kept.get(kind) ?? startIn(this.#opened, name);
+    const running = this.#kept.get(kind) ?? this.#startIn(this.#opened, name);
     this.#kept.set(kind, running);
     return running;
+  }
+
+  /** What a contestant is started with. Its database, if it has one, is removed with `scope`. */
+  async prepareJob(name: ContestantName, scope: AsyncDisposableStack): Promise<Job> {
+    const { workers } = CONTESTANTS[name];
+    const database = await makeDatabase(CONTESTANTS[name]);
+    if (database) scope.defer(async () => database.remove());
+    return {
+      ...(this.#fromSources ? { fromSources: true } : {}),
+      ...(database ? { database: database.address } : {}),
+      ...(workers === undefined ? {} : { workers }),
+    };
+  }
+
+  async #startIn(scope: AsyncDisposableStack, name: ContestantName): Promise<RunningContestant> {
+    const job = await this.prepareJob(name, scope);
+    return scope.use(await RunningContestant.start(CONTESTANTS[name], job));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#opened.disposeAsync();
   }
-}
-
-async function startIn(scope: AsyncDisposableStack, name: ContestantName): Promise<RunningContestant> {
-  const job = await prepareJob(name, scope);
-  return scope.use(await RunningContestant.start(CONTESTANTS[name], job));
-}
-
-/** What a contestant is started with. Its database, if it has one, is removed with `scope`. */
-export async function prepareJob(name: ContestantName, scope: AsyncDisposableStack): Promise<Job> {
-  const { workers } = CONTESTANTS[name];
-  const database = await makeDatabase(CONTESTANTS[name]);
-  if (database) scope.defer(async () => database.remove());
-  return {
-    ...(database ? { database: database.address } : {}),
-    ...(workers === undefined ? {} : { workers }),
-  };
 }

@@ -32,7 +32,7 @@ async function startWorker(given: object): Promise<{ worker: Worker; listening: 
   cluster.setupPrimary({
     exec: join(import.meta.dirname, 'gatehouse.ts'),
     args: [JSON.stringify(given)],
-    execArgv: ['--conditions=gatehouse:source'],
+    execArgv: job.fromSources ? ['--conditions=gatehouse:source'] : [],
   });
   const worker = cluster.fork();
   const [listening] = (await once(worker, 'message')) as [Listening];

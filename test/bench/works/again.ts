@@ -5,7 +5,7 @@ export const again: Work = {
   name: 'again',
   about: 'somebody who is logged in and has agreed gets tokens once more: a redirect and an exchange',
   contestants: ['plain', 'gatehouse', 'gatehouse-postgresql', 'floor'],
-  connections: 16,
+  connections: 64,
   async prepare(client, connections) {
     const browsers = Array.from({ length: connections }, () => new Cookies());
     for (const [index, browser] of browsers.entries()) await client.authorize(browser, `person-${index}`);

@@ -6,7 +6,7 @@ export const codeExchange: Work = {
   name: 'code-exchange',
   about: 'an authorization code is exchanged for an access token and a refresh token',
   contestants: ['plain', 'gatehouse', 'gatehouse-postgresql', 'floor'],
-  connections: 16,
+  connections: 64,
   async prepare(client, connections) {
     const browsers = Array.from({ length: connections }, () => new Cookies());
     const codes: Code[] = [];
