@@ -20,7 +20,7 @@ import {
 } from './option-checks.ts';
 import { checkGate, checkStorage } from './option-checks/ports.ts';
 import type { AuthServerOptions, SigningAlgorithm } from './options.ts';
-import { pruneExpired } from './prune.ts';
+import { pruneExpired, RESTS } from './prune.ts';
 import type { PruneOptions } from './prune.ts';
 
 /** What `createAdministration()` takes: of the options of the server, those that concern what is stored. */
@@ -125,7 +125,7 @@ export function createAdministration<P extends string, R extends string>(
         return newest ? ring.rotate(delay) : ring.list()[0]!;
       },
     },
-    prune: async (how) => pruneExpired(storage, how),
+    prune: async (how = {}) => pruneExpired(storage, how, RESTS.ofCommand),
     check: async ({ issuer } = {}) =>
       runChecks({
         storage,

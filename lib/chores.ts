@@ -2,7 +2,7 @@ import type { Storage } from './contracts.ts';
 import type { KeyRing } from './engine/key-ring.ts';
 import type { Chore } from './maintenance.ts';
 import type { ResolvedOptions } from './options.ts';
-import { pruneExpired } from './prune.ts';
+import { pruneExpired, RESTS } from './prune.ts';
 
 /** What a server does from time to time: it follows the keys of the other nodes, makes new ones, and removes what has expired. */
 export function choresOf(
@@ -25,6 +25,10 @@ export function choresOf(
       every: Math.min(keyRotation, 3600),
       run: () => keyRing.rotateOlderThan(keyRotation, keyDelay),
     },
-    { name: 'prune', every: pruneInterval, run: (signal) => pruneExpired(storage, { signal }) },
+    {
+      name: 'prune',
+      every: pruneInterval,
+      run: (signal) => pruneExpired(storage, { signal }, RESTS.ofServer),
+    },
   ];
 }

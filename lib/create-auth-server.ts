@@ -41,7 +41,7 @@ import { checkDuration } from './option-checks.ts';
 import { checkPages } from './option-checks/ports.ts';
 import { resolveOptions } from './options.ts';
 import type { AuthServerOptions, ResolvedOptions } from './options.ts';
-import { pruneExpired } from './prune.ts';
+import { pruneExpired, RESTS } from './prune.ts';
 import { createThrottles } from './throttle/throttles.ts';
 import { createClose } from './shutdown.ts';
 import { createTracing } from './telemetry/tracing.ts';
@@ -205,7 +205,7 @@ export async function createAuthServer<
       list: () => keyRing.list(),
       rotate: async ({ after = keyDelay } = {}) => keyRing.rotate(checkDuration('after', after, 0)),
     },
-    prune: async (how) => pruneExpired(storage, how),
+    prune: async (how = {}) => pruneExpired(storage, how, RESTS.ofServer),
     check: async () =>
       runChecks({
         storage,

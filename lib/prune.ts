@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises';
+
 import { now } from './clock.ts';
 import type { Storage } from './contracts.ts';
 
@@ -9,20 +11,30 @@ export interface PruneOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-// Small enough that one batch never holds a lock for long.
-const BATCH = 500;
+// So few rows that requests hardly wait for a batch: SQLite blocks the thread meanwhile, and a server locks the rows.
+const BATCH = 100;
 
-/** Removes what has expired, in small batches, while servers use the storage. Resolves to the number of rows removed. */
+/** For `rest`: a server has its requests to answer in between; a command shares the database with servers. */
+export const RESTS = { ofServer: 3, ofCommand: 1 } as const;
+
+/**
+ * Removes what has expired, in small batches, while servers use the storage. Resolves to the number of rows removed.
+ *
+ * @param rest - how long it rests after each batch, in multiples of what the batch took, so that requests get through
+ */
 export async function pruneExpired(
   storage: Pick<Storage, 'prune'>,
-  { onProgress, signal }: PruneOptions = {},
+  { onProgress, signal }: PruneOptions,
+  rest: number,
 ): Promise<number> {
   let total = 0;
   for (;;) {
     if (signal?.aborted) return total;
+    const startedAt = performance.now();
     const removed = await storage.prune(now(), BATCH);
     if (removed === 0) return total;
     total += removed;
     onProgress?.(total);
+    await setTimeout((performance.now() - startedAt) * rest);
   }
 }

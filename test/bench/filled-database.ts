@@ -16,7 +16,12 @@ export interface BenchDatabase {
   readonly address: string;
   readonly knex: Knex;
   /** Adds grants with a refresh token each, numbered from `from` to `to`: see {@link idOf}, {@link userOf}. */
-  readonly fill: (range: { from: number; to: number; clientId: string; expiresAt: number }) => Promise<void>;
+  readonly addGrants: (range: {
+    from: number;
+    to: number;
+    clientId: string;
+    expiresAt: number;
+  }) => Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -58,7 +63,7 @@ const NUMBERS: Readonly<Record<'better-sqlite3' | 'pg' | 'mysql2', Numbers>> = {
 
 const PAYLOAD = JSON.stringify({ iat: PAST, scope: 'schools:read', filler: 'x'.repeat(300) });
 
-function filler(database: Knex, client: keyof typeof NUMBERS): BenchDatabase['fill'] {
+function filler(database: Knex, client: keyof typeof NUMBERS): BenchDatabase['addGrants'] {
   const { series, id, user } = NUMBERS[client];
   return async ({ from, to, clientId, expiresAt }) => {
     const numbers = `(${series(from, to)}) numbers`;
@@ -80,7 +85,7 @@ export async function sqliteDatabase(): Promise<BenchDatabase> {
     name: 'SQLite',
     address: `sqlite:${filename}`,
     knex: opened,
-    fill: filler(opened, 'better-sqlite3'),
+    addGrants: filler(opened, 'better-sqlite3'),
     async remove() {
       await opened.destroy();
       rmSync(folder, { recursive: true });
@@ -99,7 +104,7 @@ export async function serverDatabase(client: 'pg' | 'mysql2', server: string): P
     name: client === 'pg' ? 'PostgreSQL' : 'MariaDB',
     address: address.href,
     knex: opened,
-    fill: filler(opened, client),
+    addGrants: filler(opened, client),
     async remove() {
       await opened.destroy();
       // A connection that was closed here may still be open there.

@@ -40,7 +40,7 @@ try {
 async function bench(wanted: BenchArguments): Promise<void> {
   // Measured is what people install.
   if (!wanted.smoke) await promisify(execFile)(process.execPath, [BUILD]);
-  await using servers = new Servers({ shared: wanted.smoke, fromSources: wanted.smoke });
+  await using servers = new Servers(wanted);
   const missing = await findMissing();
   for (const [name, remedy] of missing) note(`${name} is left out: ${remedy}`);
   const results: WorkResult[] = [];

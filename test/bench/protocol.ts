@@ -32,7 +32,7 @@ export interface RegisteredClient {
 export const REDIRECT_URI = 'https://reports.example/callback';
 export const SCOPE = 'schools:read';
 
-export type Question = 'usage' | 'start profile' | 'stop profile';
+export type Question = 'usage' | 'start profile' | 'stop profile' | 'start pruning' | 'stop pruning';
 
 /** What a server has used since it was started. */
 export interface Usage {

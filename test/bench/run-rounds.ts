@@ -54,9 +54,13 @@ export async function runLoad(
   );
   const load = { connections, seconds: settings.seconds, batch: settings.batch };
   for (const { server, operations } of contestants) await warmUp(server, operations, load, settings.warmUp);
-  const measured = await takeTurns(contestants, settings, async ({ server, operations }) =>
-    measureLoad(server, operations, load),
-  );
+  const measured = await takeTurns(contestants, settings, async ({ name, server, operations }) => {
+    if (!CONTESTANTS[name].prunes) return measureLoad(server, operations, load);
+    await server.startPruning();
+    const measurement = await measureLoad(server, operations, load);
+    if (!settings.smoke) await server.stopPruning();
+    return measurement;
+  });
   for (const { name, server, operations } of settings.onProfile ? contestants : []) {
     settings.onProfile!(name, await profileLoad(server, operations, load));
   }

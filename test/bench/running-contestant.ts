@@ -54,6 +54,17 @@ export class RunningContestant implements AsyncDisposable {
     return (await this.#ask('stop profile')) as Profiler.Profile;
   }
 
+  /** Begins to remove what has expired. */
+  async startPruning(): Promise<void> {
+    await this.#ask('start pruning');
+  }
+
+  /** @throws when there was nothing left to remove: what was measured was not what it should be */
+  async stopPruning(): Promise<void> {
+    if ((await this.#ask('stop pruning')) !== true)
+      throw new Error('All that has expired was removed too early');
+  }
+
   async #ask(question: Question): Promise<unknown> {
     this.#asked += 1;
     const { promise, resolve } = Promise.withResolvers<unknown>();

@@ -7,22 +7,22 @@ import { RunningContestant } from './running-contestant.ts';
 export class Servers implements AsyncDisposable {
   readonly #opened = new AsyncDisposableStack();
   readonly #kept: Map<string, Promise<RunningContestant>> | undefined;
-  readonly #fromSources: boolean;
+  readonly #smoke: boolean;
 
   /**
-   * @param shared - one server of each kind does everything: quicker, and what one work does the next one feels
-   * @param fromSources - import the package's sources, instead of what was built
+   * @param smoke - nothing is measured: one server of each kind does everything, from the package's sources, and no database
+   * is filled with much
    */
-  constructor({ shared, fromSources }: { shared: boolean; fromSources: boolean }) {
-    this.#kept = shared ? new Map() : undefined;
-    this.#fromSources = fromSources;
+  constructor({ smoke }: { smoke: boolean }) {
+    this.#kept = smoke ? new Map() : undefined;
+    this.#smoke = smoke;
   }
 
   /** A server that lives as long as `scope`, unless it is shared. */
   async start(name: ContestantName, scope: AsyncDisposableStack): Promise<RunningContestant> {
     if (!this.#kept) return this.#startIn(scope, name);
-    const { file, database = '' } = CONTESTANTS[name];
-    const kind = `${file} ${database}`;
+    const { file, database = '', filled } = CONTESTANTS[name];
+    const kind = filled ? name : `${file} ${database}`;
     const running = this.#kept.get(kind) ?? this.#startIn(this.#opened, name);
     this.#kept.set(kind, running);
     return running;
@@ -31,10 +31,10 @@ export class Servers implements AsyncDisposable {
   /** What a contestant is started with. Its database, if it has one, is removed with `scope`. */
   async prepareJob(name: ContestantName, scope: AsyncDisposableStack): Promise<Job> {
     const { workers } = CONTESTANTS[name];
-    const database = await makeDatabase(CONTESTANTS[name]);
+    const database = await makeDatabase(CONTESTANTS[name], this.#smoke ? 1000 : 1);
     if (database) scope.defer(async () => database.remove());
     return {
-      ...(this.#fromSources ? { fromSources: true } : {}),
+      ...(this.#smoke ? { fromSources: true } : {}),
       ...(database ? { database: database.address } : {}),
       ...(workers === undefined ? {} : { workers }),
     };

@@ -36,7 +36,7 @@ for (const [name, make] of Object.entries(MAKERS)) {
 }
 console.table(results);
 
-async function measure({ address, fill, name }: BenchDatabase): Promise<Record<string, string>> {
+async function measure({ address, addGrants, name }: BenchDatabase): Promise<Record<string, string>> {
   const storage = knexStorage(address, { timeout: 60_000 });
   const result: Record<string, string> = {};
   const say = (what: string, value: string) => {
@@ -47,7 +47,7 @@ async function measure({ address, fill, name }: BenchDatabase): Promise<Record<s
 
   let filled = 0;
   for (const size of [SMALL, LARGE]) {
-    await fill({ from: filled + 1, to: size, clientId: 'timetable', expiresAt: FUTURE });
+    await addGrants({ from: filled + 1, to: size, clientId: 'timetable', expiresAt: FUTURE });
     for (let index = filled / 1000; index < size / 1000; index += 1)
       await storage.clients.insert(client(index), []);
     filled = size;
@@ -93,7 +93,7 @@ async function measure({ address, fill, name }: BenchDatabase): Promise<Record<s
   say('100 parallel redemptions', `${winners} winner in ${(performance.now() - startedAt).toFixed(0)} ms`);
 
   const bulk = { clientId: 'bulk', from: 2 * LARGE, to: 2 * LARGE + BULK - 1, expiresAt: FUTURE };
-  await fill(bulk);
+  await addGrants(bulk);
   say(
     `revoke a client's ${BULK} grants`,
     await watch(async () => (await storage.grants.revoke({ clientId: 'bulk' }, PAST)).length),
@@ -105,7 +105,13 @@ async function measure({ address, fill, name }: BenchDatabase): Promise<Record<s
       return BULK;
     }),
   );
-  await fill({ ...bulk, clientId: 'timetable', from: 3 * LARGE, to: 3 * LARGE + BULK - 1, expiresAt: PAST });
+  await addGrants({
+    ...bulk,
+    clientId: 'timetable',
+    from: 3 * LARGE,
+    to: 3 * LARGE + BULK - 1,
+    expiresAt: PAST,
+  });
   say(
     `prune ${2 * BULK} rows`,
     await watch(async () => {

@@ -65,6 +65,16 @@ const TARGETS: readonly Target[] = [
       own / (rows.find(({ contestant }) => contestant === 'jose')?.cpu ?? NaN),
     atMost: 1 / 4,
   },
+  ...['again-grown', 'code-exchange-grown', 'refresh-grown'].map((work) =>
+    cpu(work, 'gatehouse-million', 1.15),
+  ),
+  {
+    work: 'refresh-while-pruning',
+    contestant: 'gatehouse-pruning',
+    what: 'p99, of the first row’s',
+    value: ({ p99 }, { rows }) => p99 / rows[0]!.p99,
+    atMost: 2,
+  },
   {
     work: 'start-up',
     contestant: 'gatehouse',

@@ -2,14 +2,26 @@ import { readFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 
 import type { Answered, Asked, Listening, Question, Usage } from '../protocol.ts';
+import type { Served } from './serve-contestant.ts';
 
 const profiler = new Session();
 
 type Answers = Readonly<Record<Question, () => Promise<unknown>>>;
 
 /** What a server of one process can tell about itself. */
-export function ownAnswers(countStatements: () => number = () => 0): Answers {
+export function ownAnswers({ countStatements = () => 0, prune }: Partial<Served> = {}): Answers {
+  let stopping = new AbortController();
+  let pruned: Promise<boolean> | undefined;
   return {
+    async 'start pruning'() {
+      stopping = new AbortController();
+      const { signal } = stopping;
+      pruned = prune?.(signal).then(() => signal.aborted);
+    },
+    async 'stop pruning'() {
+      stopping.abort();
+      return pruned;
+    },
     usage: async () => ({ ...ownUsage(), statements: countStatements() }),
     async 'start profile'() {
       profiler.connect();

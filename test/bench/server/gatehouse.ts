@@ -20,7 +20,11 @@ await serveContestant(async (origin, job) => {
   app.use(auth.middleware());
   app.use(createApiRouter({ auth, actions: [renameSchool()] }).routes());
   const handle = app.callback();
-  return { ...started, listener: (request, response) => void handle(request, response) };
+  return {
+    ...started,
+    listener: (request, response) => void handle(request, response),
+    prune: async (signal) => auth.prune({ signal }),
+  };
 });
 
 function renameSchool(): Action<Permission> {

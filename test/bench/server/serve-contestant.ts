@@ -9,6 +9,8 @@ export interface Served {
   readonly listener: RequestListener;
   readonly registered: Registered;
   readonly countStatements?: () => number;
+  /** Removes what has expired, until it is stopped. */
+  readonly prune?: (signal: AbortSignal) => Promise<unknown>;
 }
 
 /** Serves a contestant on a free port of this machine, as the driver asks for it. */
@@ -20,9 +22,9 @@ export async function serveContestant(
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;
   const origin = `http://127.0.0.1:${port}`;
-  const { listener, registered, countStatements } = await make(origin, readJob());
-  server.on('request', listener);
-  answerQuestions({ origin, registered }, ownAnswers(countStatements));
+  const served = await make(origin, readJob());
+  server.on('request', served.listener);
+  answerQuestions({ origin, registered: served.registered }, ownAnswers(served));
 }
 
 export function readJob(): Job {

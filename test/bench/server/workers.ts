@@ -26,6 +26,8 @@ answerQuestions(first.listening, {
   },
   'start profile': async () => ask(first.worker, 'start profile'),
   'stop profile': async () => ask(first.worker, 'stop profile'),
+  'start pruning': async () => ask(first.worker, 'start pruning'),
+  'stop pruning': async () => ask(first.worker, 'stop pruning'),
 });
 
 async function startWorker(given: object): Promise<{ worker: Worker; listening: Listening }> {

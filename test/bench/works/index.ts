@@ -4,6 +4,7 @@ import { clientCredentials } from './client-credentials.ts';
 import { codeExchange } from './code-exchange.ts';
 import { codeFlow } from './code-flow.ts';
 import { guardColdToken, guardManyTokens, guardOneToken } from './guard.ts';
+import { grown, refreshWhilePruning } from './grown.ts';
 import { refresh } from './refresh.ts';
 import type { Work } from './work.ts';
 
@@ -18,4 +19,6 @@ export const WORKS: readonly Work[] = [
   guardManyTokens,
   guardColdToken,
   bulkAction,
+  ...grown,
+  refreshWhilePruning,
 ];
