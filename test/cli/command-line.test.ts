@@ -187,7 +187,7 @@ test('how the process ended is its exit code, whatever a gate file has begun', a
   t.is((await gatehouseProcess(['mirgate'])).code, 2);
 });
 
-test('no command loads the engine of a server', async (t) => {
+test('no command loads the engine of a server, nor Knex for an SQLite file', async (t) => {
   const database = `sqlite:${temporaryFile()}`;
   const program = new URL('../../lib/cli/program.ts', import.meta.url).href;
   const source = `
@@ -201,8 +201,8 @@ test('no command loads the engine of a server', async (t) => {
   const run = promisify(execFile);
   const words = ['--conditions=gatehouse:source', '--input-type=module', '-e', source];
   const { stdout } = await run(process.execPath, words);
-  t.regex(stdout, /node_modules\/knex\//);
-  t.notRegex(stdout, /node_modules\/(oidc-provider|koa|koa-router|@koa\/router|zod)\//);
+  t.regex(stdout, /node_modules\/better-sqlite3\//);
+  t.notRegex(stdout, /node_modules\/(knex|oidc-provider|koa|koa-router|@koa\/router|zod)\//);
 });
 
 test('a reader that stops reading, as head does, is no error', async (t) => {

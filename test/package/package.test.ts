@@ -85,6 +85,23 @@ test('it works without its sources, by every name that people import', async (t)
   t.is(migrated.code, 0, migrated.errors);
 });
 
+test('an SQLite file needs no Knex, and what does need it says so', async (t) => {
+  const light = await makeProject(packed, 'light', {
+    beside: [...Object.keys(manifest.dependencies), 'better-sqlite3'],
+  });
+  const source = `
+    import { knexStorage } from 'koa-gatehouse/adapters/knex';
+    const storage = knexStorage('data.db');
+    await storage.migrate();
+    console.log((await storage.pendingMigrations()).length);
+    for (const attempt of [() => storage.transaction(async () => {}), () => knexStorage('postgres://ann@host/name')]) {
+      await new Promise((done) => done(attempt())).catch(({ code, message }) => console.log(code, message));
+    }
+    await storage.close();`;
+  const needsKnex = 'ERR_CONFIG storage: this database needs the package knex; run `npm install knex`';
+  t.is(await runProgram(light, 'light.js', source), `0\n${needsKnex}\n${needsKnex}\n`);
+});
+
 // A real one, where the machine has one: it also parses and links what one that only pretends cannot refuse.
 const old = [process.env['OLD_NODE'], '/usr/bin/node', '/usr/local/bin/node']
   .filter((node): node is string => node !== undefined && existsSync(node))
