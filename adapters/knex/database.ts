@@ -6,6 +6,8 @@ import type { Dialect, Trouble } from './dialect.ts';
 import { explainError } from './explain-error.ts';
 import { findPendingMigrations } from './pending-migrations.ts';
 import { rescued } from './rescued.ts';
+import { createSharedCommit } from './shared-commit.ts';
+import type { SharedCommit } from './shared-commit.ts';
 import type { Statements } from './statements.ts';
 
 /** How long to wait before something is tried again, in milliseconds: longer each time. */
@@ -32,6 +34,8 @@ export interface Database extends Statements {
    * @param timeout - in milliseconds, instead of the database's own
    */
   transaction<T>(work: (statements: Statements) => Promise<T>, timeout?: number): Promise<T>;
+  /** Resolves when no transaction waits for the others any more. */
+  settled(): Promise<void>;
   /** Lends a connection for as long as `work` takes. */
   lend<T>(work: (loan: Loan) => Promise<T>): Promise<T>;
 }
@@ -53,11 +57,17 @@ export function createDatabase(pool: ConnectionPool, dialect: Dialect, timeout: 
   async function patiently<T>(
     work: (statements: Statements, connection: unknown) => Promise<T>,
     longest: number = timeout,
+    waited: number = longest,
   ): Promise<T> {
-    return persist(async (left) => attempt(work, left), longest);
+    return persist(async (left) => attempt(work, left), longest, waited);
   }
 
-  async function persist<T>(tryOnce: (left: number) => Promise<T>, longest: number): Promise<T> {
+  /** @param waited - in milliseconds: what an error is to say */
+  async function persist<T>(
+    tryOnce: (left: number) => Promise<T>,
+    longest: number,
+    waited: number = longest,
+  ): Promise<T> {
     const deadline = performance.now() + longest;
     let earlier: unknown;
     for (let tries = 0; ; tries += 1) {
@@ -70,7 +80,7 @@ export function createDatabase(pool: ConnectionPool, dialect: Dialect, timeout: 
         if (performance.now() + pause >= deadline) {
           // The time ran out on the way to the next try; what made it necessary says more.
           const reason = isAcquireTimeout(error) ? (earlier ?? error) : error;
-          throw await explain(reason, longest);
+          throw await explain(reason, waited);
         }
         earlier = error;
       }
@@ -125,24 +135,33 @@ export function createDatabase(pool: ConnectionPool, dialect: Dialect, timeout: 
     }
   }
 
+  async function transactAlone<T>(work: (statements: Statements) => Promise<T>, longest: number): Promise<T> {
+    return patiently(async (statements, connection) => {
+      await statements.run(dialect.begin);
+      try {
+        const result = await work(statements);
+        await statements.run('commit');
+        return result;
+      } catch (error) {
+        await dialect.rollback(connection);
+        throw error;
+      }
+    }, longest);
+  }
+
+  // All who write wait for one connection, so that they may as well wait for one commit.
+  const transactions: SharedCommit = pool.acquireIfFree
+    ? createSharedCommit(dialect, { patiently, explain: async (error) => explain(error, timeout) })
+    : { transact: transactAlone, async settled() {} };
+
   return {
     dialect,
     get: async (sql, values) => patiently(async (statements) => statements.get(sql, values)),
     all: async (sql, values) => patiently(async (statements) => statements.all(sql, values)),
     run: async (sql, values) => patiently(async (statements) => statements.run(sql, values)),
     connection: patiently,
-    transaction: async (work, longest) =>
-      patiently(async (statements, connection) => {
-        await statements.run(dialect.begin);
-        try {
-          const result = await work(statements);
-          await statements.run('commit');
-          return result;
-        } catch (error) {
-          await dialect.rollback(connection);
-          throw error;
-        }
-      }, longest),
+    transaction: async (work, longest = timeout) => transactions.transact(work, longest),
+    settled: async () => transactions.settled(),
     lend: async (work) =>
       persist(
         async (longest) =>

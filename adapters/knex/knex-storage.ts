@@ -86,6 +86,9 @@ export function knexStorage(
       opened.connection(async (statements) => findPendingMigrations(statements, opened.dialect)),
     prune: async (now, limit) => prune(opened, now, limit),
     diagnose: async () => diagnose(opened),
-    close: async () => source.close(),
+    async close() {
+      await opened.settled();
+      await source.close();
+    },
   };
 }

@@ -10,6 +10,7 @@ import type { PdfAccess } from './documents/pdf-service.ts';
 import { createPages } from './pages.ts';
 import type { CredentialsFile } from './portal/credentials.ts';
 import { createPortal } from './portal/index.ts';
+import type { PortalState } from './portal/index.ts';
 import { loadViews } from './views.ts';
 import type { Render } from './views.ts';
 
@@ -35,7 +36,7 @@ export function createApp(options: AppOptions): Koa {
   app.use(auth.middleware());
   app.use(api.routes());
   app.use(createPages({ render }).routes());
-  const documents = createDocuments({ baseUrl, folder: documentsFolder, pdf, render });
+  const documents = createDocuments<PortalState>({ baseUrl, folder: documentsFolder, pdf, render });
   app.use(createPortal({ baseUrl, credentials: portalCredentials, render, documents }).routes());
   return app;
 }

@@ -38,8 +38,13 @@ const MOST_PAGES = 20;
 const MOST_DOCUMENTS = 5;
 
 /** Makes the routes, below `/portal/documents`. */
-export function createDocuments({ baseUrl, folder, pdf, render }: DocumentsOptions): Router<DocumentsState> {
-  const router = new Router<DocumentsState>({ prefix: '/documents' });
+export function createDocuments<State extends DocumentsState>({
+  baseUrl,
+  folder,
+  pdf,
+  render,
+}: DocumentsOptions): Router<State> {
+  const router = new Router<State>({ prefix: '/documents' });
   const shelf = new Shelf(folder);
 
   router.use(async (ctx, next) => {

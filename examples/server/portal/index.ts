@@ -22,10 +22,11 @@ export interface PortalOptions {
   readonly credentials: CredentialsFile;
   readonly render: Render;
   /** Its pages for documents. */
-  readonly documents: Router<DocumentsState>;
+  readonly documents: Router<PortalState>;
 }
 
-interface PortalState extends DocumentsState {
+/** What its routes find on `ctx.state`. */
+export interface PortalState extends DocumentsState {
   registration: Registration;
 }
 

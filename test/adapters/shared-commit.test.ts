@@ -1,0 +1,177 @@
+import { createRequire } from 'node:module';
+
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { createDatabase } from '../../adapters/knex/database.ts';
+import type { Database } from '../../adapters/knex/database.ts';
+import { sqliteDialect } from '../../adapters/knex/dialects/sqlite.ts';
+import type { SqliteConnection } from '../../adapters/knex/dialects/sqlite.ts';
+import { SoleConnection } from '../../adapters/knex/sole-connection.ts';
+import type { Statements } from '../../adapters/knex/statements.ts';
+import { temporaryFile } from './temporary-file.ts';
+
+type File = SqliteConnection & { close(): unknown };
+const BetterSqlite3: new (filename: string) => File = createRequire(import.meta.url)('better-sqlite3');
+
+/** A file of notes, what is sent to it but the notes, and another connection to it. */
+function notes(t: ExecutionContext): { database: Database; sent: string[]; other: File } {
+  const filename = temporaryFile();
+  const [own, other] = [new BetterSqlite3(filename), new BetterSqlite3(filename)];
+  t.teardown(() => [own, other].map((file) => file.close()));
+  own.exec(`
+    pragma journal_mode = wal;
+    pragma busy_timeout = 0;
+    pragma foreign_keys = on;
+    create table notes (text text primary key, about text references notes deferrable initially deferred)`);
+  const sent: string[] = [];
+  const dialect = sqliteDialect();
+  const pool = new SoleConnection({
+    acquireConnection: async () => own,
+    async releaseConnection() {},
+  });
+  const database = createDatabase(
+    pool,
+    {
+      ...dialect,
+      enter(connection: File) {
+        const statements = dialect.enter(connection);
+        return {
+          ...statements,
+          async run(sql, values) {
+            if (!sql.startsWith('insert')) sent.push(sql);
+            return statements.run(sql, values);
+          },
+        };
+      },
+    },
+    300,
+  );
+  return { database, sent, other };
+}
+
+const write =
+  (text: string, about: string | null = null) =>
+  async (statements: Statements): Promise<string> => {
+    await statements.run('insert into notes (text, about) values (?, ?)', [text, about]);
+    return text;
+  };
+
+const kept = (file: File): unknown[] =>
+  file
+    .prepare('select text from notes order by text')
+    .all<{ text: string }>([])
+    .map(({ text }) => text);
+
+test('transactions that come together share a commit, and each gets what it has done', async (t) => {
+  const { database, sent, other } = notes(t);
+  const written = await Promise.all(['a', 'b', 'c'].map(async (text) => database.transaction(write(text))));
+  t.deepEqual(written, ['a', 'b', 'c']);
+  t.deepEqual(kept(other), ['a', 'b', 'c']);
+  const joined = ['savepoint joined', 'release joined'];
+  t.deepEqual(sent, ['begin immediate', ...joined, ...joined, 'commit']);
+});
+
+test('none is told before all of it can be read elsewhere', async (t) => {
+  const { database, other } = notes(t);
+  const all = ['a', 'b', 'c'];
+  const seen = await Promise.all(
+    all.map(async (text) => {
+      await database.transaction(write(text));
+      return kept(other);
+    }),
+  );
+  t.deepEqual(seen, [all, all, all]);
+});
+
+test('one that fails is undone by itself, whether it is the first or joins', async (t) => {
+  for (const failing of [0, 1, 2]) {
+    const { database, other } = notes(t);
+    const outcomes = await Promise.allSettled(
+      ['a', 'b', 'c'].map(async (text, index) =>
+        database.transaction(async (statements) => {
+          await write(text)(statements);
+          if (index === failing) await write(text)(statements);
+        }),
+      ),
+    );
+    const { reason } = outcomes[failing] as PromiseRejectedResult;
+    t.like(reason, {
+      code: 'ERR_STORAGE',
+      message: 'A row with this id is there already. Nothing was changed.',
+    });
+    t.deepEqual(
+      kept(other),
+      ['a', 'b', 'c'].filter((_, index) => index !== failing),
+    );
+  }
+});
+
+test('when the commit fails, nobody is told that it was done, and what comes next works', async (t) => {
+  const { database, other } = notes(t);
+  const outcomes = await Promise.allSettled([
+    database.transaction(write('a')),
+    database.transaction(write('b', 'nothing that is there')),
+    database.transaction(write('c')),
+  ]);
+  for (const outcome of outcomes) {
+    t.like(outcome, {
+      status: 'rejected',
+      reason: {
+        code: 'ERR_STORAGE',
+        message: 'The database could not be used (SQLITE_CONSTRAINT_FOREIGNKEY).',
+      },
+    });
+  }
+  t.deepEqual(kept(other), []);
+  t.is(await database.transaction(write('d')), 'd');
+  t.deepEqual(kept(other), ['d']);
+});
+
+test('while somebody else writes, all of them wait together, and no longer than a call may take', async (t) => {
+  const { database, other } = notes(t);
+  other.exec('begin immediate');
+  const startedAt = performance.now();
+  const outcomes = await Promise.allSettled(
+    ['a', 'b', 'c'].map(async (text) => database.transaction(write(text))),
+  );
+  t.true(performance.now() - startedAt < 600, 'not one after the other');
+  for (const outcome of outcomes) {
+    t.like(outcome, {
+      reason: {
+        message:
+          'The database stayed locked by another connection for 300 ms. Nothing was changed; try again.',
+      },
+    });
+  }
+  const waiting = Promise.all(['d', 'e'].map(async (text) => database.transaction(write(text))));
+  setTimeout(() => other.exec('commit'), 50);
+  t.deepEqual(await waiting, ['d', 'e']);
+  t.deepEqual(kept(other), ['d', 'e']);
+});
+
+test('any number of them comes to its end', async (t) => {
+  const { database, sent, other } = notes(t);
+  await Promise.all(Array.from({ length: 200 }, async (_, index) => database.transaction(write(`${index}`))));
+  t.is(kept(other).length, 200);
+  const commits = sent.filter((sql) => sql === 'commit').length;
+  t.true(commits >= 7 && commits < 20, `${commits} commits`);
+});
+
+test('closing waits for those that were begun', async (t) => {
+  const storage = knexStorage(`sqlite:${temporaryFile()}`);
+  await storage.migrate();
+  const adding = ['1', '2', '3'].map(async (userId) =>
+    storage.consents.add({
+      userId,
+      clientId: 'timetable',
+      scopes: [],
+      createdAt: 1,
+      updatedAt: 1,
+      lastUsedAt: undefined,
+    }),
+  );
+  await storage.close();
+  await t.notThrowsAsync(Promise.all(adding));
+});
