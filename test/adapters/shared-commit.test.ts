@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { setImmediate } from 'node:timers/promises';
 
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
@@ -16,12 +17,12 @@ type File = SqliteConnection & { close(): unknown };
 const BetterSqlite3: new (filename: string) => File = createRequire(import.meta.url)('better-sqlite3');
 
 /** A file of notes, what is sent to it but the notes, and another connection to it. */
-function notes(t: ExecutionContext): { database: Database; sent: string[]; other: File } {
+function notes(t: ExecutionContext, journal = 'wal'): { database: Database; sent: string[]; other: File } {
   const filename = temporaryFile();
   const [own, other] = [new BetterSqlite3(filename), new BetterSqlite3(filename)];
   t.teardown(() => [own, other].map((file) => file.close()));
   own.exec(`
-    pragma journal_mode = wal;
+    pragma journal_mode = ${journal};
     pragma busy_timeout = 0;
     pragma foreign_keys = on;
     create table notes (text text primary key, about text references notes deferrable initially deferred)`);
@@ -71,6 +72,16 @@ test('transactions that come together share a commit, and each gets what it has 
   t.deepEqual(kept(other), ['a', 'b', 'c']);
   const joined = ['savepoint joined', 'release joined'];
   t.deepEqual(sent, ['begin immediate', ...joined, ...joined, 'commit']);
+});
+
+test('so do those that come in one after the other, as requests do', async (t) => {
+  const { database, sent } = notes(t);
+  const come = async (text: string): Promise<string> => {
+    await setImmediate();
+    return database.transaction(write(text));
+  };
+  await Promise.all([come('a'), come('b'), come('c')]);
+  t.is(sent.filter((sql) => sql === 'commit').length, 1);
 });
 
 test('none is told before all of it can be read elsewhere', async (t) => {
@@ -149,6 +160,18 @@ test('while somebody else writes, all of them wait together, and no longer than 
   setTimeout(() => other.exec('commit'), 50);
   t.deepEqual(await waiting, ['d', 'e']);
   t.deepEqual(kept(other), ['d', 'e']);
+});
+
+test('a commit that has to wait is made again, with all who had joined it', async (t) => {
+  // Without a log, SQLite cannot write while somebody reads.
+  const { database, sent, other } = notes(t, 'delete');
+  other.exec('begin');
+  t.deepEqual(kept(other), []);
+  const waiting = Promise.all(['a', 'b', 'c'].map(async (text) => database.transaction(write(text))));
+  setTimeout(() => other.exec('commit'), 50);
+  t.deepEqual(await waiting, ['a', 'b', 'c']);
+  t.deepEqual(kept(other), ['a', 'b', 'c']);
+  t.true(sent.filter((sql) => sql === 'commit').length > 1);
 });
 
 test('any number of them comes to its end', async (t) => {
