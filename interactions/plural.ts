@@ -1,3 +1,4 @@
+import { lazily } from './lazily.ts';
 import { sentence } from './sentence.ts';
 import type { Names, Sentence } from './sentence.ts';
 import type { Language, TextKey, Texts } from './text.ts';
@@ -14,10 +15,10 @@ type CountedKey<Name extends string> = `${Name}.one` extends TextKey ? Name : ne
 export type Count = (key: PluralKey, count: number, names?: Names) => Sentence;
 
 export function countIn(language: Language, text: Texts): Count {
-  const rules = new Intl.PluralRules(language);
-  const digits = new Intl.NumberFormat(language);
+  const rules = lazily(() => new Intl.PluralRules(language));
+  const digits = lazily(() => new Intl.NumberFormat(language));
   return (key, count, names = {}) => {
-    const form = rules.select(count) === 'one' ? 'one' : 'other';
-    return sentence(text[`${key}.${form}`], { ...names, count: digits.format(count) });
+    const form = rules().select(count) === 'one' ? 'one' : 'other';
+    return sentence(text[`${key}.${form}`], { ...names, count: digits().format(count) });
   };
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { compileView } from './compile-view.ts';
 import type { Render } from './compile-view.ts';
 import type { LayoutData, PageData, ViewName } from './page.ts';
+import { lazily } from './lazily.ts';
 import { ownViews } from './own-views.ts';
 import type { OwnViews } from './own-views.ts';
 
@@ -47,18 +48,21 @@ const PARTS = [
   'time',
 ];
 
-/** Compiles the views, once, at start: the host's own, and the bundled ones for the rest. */
+/**
+ * Compiles the views once: the host's own at start, so that a mistake is told then, and the bundled ones when they are first
+ * shown.
+ */
 export function compileViews(given: string | URL | OwnViews | undefined): Views {
   const own = ownViews(given, Object.keys(NAMES));
   const bundled = [...Object.keys(NAMES), ...PARTS.map((part) => `parts/${part}`)];
   const views = new Map([
-    ...bundled.map((name) => [name, own.get(name) ?? compileBundled(name)] as const),
-    ...own,
+    ...bundled.map((name) => [name, toCompile(name)] as const),
+    ...Array.from(own, ([name, view]) => [name, () => view] as const),
   ]);
 
   function render(name: string, data: object): string {
     const view = views.get(name);
-    if (view) return view(data);
+    if (view) return view()(data);
     throw new TypeError(`There is no ${name}.ejs.`);
   }
   return {
@@ -68,7 +72,9 @@ export function compileViews(given: string | URL | OwnViews | undefined): Views 
   };
 }
 
-function compileBundled(name: string): Render {
+/** Read at start all the same: an update of the package in place must not mix its versions in a process. */
+function toCompile(name: string): () => Render {
   const file = new URL(import.meta.resolve(`#views/${name}.ejs`));
-  return compileView(readFileSync(file, 'utf8'), file.pathname);
+  const source = readFileSync(file, 'utf8');
+  return lazily(() => compileView(source, file.pathname));
 }

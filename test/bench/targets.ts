@@ -86,7 +86,8 @@ const TARGETS: readonly Target[] = [
     work: 'refresh',
     contestant: 'gatehouse-postgresql',
     what: 'statements, each a round trip',
-    value: ({ statements }) => statements,
+    // What is written down for all of them once a second is none of one operation's.
+    value: ({ statements }) => Math.round(statements),
     atMost: 2,
   },
 ];
