@@ -216,7 +216,7 @@ for (const [compiler, module, moduleResolution, skipLibCheck] of [
   test(`the type tests hold for the declarations: ${compiler}, ${moduleResolution}`, async (t) => {
     t.true(existsSync(COMPILERS[compiler]), COMPILERS[compiler]);
     const folder = await makeProject(packed, `types-${compiler.replace(/\D/g, '')}-${moduleResolution}`, {
-      beside: [...Object.keys(manifest.dependencies), 'knex', '@types/node'],
+      beside: [...Object.keys(manifest.dependencies), 'knex', 'zod', '@types/node'],
     });
     cpSync(join(ROOT, 'test/types'), join(folder, 'types'), { recursive: true });
     const compilerOptions = {
