@@ -84,7 +84,8 @@ export interface AuthServer<
     rotate(options?: { after?: Duration }): Promise<SigningKey>;
   };
   /**
-   * Removes what has expired, in small batches. Resolves to the number of rows removed.
+   * Removes what has expired, in small batches with rests in between so that requests get through. Resolves to the number of
+   * rows removed.
    * @throws StorageError when the storage cannot be reached; what was removed before stays removed
    */
   prune(options?: PruneOptions): Promise<number>;

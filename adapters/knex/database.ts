@@ -7,7 +7,7 @@ import { explainError } from './explain-error.ts';
 import { findPendingMigrations } from './pending-migrations.ts';
 import { rescued } from './rescued.ts';
 import { createSharedCommit } from './shared-commit.ts';
-import type { SharedCommit } from './shared-commit.ts';
+import type { Transactions } from './shared-commit.ts';
 import type { Statements } from './statements.ts';
 
 /** How long to wait before something is tried again, in milliseconds: longer each time. */
@@ -150,7 +150,7 @@ export function createDatabase(pool: ConnectionPool, dialect: Dialect, timeout: 
   }
 
   // All who write wait for one connection, so that they may as well wait for one commit.
-  const transactions: SharedCommit = pool.acquireIfFree
+  const transactions: Transactions = pool.acquireIfFree
     ? createSharedCommit(dialect, { patiently, explain: async (error) => explain(error, timeout) })
     : { transact: transactAlone, async settled() {} };
 

@@ -17,7 +17,7 @@ interface Waiting {
 }
 
 /** Transactions on one connection. */
-export interface SharedCommit {
+export interface Transactions {
   /** Runs work in a transaction. It may run more than once, so it does nothing but call its statements. */
   transact<T>(work: Work<T>, timeout: number): Promise<T>;
   /** Resolves when none is waiting or under way. */
@@ -48,7 +48,7 @@ export function createSharedCommit(
     ) => Promise<void>;
     explain: (error: unknown) => Promise<unknown>;
   },
-): SharedCommit {
+): Transactions {
   const waiting: Waiting[] = [];
   let running: Promise<void> | undefined;
 

@@ -16,6 +16,8 @@ export function keepBuiltClients(provider: Provider, clients: Pick<ClientDirecto
   const built = new WeakMap<StoredClient, Client>();
 
   provider.Client.find = async function find(id) {
+    // The engine says what becomes of what is no id; the storage is not asked about it.
+    if (typeof id !== 'string' || id === '') return build(id);
     const state = currentState();
     if (state) state.triedClientId ??= id;
     const stored = await clients.find(id);

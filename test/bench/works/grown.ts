@@ -3,7 +3,7 @@ import { codeExchange } from './code-exchange.ts';
 import { refresh } from './refresh.ts';
 import type { Work } from './work.ts';
 
-const kept = (work: Work): Work => ({
+const besideMany = (work: Work): Work => ({
   ...work,
   name: `${work.name}-grown`,
   about: `${work.about}, beside a million grants`,
@@ -11,7 +11,7 @@ const kept = (work: Work): Work => ({
 });
 
 /** The same, with more rows in the tables: none of it should cost more. */
-export const grown: readonly Work[] = [kept(again), kept(codeExchange), kept(refresh)];
+export const grown: readonly Work[] = [besideMany(again), besideMany(codeExchange), besideMany(refresh)];
 
 export const refreshWhilePruning: Work = {
   ...refresh,
