@@ -12,7 +12,7 @@ import { createClientRegistry } from './engine/client-registry.ts';
 import type { RegistryFor } from './engine/client-registry.ts';
 import { createNoteUse } from './engine/connection-use.ts';
 import type { NoteUse } from './engine/connection-use.ts';
-import { isRevoked } from './engine/revocation.ts';
+import { stands } from './engine/revoke.ts';
 import type { Admission } from './http/admission.ts';
 import type { LastUses } from './last-uses.ts';
 import type { Observers } from './observers.ts';
@@ -54,10 +54,10 @@ export function createAccess<P extends string, R extends string, U extends User>
     trace,
     revocationLag,
     verify,
-    async isRevoked(claims) {
-      const revoked = await isRevoked(storage.revocations, claims);
-      if (!revoked && claims.principal === 'user') noteUse(claims.sub, claims.client_id);
-      return revoked;
+    async stands(claims) {
+      const isGood = await stands(storage.revocations, claims);
+      if (isGood && claims.principal === 'user') noteUse(claims.sub, claims.client_id);
+      return isGood;
     },
     // Not from the directory: what it and the guard remember would add up to twice the lag.
     loadPrincipal: createPrincipalLoader({ holders, clients: storage.clients, gate, scopes }),

@@ -11,6 +11,7 @@ import type { Pages, User } from './contracts.ts';
 import { createAccess } from './create-access.ts';
 import { createCallback } from './create-callback.ts';
 import { auditEvents } from './engine/audit.ts';
+import { createAuthorizationRequests } from './engine/authorization-request.ts';
 import { engineConfiguration } from './engine/configuration.ts';
 import { createInteractionFlow } from './engine/interactions.ts';
 import { createIssueToken } from './engine/issue-token.ts';
@@ -22,7 +23,6 @@ import { logLogins } from './engine/log.ts';
 import { createMount } from './engine/mount.ts';
 import { observeRevocations } from './engine/observed-storage.ts';
 import { originOf } from './engine/origin.ts';
-import { createPresentations } from './engine/presentations.ts';
 import { createProvider } from './engine/provider.ts';
 import { createRenderError } from './engine/render-error.ts';
 import { createReport } from './engine/report.ts';
@@ -89,10 +89,9 @@ export async function createAuthServer<
   const pending = await resolved.storage.pendingMigrations();
   if (pending.length > 0) throw new MigrationsPendingError(pending);
 
-  const storage = observeRevocations(resolved.storage, ({ kind, value }) => {
-    guard.forget(
-      kind === 'grant' ? { grantId: value } : kind === 'client' ? { clientId: value } : { tokenId: value },
-    );
+  const storage = observeRevocations(resolved.storage, (revoked) => {
+    guard.forget(revoked);
+    if ('clientId' in revoked) directory.forget(revoked.clientId);
   });
   const options = { ...resolved, storage };
   const admission = createAdmission(options.maxRequests);
@@ -131,15 +130,14 @@ export async function createAuthServer<
     verify,
   });
 
-  // The engine takes its signing keys once, so it is made anew when they change; requests under way keep the old one,
-  // and both have to know what the other's present.
-  const presentations = createPresentations();
+  const requests = createAuthorizationRequests(options, cookieKeys);
+  // The engine takes its signing keys once, so it is made anew when they change; requests under way keep the old one.
   const renderError = createRenderError(() => pages);
   const buildProvider = (): Provider => {
     const configuration = engineConfiguration(options, {
       clients: directory,
       cookieKeys,
-      presentations,
+      requests,
       signing: keyRing.signing,
       renderError,
     });
@@ -164,6 +162,7 @@ export async function createAuthServer<
     audit,
     clients: directory,
     logins: throttles.logins,
+    requests,
     provider: () => provider,
     developer: async (ctx, user) => enterDeveloperArea(user, originOf(ctx)),
     connections: (ctx, user) => connectionsOf(user, originOf(ctx)),
@@ -200,7 +199,7 @@ export async function createAuthServer<
     callback: () => createCallback({ health, logger, mount, trustProxy }),
     guard: () => guard,
     requires: createRequires<P>({ gate, realm: issuer, observers }),
-    revoke: createRevoke(storage, { verify, audit, accessTokenLifetime: lifetimes.accessToken }),
+    revoke: createRevoke(storage, { verify, audit }),
     keys: {
       list: () => keyRing.list(),
       rotate: async ({ after = keyDelay } = {}) => keyRing.rotate(checkDuration('after', after, 0)),

@@ -11,15 +11,19 @@ const PRESETS = {
   reference: {
     accessToken: YEAR,
     refreshToken: YEAR,
+    refreshTokenAbsolute: 5 * YEAR,
     authorizationCode: 60,
     session: 14 * DAY,
+    sessionAbsolute: 90 * DAY,
     interaction: 3600,
   },
   short: {
     accessToken: 3600,
     refreshToken: 30 * DAY,
+    refreshTokenAbsolute: YEAR,
     authorizationCode: 60,
     session: 14 * DAY,
+    sessionAbsolute: 30 * DAY,
     interaction: 3600,
   },
 } as const;
@@ -168,6 +172,13 @@ export function checkLifetimes(lifetimes: LifetimePreset | Lifetimes): ResolvedO
       'lifetimes.authorizationCode',
       'a code lives 10 minutes at most (RFC 6749 section 4.1.2)',
     );
+  }
+  for (const name of ['session', 'refreshToken'] as const) {
+    const absolute = `${name}Absolute` as const;
+    if (resolved[absolute]! >= resolved[name]!) continue;
+    if (own[absolute] !== undefined)
+      throw new ConfigError(`lifetimes.${absolute}`, `give no less than lifetimes.${name}`);
+    resolved[absolute] = resolved[name]!;
   }
   return Object.freeze(resolved);
 }

@@ -39,12 +39,19 @@ export interface Lifetimes {
   readonly preset?: LifetimePreset;
   /** Of each access token. @default '1 year', preset `short`: '1 hour' */
   readonly accessToken?: Duration;
-  /** Of each refresh token; every refresh starts it anew. @default '1 year', preset `short`: '30 days' */
+  /** Of a refresh token that is not used; every refresh starts it anew. @default '1 year', preset `short`: '30 days' */
   readonly refreshToken?: Duration;
+  /**
+   * How long an authorization can be refreshed, however often: from the consent on. The person authorizes the app again then.
+   * @default '5 years', preset `short`: '1 year'
+   */
+  readonly refreshTokenAbsolute?: Duration;
   /** At most 10 minutes (RFC 6749 section 4.1.2). @default '60 seconds' */
   readonly authorizationCode?: Duration;
-  /** Of a login in a browser; every use starts it anew, to within a hundredth of it. @default '14 days' */
+  /** Of a login in a browser that is not used; every use starts it anew, to within a hundredth of it. @default '14 days' */
   readonly session?: Duration;
+  /** Of a login in a browser, however often it is used. @default '90 days', preset `short`: '30 days' */
+  readonly sessionAbsolute?: Duration;
   /** How long a login or consent page stays open. @default '1 hour' */
   readonly interaction?: Duration;
 }
@@ -116,8 +123,8 @@ export interface AuthServerOptions<
   /** How long a revocation on one node may take to reach the others. At least one second. @default '5 seconds' */
   readonly revocationLag?: Duration;
   /**
-   * How long a refresh token that was just used gets the same answer again, so that two tabs or a retry do not log a
-   * person out. `0` turns it off. @default '10 seconds'
+   * How long a refresh token that was used gets the same new refresh token again, so that two tabs, or a retry after a crash
+   * or a failover, do not log a person out. It ends as soon as the new one is used. `0` turns it off. @default '60 seconds'
    */
   readonly refreshGrace?: Duration;
   /** How often a new signing key takes over, on whatever node comes first. `0`: only by `auth.keys.rotate()`. @default '90 days' */
@@ -246,7 +253,7 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     lifetimes = 'reference',
     maxRequests = 1000,
     pruneInterval = '1 hour',
-    refreshGrace = 10,
+    refreshGrace = 60,
     revocationLag = 5,
     scopes = {},
     signingAlgorithm = 'ES256',

@@ -15,7 +15,6 @@ import { consentStore } from './stores/consents.ts';
 import { credentialStore } from './stores/credentials.ts';
 import { grantStore } from './stores/grants.ts';
 import { idempotencyStore } from './stores/idempotency.ts';
-import { interactionStore } from './stores/interactions.ts';
 import { keyStore } from './stores/keys.ts';
 import { revocationStore } from './stores/revocations.ts';
 import { sessionStore } from './stores/sessions.ts';
@@ -74,7 +73,6 @@ export function knexStorage(
     credentials: credentialStore(opened),
     revocations: revocationStore(opened),
     sessions: sessionStore(opened),
-    interactions: interactionStore(opened),
     keys: keyStore(opened),
     assignments: assignmentStore(opened),
     audit: auditStore(opened),

@@ -8,7 +8,6 @@ const BATCH = 200;
 // A spent credential is kept until it expires, so that a second use of it is noticed. A grant is kept until all that came
 // from it has expired, and so is the record of its revocation.
 export const EXPIRING: readonly { table: string; key: readonly string[]; column: string }[] = [
-  { table: 'gatehouse_interactions', key: ['id'], column: 'expires_at' },
   { table: 'gatehouse_sessions', key: ['id'], column: 'expires_at' },
   { table: 'gatehouse_credentials', key: ['id', 'kind'], column: 'expires_at' },
   { table: 'gatehouse_grants', key: ['id'], column: 'needed_until' },

@@ -1,11 +1,12 @@
 import type { Client, ClientQuery, ClientStore } from '../../lib/contracts.ts';
 import { StorageError } from '../../lib/errors.ts';
 import { copy } from './copy.ts';
+import { end } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Registered clients and their secrets. */
 export function clientStore(tables: Tables): ClientStore {
-  const { clients, consents, grants } = tables;
+  const { clients, consents, ends, grants } = tables;
   return {
     async find(id) {
       const row = clients.get(id);
@@ -13,7 +14,7 @@ export function clientStore(tables: Tables): ClientStore {
       const secrets = [...row.secrets.values()].toSorted(
         (a, b) => a.createdAt - b.createdAt || compare(a.id, b.id),
       );
-      return copy({ client: row.client, secrets });
+      return copy({ client: row.client, secrets, sequence: ends.clients.get(id) ?? 0 });
     },
     async insert(client, secrets) {
       if (clients.has(client.id)) throw new StorageError('A row with this id is there already.');
@@ -29,6 +30,7 @@ export function clientStore(tables: Tables): ClientStore {
       return true;
     },
     async remove(id) {
+      end(tables, { clientId: id });
       for (const [key, { clientId }] of consents) if (clientId === id) consents.delete(key);
       for (const [key, { grant }] of grants) if (grant.clientId === id) grants.delete(key);
       return clients.delete(id);

@@ -1,15 +1,17 @@
 import type { Credential, CredentialStore } from '../../lib/contracts.ts';
 import { StorageError } from '../../lib/errors.ts';
 import { copy, copyWithPayload } from './copy.ts';
-import { keyOf } from './tables.ts';
+import { isLive, keyOf } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Authorization codes and refresh tokens. */
-export function credentialStore({ consents, credentials, grants }: Tables): CredentialStore {
+export function credentialStore(tables: Tables): CredentialStore {
+  const { consents, credentials, grants, sessions } = tables;
+
   function findLive(kind: Credential['kind'], id: string) {
     const credential = credentials.get(keyOf(kind, id));
     const row = credential && grants.get(credential.grantId);
-    return row && row.grant.revokedAt === undefined ? { credential, row } : undefined;
+    return row && isLive(tables, row.grant) ? { credential, row } : undefined;
   }
 
   function insert(credential: Credential): void {
@@ -23,10 +25,10 @@ export function credentialStore({ consents, credentials, grants }: Tables): Cred
   }
 
   return {
-    async start(grant, code, agreed) {
-      if (agreed && consents.get(keyOf(agreed.userId, agreed.clientId))?.createdAt !== agreed.createdAt) {
-        return false;
-      }
+    async start(grant, code, { consent, sessionId } = {}) {
+      const known = consent && consents.get(keyOf(consent.userId, consent.clientId));
+      if (known?.createdAt !== consent?.createdAt) return false;
+      if (sessionId !== undefined && !sessions.has(sessionId)) return false;
       refuseKnown(code);
       if (grants.has(grant.id)) throw new StorageError('A row with this id is there already.');
       grants.set(grant.id, { grant: copy(grant), neededUntil: Math.max(grant.expiresAt, code.expiresAt) });

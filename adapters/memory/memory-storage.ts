@@ -11,7 +11,7 @@ import { idempotencyStore } from './idempotency.ts';
 import { keyStore } from './keys.ts';
 import { oldestExpired, prune } from './prune.ts';
 import { revocationStore } from './revocations.ts';
-import { interactionStore, sessionStore } from './sessions.ts';
+import { sessionStore } from './sessions.ts';
 import { emptyTables } from './tables.ts';
 
 /**
@@ -29,7 +29,6 @@ export function memoryStorage(): Storage {
     credentials: credentialStore(tables),
     revocations: revocationStore(tables),
     sessions: sessionStore(tables),
-    interactions: interactionStore(tables),
     keys: keyStore(tables),
     assignments: assignmentStore(tables),
     audit: auditStore(tables),

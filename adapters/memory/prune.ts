@@ -28,8 +28,8 @@ interface ExpiringRow {
 }
 
 function* expiring(tables: Tables): Generator<ExpiringRow> {
-  const { attempts, audit, credentials, grants, interactions, requests, revocations, sessions } = tables;
-  for (const rows of [interactions, sessions, credentials, revocations, requests, audit, attempts]) {
+  const { attempts, audit, credentials, grants, requests, revokedTokens, sessions } = tables;
+  for (const rows of [sessions, credentials, revokedTokens, requests, audit, attempts]) {
     for (const [key, { expiresAt }] of rows) yield { rows, key, expiresAt };
   }
   for (const [key, { neededUntil }] of grants) yield { rows: grants, key, expiresAt: neededUntil };

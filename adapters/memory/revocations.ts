@@ -1,24 +1,34 @@
 import type { RevocationStore } from '../../lib/contracts.ts';
 import { copy } from './copy.ts';
-import { addRevocation, keyOf } from './tables.ts';
+import { end, isLive } from './tables.ts';
 import type { Tables } from './tables.ts';
 
-/** Tokens, grants and clients whose signed tokens must stop working. */
+/** Access tokens that were revoked, and users and clients that were ended. */
 export function revocationStore(tables: Tables): RevocationStore {
-  const { revocations } = tables;
+  const { ends, grants, revokedTokens } = tables;
   return {
-    async add(revocation) {
-      addRevocation(tables, revocation);
+    async add(token) {
+      const known = revokedTokens.get(token.id);
+      revokedTokens.set(
+        token.id,
+        copy({
+          ...token,
+          revokedAt: Math.max(token.revokedAt, known?.revokedAt ?? 0),
+          expiresAt: Math.max(token.expiresAt, known?.expiresAt ?? 0),
+        }),
+      );
     },
-    async among(keys) {
-      const asked = new Set(keys.map(({ kind, value }) => keyOf(kind, value)));
-      return [...asked].flatMap((key) => revocations.get(key) ?? []).map(copy);
+    async end(party) {
+      end(tables, party);
     },
-    async since(time) {
-      return [...revocations.values()]
-        .filter(({ revokedAt }) => revokedAt >= time)
-        .toSorted((a, b) => a.revokedAt - b.revokedAt)
-        .map(copy);
+    async sequence() {
+      return ends.latest;
+    },
+    async stands({ id, clientId, grant, sequence }) {
+      if (revokedTokens.has(id)) return false;
+      if (!grant) return sequence >= (ends.clients.get(clientId) ?? 0);
+      const found = grants.get(grant.id)?.grant;
+      return found?.userId === grant.userId && found.clientId === clientId && isLive(tables, found);
     },
   };
 }

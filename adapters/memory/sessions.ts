@@ -1,22 +1,24 @@
-import type { InteractionStore, SessionStore } from '../../lib/contracts.ts';
+import type { SessionStore } from '../../lib/contracts.ts';
+import { StorageError } from '../../lib/errors.ts';
 import { copy, copyWithPayload } from './copy.ts';
 import type { Tables } from './tables.ts';
 
 /** Login sessions of browsers. */
-export function sessionStore({ sessions }: Tables): SessionStore {
+export function sessionStore({ ends, sessions }: Tables): SessionStore {
   return {
-    async save(session) {
+    async insert(session) {
+      if (sessions.has(session.id)) throw new StorageError('A row with this id is there already.');
       sessions.set(session.id, copyWithPayload(session));
     },
     async find(id) {
-      return copy(sessions.get(id));
+      const session = sessions.get(id);
+      if (!session || session.sequence < (ends.users.get(session.userId) ?? 0)) return undefined;
+      return copy({ session, sequence: ends.latest });
     },
-    async findByUid(uid) {
-      // A session that is given a new id is there twice until the old row is removed.
-      const [latest] = [...sessions.values()]
-        .filter((session) => session.uid === uid)
-        .toSorted((a, b) => b.expiresAt - a.expiresAt);
-      return copy(latest);
+    async update({ id, payload, expiresAt }) {
+      const session = sessions.get(id);
+      if (session) sessions.set(id, copyWithPayload({ ...session, payload, expiresAt }));
+      return session !== undefined;
     },
     async remove(id) {
       sessions.delete(id);
@@ -25,21 +27,6 @@ export function sessionStore({ sessions }: Tables): SessionStore {
       const ids = [...sessions.values()].filter((session) => session.userId === userId).map(({ id }) => id);
       for (const id of ids) sessions.delete(id);
       return ids.length;
-    },
-  };
-}
-
-/** Open logins and consents. */
-export function interactionStore({ interactions }: Tables): InteractionStore {
-  return {
-    async save(record) {
-      interactions.set(record.id, copyWithPayload(record));
-    },
-    async find(id) {
-      return copy(interactions.get(id));
-    },
-    async remove(id) {
-      interactions.delete(id);
     },
   };
 }

@@ -5,10 +5,10 @@ import type {
   ClientSecret,
   Consent,
   Credential,
+  EndedParty,
   Grant,
-  Revocation,
+  RevokedToken,
   StoredKey,
-  StoredRecord,
   StoredRequest,
   StoredSession,
 } from '../../lib/contracts.ts';
@@ -22,10 +22,15 @@ export interface Tables {
   readonly grants: Map<string, { grant: Grant; neededUntil: number }>;
   /** By kind and id. */
   readonly credentials: Map<string, Credential>;
-  /** By kind and value. */
-  readonly revocations: Map<string, Revocation>;
+  /** By the `jti`. */
+  readonly revokedTokens: Map<string, RevokedToken>;
+  /** Users and clients that were ended, and the number of the latest end of each. */
+  readonly ends: {
+    latest: number;
+    readonly users: Map<string, number>;
+    readonly clients: Map<string, number>;
+  };
   readonly sessions: Map<string, StoredSession>;
-  readonly interactions: Map<string, StoredRecord>;
   readonly keys: Map<string, StoredKey>;
   /** By user. */
   readonly assignments: Map<string, Assignment>;
@@ -40,9 +45,9 @@ export function emptyTables(): Tables {
     consents: new Map(),
     grants: new Map(),
     credentials: new Map(),
-    revocations: new Map(),
+    revokedTokens: new Map(),
+    ends: { latest: 0, users: new Map(), clients: new Map() },
     sessions: new Map(),
-    interactions: new Map(),
     keys: new Map(),
     assignments: new Map(),
     audit: new Map(),
@@ -56,13 +61,18 @@ export function keyOf(first: string, second: string): string {
   return JSON.stringify([first, second]);
 }
 
-/** Adds the later of the two times when there is such a revocation already. */
-export function addRevocation({ revocations }: Tables, revocation: Revocation): void {
-  const key = keyOf(revocation.kind, revocation.value);
-  const known = revocations.get(key);
-  revocations.set(key, {
-    ...revocation,
-    revokedAt: Math.max(revocation.revokedAt, known?.revokedAt ?? 0),
-    expiresAt: Math.max(revocation.expiresAt, known?.expiresAt ?? 0),
-  });
+/** Ends all that a user or a client has begun. */
+export function end({ ends }: Tables, party: EndedParty): void {
+  ends.latest += 1;
+  if ('userId' in party) ends.users.set(party.userId, ends.latest);
+  else ends.clients.set(party.clientId, ends.latest);
+}
+
+/** Whether neither a grant nor its user nor its client was ended. */
+export function isLive({ ends }: Tables, { clientId, revokedAt, sequence, userId }: Grant): boolean {
+  return (
+    revokedAt === undefined &&
+    sequence >= (ends.users.get(userId) ?? 0) &&
+    sequence >= (ends.clients.get(clientId) ?? 0)
+  );
 }

@@ -9,8 +9,8 @@ import type { KnownToken, TokenMatch } from './token-cache.ts';
 /** What it takes to tell whether a token is good. */
 export interface AuthenticatorOptions<P extends string = string, U extends User = User> {
   readonly verify: VerifyAccessToken;
-  /** Whether the token, its grant or its client was revoked. */
-  readonly isRevoked: (claims: AccessTokenClaims) => Promise<boolean>;
+  /** Whether the token is good still: neither revoked, nor its grant, its user or its client ended. */
+  readonly stands: (claims: AccessTokenClaims) => Promise<boolean>;
   readonly loadPrincipal: LoadPrincipal<P, U>;
   /**
    * Seconds for which a user, a client, their permissions and "not revoked" are taken as they were last read.
@@ -36,7 +36,7 @@ export interface Authenticator<P extends string = string, U extends User = User>
 export function createAuthenticator<P extends string, U extends User>(
   options: AuthenticatorOptions<P, U>,
 ): Authenticator<P, U> {
-  const { verify, isRevoked, loadPrincipal, revocationLag = 5, cacheSize = 10_000 } = options;
+  const { verify, stands, loadPrincipal, revocationLag = 5, cacheSize = 10_000 } = options;
   // Looked up each time: tests replace the clock.
   const { now = () => Date.now() } = options;
   const lag = revocationLag * 1000;
@@ -49,8 +49,8 @@ export function createAuthenticator<P extends string, U extends User>(
     if (!claims) return REFUSALS.invalid;
     const expiresAt = claims.exp * 1000;
     if (expiresAt <= loadedAt) return REFUSALS.invalid;
-    const [revoked, principal] = await Promise.all([isRevoked(claims), loadPrincipal(claims)]);
-    if (revoked) return REFUSALS.revoked;
+    const [isGood, principal] = await Promise.all([stands(claims), loadPrincipal(claims)]);
+    if (!isGood) return REFUSALS.revoked;
     if (!principal) return REFUSALS.gone;
     return { token, claims, principal, loadedAt, expiresAt, visited: false };
   }

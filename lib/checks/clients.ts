@@ -33,5 +33,5 @@ export async function checkClients(subject: CheckSubject): Promise<readonly Find
 }
 
 async function withSecrets({ storage }: CheckSubject, client: Client): Promise<StoredClient | undefined> {
-  return client.confidential ? storage.clients.find(client.id) : { client, secrets: [] };
+  return client.confidential ? storage.clients.find(client.id) : { client, secrets: [], sequence: 0 };
 }

@@ -43,46 +43,70 @@ export interface Grant {
   readonly expiresAt: number;
   /** Set: every code and token of this grant is dead. */
   readonly revokedAt: number | undefined;
+  /**
+   * {@link RevocationStore.sequence} when the request for it was begun. The grant is dead as well when its user or its client
+   * has been ended with a later one.
+   */
+  readonly sequence: number;
 }
 
-/** Which grants to revoke: one, or all of a user, of a client, or of a user at a client. */
-export type GrantSelector =
-  | { readonly id: string }
-  | { readonly userId: string; readonly clientId?: string | undefined }
-  | { readonly clientId: string };
+/** Which grants to revoke: one, or all of a user at a client. */
+export type GrantSelector = { readonly id: string } | { readonly userId: string; readonly clientId: string };
 
-/** Something whose tokens must stop working although they are signed and unexpired. Times are in seconds since 1970. */
-export interface Revocation {
-  readonly kind: 'token' | 'grant' | 'client';
-  /** The `jti`, the grant id, or the client id (then: its client-credentials tokens issued until `revokedAt`). */
-  readonly value: string;
+/** An access token that must stop working although it is signed and unexpired. Times are in seconds since 1970. */
+export interface RevokedToken {
+  /** Its `jti`. */
+  readonly id: string;
   readonly revokedAt: number;
-  /** When the last token it concerns has expired, so that the row can be pruned. */
+  /** When it expires, so that the row can be pruned. */
   readonly expiresAt: number;
 }
 
-/** Keeps what was revoked, for the guards of all nodes: the `revocations` of a {@link Storage}. */
+/** Somebody for whom everything that has begun is ended at once: a user, or a client with all of its users' grants. */
+export type EndedParty = { readonly userId: string } | { readonly clientId: string };
+
+/** What of a verified access token decides whether it still stands. */
+export interface TokenInQuestion {
+  /** Its `jti`. */
+  readonly id: string;
+  readonly clientId: string;
+  /** The grant that it was issued for, and its user; `undefined` for a token that a client has for itself. */
+  readonly grant: { readonly id: string; readonly userId: string } | undefined;
+  /** Of a client's own token: the {@link StoredClient.sequence} that the client had when it was authenticated. */
+  readonly sequence: number;
+}
+
+/**
+ * Keeps what was revoked: the `revocations` of a {@link Storage}.
+ *
+ * Tokens are revoked one by one. A user or a client is ended as a whole: each end has a number of its own, one more than the
+ * one before it, and whatever begins (a session, a grant, a client's token) notes the latest number of that moment. What has
+ * noted a smaller number than that of the end of its user or client is dead, whenever it was written, and on whatever node:
+ * no clock is asked. The numbers are given in the order in which the ends can be seen.
+ */
 export interface RevocationStore {
-  /** Inserts, or moves the times of the one that is there to the later ones. */
-  add(revocation: Revocation): Promise<void>;
-  /** Those of the given keys that are revoked, in one read. */
-  among(keys: readonly Pick<Revocation, 'kind' | 'value'>[]): Promise<readonly Revocation[]>;
-  /** All with `revokedAt` at or after the given time, in seconds since 1970, for the other nodes. */
-  since(time: number): Promise<readonly Revocation[]>;
+  /** Revokes an access token. Again: the later times stay. */
+  add(token: RevokedToken): Promise<void>;
+  /** Ends all that a user or a client has begun until now. Kept for good: an id may be given to somebody else. */
+  end(party: EndedParty): Promise<void>;
+  /** The number of the latest end of anybody. */
+  sequence(): Promise<number>;
+  /**
+   * Whether a token is still good, as one read: it was not revoked, its client was not ended since, and neither was its grant
+   * or its user. The grant has to be there, of that user and that client.
+   */
+  stands(token: TokenInQuestion): Promise<boolean>;
 }
 
 /** Keeps grants: the `grants` of a {@link Storage}. They are begun by {@link CredentialStore.start}. */
 export interface GrantStore {
-  /** Finds a grant, revoked ones too. */
+  /** Finds a grant, dead ones too. */
   find(id: string): Promise<Grant | undefined>;
-  /** All of a user's, oldest first. */
-  list(userId: string): Promise<readonly Grant[]>;
   /**
-   * Marks grants as revoked and records a {@link Revocation} for each, every grant together with its record. Very many
-   * go in batches: after an error, calling again revokes the rest.
+   * Marks grants as revoked.
    *
    * @param at - in seconds since 1970
-   * @returns the ids of those that were live until now
+   * @returns the ids of those that were not marked until now
    */
   revoke(selector: GrantSelector, at: number): Promise<readonly string[]>;
 }
@@ -103,12 +127,20 @@ export interface Credential {
   readonly sealedSuccessor: string | undefined;
 }
 
+/** What an authorization rests on. */
+export interface GrantBasis {
+  /** The consent, as it was found; `undefined` when the client needs none. */
+  readonly consent?: Pick<Consent, 'userId' | 'clientId' | 'createdAt'> | undefined;
+  /** The id of the login session of the request. */
+  readonly sessionId?: string | undefined;
+}
+
 /** How spending a credential ended. */
 export type Redemption =
   | { readonly outcome: 'redeemed' }
   /** Somebody was first. */
   | { readonly outcome: 'spent'; readonly consumedAt: number; readonly sealedSuccessor: string | undefined }
-  /** Unknown, or its grant is revoked. */
+  /** Unknown, or its grant is dead. */
   | { readonly outcome: 'gone' };
 
 /** Keeps codes and refresh tokens: the `credentials` of a {@link Storage}. */
@@ -116,15 +148,11 @@ export interface CredentialStore {
   /**
    * Saves a code and the grant it starts: both or neither.
    *
-   * @param agreed - the consent that it rests on: nothing is saved, and it resolves to `false`, when that one has been
-   * removed by then. A removal comes wholly before, or wholly after: whoever then revokes the grants finds this one.
+   * @param basis - what it rests on: nothing is saved, and it resolves to `false`, when any of that has been removed by then.
+   * A removal comes wholly before, or wholly after: whoever then revokes the grants finds this one.
    */
-  start(
-    grant: Grant,
-    code: Credential,
-    agreed?: Pick<Consent, 'userId' | 'clientId' | 'createdAt'>,
-  ): Promise<boolean>;
-  /** Finds a credential, spent and expired ones too, with its grant, as one read. Those of a revoked grant are not found. */
+  start(grant: Grant, code: Credential, basis?: GrantBasis): Promise<boolean>;
+  /** Finds a credential, spent and expired ones too, with its grant, as one read. Those of a dead grant are not found. */
   find(kind: Credential['kind'], id: string): Promise<{ credential: Credential; grant: Grant } | undefined>;
   /**
    * Spends a credential and saves its successor, as one transaction with exactly one winner, whatever the number of

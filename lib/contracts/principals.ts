@@ -110,6 +110,11 @@ export interface AccessTokenClaims {
   readonly principal: 'user' | 'client';
   /** The grant it came from; tokens of users only. */
   readonly grant_id?: string | undefined;
+  /**
+   * Of a client's own token: how often anybody had been ended when the client was last, see `RevocationStore`. Left out: the
+   * client never was.
+   */
+  readonly revocation_sequence?: number | undefined;
 }
 
 /** Checks signature, type, issuer, audience and time of an access token. Resolves to `undefined` for a bad one; never throws for input. */

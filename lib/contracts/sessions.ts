@@ -1,39 +1,34 @@
-/** A row that expires. */
-export interface StoredRecord {
+import type { RevocationStore } from './grants.ts';
+
+/** A login of somebody in a browser. */
+export interface StoredSession {
   /** SHA-256 of the id that the browser holds, base64url. */
   readonly id: string;
-  /** JSON; holds no credential. */
+  /** SHA-256 of the session's `uid`, a second name that is not a credential. */
+  readonly uid: string;
+  readonly userId: string;
+  /** What the engine keeps with it. JSON; holds no credential. */
   readonly payload: Readonly<Record<string, unknown>>;
   /** In seconds since 1970. */
   readonly expiresAt: number;
+  /** {@link RevocationStore.sequence} before the password was checked. */
+  readonly sequence: number;
 }
 
-/** Keeps the logins and consents that are open: the `interactions` of a {@link Storage}. */
-export interface InteractionStore {
-  /** Inserts or replaces. */
-  save(record: StoredRecord): Promise<void>;
-  /** Finds one by its id. */
-  find(id: string): Promise<StoredRecord | undefined>;
-  /** Forgets one, if it is there. */
-  remove(id: string): Promise<void>;
-}
-
-/** A browser's login session. */
-export interface StoredSession extends StoredRecord {
-  /** SHA-256 of the session's `uid`, a second name that is not a credential. */
-  readonly uid: string;
-  /** `undefined`: nobody is logged in. */
-  readonly userId: string | undefined;
-}
-
-/** Keeps the login sessions of browsers: the `sessions` of a {@link Storage}. */
+/**
+ * Keeps the login sessions of browsers: the `sessions` of a {@link Storage}. A session is inserted by a login and by nothing
+ * else, so that one that was removed stays removed, whatever request is under way.
+ */
 export interface SessionStore {
-  /** Inserts or replaces, by id. */
-  save(session: StoredSession): Promise<void>;
-  /** Finds the session of a browser. */
-  find(id: string): Promise<StoredSession | undefined>;
-  /** Finds a session by its second name, which stays when the session gets a new id. */
-  findByUid(uid: string): Promise<StoredSession | undefined>;
+  /** Inserts a session, with an id that no other has. */
+  insert(session: StoredSession): Promise<void>;
+  /**
+   * Finds the session of a browser, unless its user has been ended since it began; and, as of the same moment,
+   * {@link RevocationStore.sequence}, for what begins with it.
+   */
+  find(id: string): Promise<{ session: StoredSession; sequence: number } | undefined>;
+  /** Changes a session that is there. Resolves to `false` when it is not there any more. */
+  update(session: Pick<StoredSession, 'id' | 'payload' | 'expiresAt'>): Promise<boolean>;
   /** Forgets a session, if it is there. */
   remove(id: string): Promise<void>;
   /** Ends all sessions of a user. Resolves to their number. */

@@ -3,7 +3,7 @@ import type { ClientStore } from './clients.ts';
 import type { ConsentStore, CredentialStore, GrantStore, RevocationStore } from './grants.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 import type { AssignmentStore } from './people.ts';
-import type { InteractionStore, KeyStore, SessionStore } from './sessions.ts';
+import type { KeyStore, SessionStore } from './sessions.ts';
 import type { AttemptStore } from './throttle.ts';
 
 /** Something that an operator should look at, with its remedy. */
@@ -43,7 +43,6 @@ export interface Storage {
   readonly credentials: CredentialStore;
   readonly revocations: RevocationStore;
   readonly sessions: SessionStore;
-  readonly interactions: InteractionStore;
   readonly keys: KeyStore;
   readonly assignments: AssignmentStore;
   readonly audit: AuditStore;

@@ -32,9 +32,9 @@ export function auditEvents(provider: Provider, audit: AuditLog, noteUse: NoteUs
     });
   });
   provider.on('authorization.error', (ctx, error) => {
-    const { account, entities, session } = ctx.oidc;
-    // Recorded when the person said it.
-    if (entities.Interaction?.result?.['error'] === 'access_denied') return;
+    // It is sent again, and what becomes of it then is recorded.
+    if (stateOf(ctx).mustBeginAgain) return;
+    const { account, session } = ctx.oidc;
     audit.record(
       {
         type: 'authorization_refused',

@@ -21,6 +21,7 @@ export function keepBuiltClients(provider: Provider, clients: Pick<ClientDirecto
     const state = currentState();
     if (state) state.triedClientId ??= id;
     const stored = await clients.find(id);
+    if (state && stored) state.sequence ??= stored.sequence;
     if (stored?.client.disabled) {
       if (state) state.disabledClientId = stored.client.id;
       return undefined;

@@ -1,16 +1,19 @@
 import type { Configuration, JWK } from 'oidc-provider';
 
+import { now } from '../clock.ts';
 import type { ResolvedOptions } from '../options.ts';
 import { createFindAccount } from './accounts.ts';
 import { createAdapterFactory } from './adapter/index.ts';
+import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
 import type { ClientDirectory } from './client-directory.ts';
 import { createLoadGrant } from './consent.ts';
 import { createCookieKeys } from './cookie-keys.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { createIntrospectionPolicy } from './introspection-policy.ts';
-import type { Presentations } from './presentations.ts';
 import { createPrompts } from './prompts.ts';
+import { currentState, stateOf } from './request-state.ts';
 import { createResourceServerInfo, createRotation } from './scopes.ts';
+import { sessionEnd } from './session-end.ts';
 
 /** What the engine asks back when it shows an error to a person. */
 export type RenderError = NonNullable<Configuration['renderError']>;
@@ -21,13 +24,13 @@ export function engineConfiguration(
   {
     clients,
     cookieKeys,
-    presentations,
+    requests,
     signing,
     renderError,
   }: {
     clients: ClientDirectory;
     cookieKeys: readonly string[];
-    presentations: Presentations;
+    requests: AuthorizationRequests;
     /** The key that signs first. */
     signing: readonly JWK[];
     renderError: RenderError;
@@ -42,7 +45,7 @@ export function engineConfiguration(
   const port = secure ? '' : `_${new URL(issuer).port}`;
   const suffix = `${port}${basePath}`.replaceAll(/[^\w.-]/g, '_');
   return {
-    adapter: createAdapterFactory(storage, clients, presentations, options),
+    adapter: createAdapterFactory(storage, clients, options),
     jwks: { keys: [...signing] },
     routes: {
       authorization: ENDPOINTS.authorization,
@@ -97,15 +100,24 @@ export function engineConfiguration(
     },
     interactions: {
       policy: createPrompts(options.currentUser),
-      url: (_ctx, interaction) => `${basePath}${ENDPOINTS.interaction}/${interaction.uid}`,
+      url: async (_ctx, { params, prompt, session }) =>
+        `${basePath}${ENDPOINTS.interaction}/${await requests.write({
+          prompt: prompt.name as AuthorizationRequest['prompt'],
+          reasons: prompt.reasons,
+          parameters: params as Record<string, string>,
+          session: session && { uid: session.uid, userId: session.accountId },
+        })}`,
     },
     pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' },
     ttl: {
       AccessToken: lifetimes.accessToken,
       ClientCredentials: lifetimes.accessToken,
       AuthorizationCode: lifetimes.authorizationCode,
-      RefreshToken: lifetimes.refreshToken,
-      Session: lifetimes.session,
+      RefreshToken: (ctx) => {
+        const familyEnd = (stateOf(ctx).grant?.createdAt ?? now()) + lifetimes.refreshTokenAbsolute;
+        return Math.max(Math.min(lifetimes.refreshToken, familyEnd - now()), 1);
+      },
+      Session: (_ctx, session) => Math.max(sessionEnd(session, lifetimes) - now(), 1),
       Interaction: lifetimes.interaction,
       // Neither is issued by the engine here; a value each keeps it from printing a notice about its default.
       Grant: lifetimes.refreshToken,
@@ -115,10 +127,12 @@ export function engineConfiguration(
     rotateRefreshToken: createRotation(options, clients),
     expiresWithSession: () => false,
     revokeGrantPolicy: (ctx) => !(ctx.oidc.route === 'revocation' && ctx.oidc.entities.AccessToken),
-    extraTokenClaims: (_ctx, token) =>
-      'grantId' in token && token.grantId
-        ? { principal: 'user', grant_id: token.grantId }
-        : { principal: 'client' },
+    extraTokenClaims: async (_ctx, token) => {
+      if ('grantId' in token && token.grantId) return { principal: 'user', grant_id: token.grantId };
+      // As it was when the client was authenticated: it may have been ended since.
+      const sequence = currentState()?.sequence ?? (await clients.find(token.clientId!))?.sequence ?? 0;
+      return { principal: 'client', ...(sequence > 0 ? { revocation_sequence: sequence } : {}) };
+    },
     findAccount: createFindAccount(options.users),
     loadExistingGrant: createLoadGrant(storage.consents, clients, issuer),
     // Decided in cross-origin.ts: the engine would refuse the whole request, and tell a known client from an unknown one.

@@ -18,5 +18,6 @@ export function noteDenials(provider: Provider): void {
 }
 
 function noteDenial(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): void {
-  stateOf(ctx).denial = denialOf(ctx, error);
+  const state = stateOf(ctx);
+  if (!state.mustBeginAgain) state.denial = denialOf(ctx, error);
 }

@@ -1,21 +1,19 @@
 import type { Context } from 'koa';
-import { errors } from 'oidc-provider';
-import type { Interaction as EngineInteraction, Provider, Session } from 'oidc-provider';
+import type { Provider } from 'oidc-provider';
 
 import { now } from '../clock.ts';
 import type { AuditLog, Interaction, InteractionFlow, LoginThrottle, User } from '../contracts.ts';
 import { InteractionExpiredError, TooManyAttemptsError } from '../errors.ts';
 import type { ResolvedOptions } from '../options.ts';
+import { answered } from './authorization-request.ts';
+import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
 import type { ClientDirectory } from './client-directory.ts';
 import { rememberConsent } from './consent.ts';
 import { ENDPOINTS } from './endpoints.ts';
-import { beginLogin, checkUser, createLoginSessions } from './login-session.ts';
+import { createLoginSessions } from './login-session.ts';
 import { originOf } from './origin.ts';
-import { hasHostLoginChanged, HOST_LOGIN } from './prompts.ts';
+import { HOST_LOGIN } from './prompts.ts';
 import { createProxyWarning } from './untrusted-proxy.ts';
-
-// Nobody was logged in at the host when its login page was asked for, so whoever comes back has just logged in.
-const SENT_TO_LOGIN = 'sent_to_login';
 
 /** What the flow asks of the rest of the server. */
 export interface InteractionParts extends Pick<InteractionFlow, 'connections' | 'developer'> {
@@ -23,15 +21,23 @@ export interface InteractionParts extends Pick<InteractionFlow, 'connections' | 
   readonly clients: ClientDirectory;
   readonly logins: LoginThrottle;
   readonly provider: () => Provider;
+  readonly requests: AuthorizationRequests;
+}
+
+/** An interaction that belongs to a browser. */
+interface Open {
+  readonly request: AuthorizationRequest;
+  /** Who is logged in on the browser that the request came from. */
+  readonly userId: string | undefined;
 }
 
 /** What pages may ask of the engine; see the port for what each step does. */
 export function createInteractionFlow(
   options: ResolvedOptions,
-  { audit, clients, connections, developer, logins, provider }: InteractionParts,
+  { audit, clients, connections, developer, logins, provider, requests }: InteractionParts,
 ): InteractionFlow {
-  const { accountPath, basePath, currentUser, developerPath, issuer, logger, loginUrl } = options;
-  const { origin, storage, users } = options;
+  const { accountPath, basePath, currentUser, developerPath, logger, loginUrl, origin } = options;
+  const { storage, users } = options;
   const sessions = createLoginSessions(options, { audit, provider });
   const warnOfProxy = createProxyWarning(logger);
 
@@ -42,13 +48,20 @@ export function createInteractionFlow(
     accountPath,
     developer,
     connections,
-    ...sessions,
+    currentUser: sessions.currentUser,
+    loginUrl: sessions.loginUrl,
+    pathHere: sessions.pathHere,
+    logout: sessions.logout,
+    async signIn(ctx, user) {
+      await sessions.begin(ctx, user);
+      audit.record({ type: 'login', userId: user.id }, originOf(ctx));
+    },
     async find(ctx, uid) {
-      const open = await findOpen(ctx, uid);
-      return describe(open);
+      return describe(await findOpen(ctx, uid), uid);
     },
     async authenticate(ctx, login, password) {
       let user: User | undefined;
+      await sessions.beforePassword(ctx);
       try {
         user = await logins.attempt(login, ctx.ip, async () => users.authenticate(login, password));
       } catch (error) {
@@ -58,133 +71,118 @@ export function createInteractionFlow(
         }
         throw error;
       }
-      if (!user) {
-        const clientId = (await findCurrent(ctx))?.params['client_id'] as string | undefined;
-        audit.record({ type: 'login_failed', clientId }, originOf(ctx));
-      }
+      if (!user) audit.record({ type: 'login_failed', clientId: await clientIdAt(ctx.path) }, originOf(ctx));
       return user;
     },
     login: (ctx, { uid }, user) => finishLogin(ctx, uid, user),
     async consent(ctx, { uid }) {
-      const open = await findOpen(ctx, uid, 'consent');
-      // The page was open when the host's login changed. With nothing said yet, the engine asks whoever is there now.
-      if (currentUser && hasHostLoginChanged(await currentUser(ctx), open.session!))
-        return provider().interactionResult(ctx.req, ctx.res, {}, { mergeWithLastSubmission: false });
-      const decision = decisionOn(open);
-      await rememberConsent(storage.consents, { ...decision, at: now() });
-      audit.record({ type: 'consent_given', ...decision }, originOf(ctx));
-      return provider().interactionResult(ctx.req, ctx.res, { consent: {} });
+      const decision = decisionOn(await findOpen(ctx, uid, 'consent'));
+      await rememberConsent(storage.consents, { ...decision.consent, at: now() });
+      audit.record({ type: 'consent_given', ...decision.consent }, originOf(ctx));
+      return requests.urlOf(answered(decision.request, ['login', 'consent']));
     },
     async deny(ctx, { uid }) {
-      const open = await findOpen(ctx, uid, 'consent');
-      audit.record({ type: 'consent_denied', ...decisionOn(open) }, originOf(ctx));
-      const result = { error: 'access_denied', error_description: 'the user denied the request' };
-      return provider().interactionResult(ctx.req, ctx.res, result, { mergeWithLastSubmission: false });
+      const { consent, request } = decisionOn(await findOpen(ctx, uid, 'consent'));
+      audit.record({ type: 'consent_denied', ...consent }, originOf(ctx));
+      return refusalUrl(request.parameters, options.issuer);
     },
     async switchUser(ctx, { uid }) {
-      const open = await findOpen(ctx, uid, 'consent');
-      await open.destroy();
-      const { prompt = '', ...rest } = open.params as Record<string, string>;
+      const { parameters } = (await findOpen(ctx, uid, 'consent')).request;
+      const { prompt = '', ...rest } = parameters;
       const prompts = new Set(['login', ...prompt.split(' ').filter(Boolean)]);
-      const parameters = new URLSearchParams({ ...rest, prompt: [...prompts].join(' ') });
-      return `${issuer}${ENDPOINTS.authorization}?${parameters.toString()}`;
+      return requests.urlOf({ ...rest, prompt: [...prompts].join(' ') });
     },
     async skipLogin(ctx, { uid }) {
-      const open = await findOpen(ctx, uid, 'login');
+      const { request } = await findOpen(ctx, uid, 'login');
       const user = await currentUser?.(ctx);
-      const { reasons } = open.prompt;
+      const { reasons, wasSentToLogin } = request;
       const mustLoginAgain = reasons.includes('login_prompt') || reasons.includes('max_age');
-      const wasSentToLogin = open.lastSubmission?.[SENT_TO_LOGIN] === true;
       if (user) {
-        if (mustLoginAgain && !wasSentToLogin) return undefined;
+        if (mustLoginAgain && wasSentToLogin !== true) return undefined;
         if (await users.find(user.id)) return finishLogin(ctx, uid, user, [HOST_LOGIN]);
         // Going on, or to the host's login page, could go round in circles.
         logger.warn({ user_id: user.id }, 'currentUser gave a user whom users.find does not find');
         return undefined;
       }
       if (loginUrl === undefined) return undefined;
-      open.lastSubmission = { ...open.lastSubmission, [SENT_TO_LOGIN]: true };
-      await open.persist();
-      return sessions.loginUrl(`${basePath}${ENDPOINTS.interaction}/${uid}`);
+      return sessions.loginUrl(pathOf(await requests.write({ ...request, wasSentToLogin: true })));
     },
   };
 
-  /** The interaction of this browser, by its cookie; it must be the one that the URL names, and at the right step. */
-  async function findOpen(
-    ctx: Context,
-    uid: string,
-    prompt?: Interaction['prompt'],
-  ): Promise<EngineInteraction> {
-    const open = await findCurrent(ctx);
-    if (open?.uid !== uid || (prompt !== undefined && open.prompt.name !== prompt))
-      throw new InteractionExpiredError();
-    return open;
+  function pathOf(uid: string): string {
+    return `${basePath}${ENDPOINTS.interaction}/${uid}`;
   }
 
-  /** Whichever interaction the browser names here. */
-  async function findCurrent(ctx: Context): Promise<EngineInteraction | undefined> {
-    try {
-      return await provider().interactionDetails(ctx.req, ctx.res);
-    } catch (error) {
-      if (error instanceof errors.SessionNotFound) return undefined;
-      throw error;
-    }
+  /** The interaction that a URL names, at the right step. A consent is only for the session that was asked for it. */
+  async function findOpen(ctx: Context, uid: string, prompt?: Interaction['prompt']): Promise<Open> {
+    const request = await requests.read(uid);
+    if (!request || (prompt !== undefined && request.prompt !== prompt)) throw new InteractionExpiredError();
+    const session = await provider().Session.get(ctx);
+    const isOfSession = request.session !== undefined && request.session.uid === session.uid;
+    if (request.prompt === 'consent' && !isOfSession) throw new InteractionExpiredError();
+    return { request, userId: isOfSession ? session.accountId : undefined };
   }
 
-  async function describe(open: EngineInteraction): Promise<Interaction> {
-    const { params, prompt, session, uid } = open;
-    const stored = await clients.find(params['client_id'] as string);
+  async function clientIdAt(path: string): Promise<string | undefined> {
+    const uid = INTERACTION.exec(path)?.[1];
+    return uid === undefined ? undefined : (await requests.read(uid))?.parameters['client_id'];
+  }
+
+  async function describe({ request, userId }: Open, uid: string): Promise<Interaction> {
+    const { parameters, prompt } = request;
+    const stored = await clients.find(parameters['client_id']!);
     if (!stored || stored.client.disabled) throw new InteractionExpiredError();
     return {
       uid,
-      prompt: prompt.name as Interaction['prompt'],
+      prompt,
       client: stored.client,
-      user: session?.accountId === undefined ? undefined : await users.find(session.accountId),
-      scopes: requestedScopes(open).flatMap((name) => {
+      user: userId === undefined ? undefined : await users.find(userId),
+      scopes: requestedScopes(request).flatMap((name) => {
         const scope = options.scopes.get(name);
         return scope ? [{ name, description: scope.description }] : [];
       }),
-      redirectUri: params['redirect_uri'] as string,
-      loginHint: params['login_hint'] as string | undefined,
-      uiLocales: (params['ui_locales'] as string | undefined)?.split(' '),
-      action: `${basePath}${ENDPOINTS.interaction}/${uid}`,
+      redirectUri: parameters['redirect_uri']!,
+      loginHint: parameters['login_hint'],
+      uiLocales: parameters['ui_locales']?.split(' '),
+      action: pathOf(uid),
       canSwitchUser: currentUser === undefined,
     };
   }
 
   async function finishLogin(ctx: Context, uid: string, user: User, amr?: string[]): Promise<string> {
-    checkUser(user);
-    const open = await findOpen(ctx, uid, 'login');
-    const session = await provider().Session.get(ctx);
-    if (session.accountId !== undefined && session.accountId !== user.id)
-      await changeUser(open, session, user);
-    const login = { accountId: user.id, ...(amr ? { amr } : {}) };
-    const result = { mergeWithLastSubmission: false };
-    const next = await provider().interactionResult(ctx.req, ctx.res, { login }, result);
-    const clientId = open.params['client_id'] as string;
+    const { request } = await findOpen(ctx, uid, 'login');
+    await sessions.begin(ctx, user, amr);
+    const clientId = request.parameters['client_id'];
     audit.record({ type: 'login', userId: user.id, clientId }, originOf(ctx));
-    return next;
+    return requests.urlOf(answered(request, ['login']));
   }
 }
 
-// Left to itself the engine answers a change of user with a page that posts itself by an inline script. The session
-// is given a new id when the engine resumes.
-async function changeUser(open: EngineInteraction, session: Session, user: User): Promise<void> {
-  if (open.session) {
-    open.session.accountId = user.id;
-    await open.persist();
-  }
-  beginLogin(session, user);
-  await session.persist();
-}
+const INTERACTION = /\/oauth\/interaction\/([^/]+)/i;
 
 /** What somebody is asked to agree to. */
-function decisionOn(open: EngineInteraction): { userId: string; clientId: string; scopes: string[] } {
-  const clientId = open.params['client_id'] as string;
-  return { userId: open.session!.accountId, clientId, scopes: requestedScopes(open) };
+function decisionOn({ request, userId }: Open): {
+  request: AuthorizationRequest;
+  consent: { userId: string; clientId: string; scopes: string[] };
+} {
+  const clientId = request.parameters['client_id']!;
+  return { request, consent: { userId: userId!, clientId, scopes: requestedScopes(request) } };
 }
 
-function requestedScopes(open: EngineInteraction): string[] {
-  const scope = open.params['scope'];
-  return typeof scope === 'string' ? scope.split(' ').filter(Boolean) : [];
+function requestedScopes({ parameters }: AuthorizationRequest): string[] {
+  return parameters['scope']?.split(' ').filter(Boolean) ?? [];
+}
+
+/** Where a client hears that it was denied (RFC 6749 section 4.1.2.1, RFC 9207). The engine has checked where that is. */
+function refusalUrl(parameters: AuthorizationRequest['parameters'], issuer: string): string {
+  const url = new URL(parameters['redirect_uri']!);
+  const answer = new URLSearchParams({
+    error: 'access_denied',
+    error_description: 'the user denied the request',
+    ...(parameters['state'] === undefined ? {} : { state: parameters['state'] }),
+    iss: issuer,
+  });
+  if (parameters['response_mode'] === 'fragment') url.hash = answer.toString();
+  else for (const [name, value] of answer) url.searchParams.set(name, value);
+  return url.href;
 }

@@ -27,7 +27,7 @@ export type IssueToken = (order: TokenOrder) => Promise<string | undefined>;
  */
 export function createIssueToken(
   { issuer, lifetimes, signingAlgorithm }: Pick<ResolvedOptions, 'issuer' | 'lifetimes' | 'signingAlgorithm'>,
-  { provider, storage }: { provider: () => Provider; storage: Pick<Storage, 'credentials'> },
+  { provider, storage }: { provider: () => Provider; storage: Pick<Storage, 'credentials' | 'revocations'> },
 ): IssueToken {
   return async function issueToken({ clientId, lifetime = lifetimes.accessToken, scopes, userId }) {
     const { AccessToken, Client, ClientCredentials, ResourceServer } = provider();
@@ -60,10 +60,11 @@ export function createIssueToken(
     lifetime: number;
   }): Promise<string> {
     const id = randomUUID();
+    const sequence = await storage.revocations.sequence();
     const createdAt = now();
     const expiresAt = createdAt + lifetime;
     await storage.credentials.start(
-      { id, userId, clientId, scopes, createdAt, expiresAt, revokedAt: undefined },
+      { id, userId, clientId, scopes, createdAt, expiresAt, revokedAt: undefined, sequence },
       {
         kind: 'code',
         id: hashCredential(randomBytes(32).toString('base64url')),

@@ -1,42 +1,68 @@
+import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 
 import type { Context } from 'koa';
-import type { Provider, Session } from 'oidc-provider';
+import type { Provider } from 'oidc-provider';
 
+import { now } from '../clock.ts';
 import type { AuditLog, InteractionFlow, User } from '../contracts.ts';
 import { ConfigError } from '../errors.ts';
 import type { ResolvedOptions } from '../options.ts';
 import { ENDPOINTS } from './endpoints.ts';
+import { hashCredential } from './hash.ts';
 import { originOf } from './origin.ts';
 import { hasHostLoginChanged } from './prompts.ts';
 import { pathHere } from './return-path.ts';
+import { sessionEnd } from './session-end.ts';
 
-/** The steps of the flow that are about who is logged in on a browser, in the middle of an authorization or not. */
-export type LoginSessions = Pick<
+/** Who is logged in on a browser, in the middle of an authorization or not. */
+export interface LoginSessions extends Pick<
   InteractionFlow,
-  'currentUser' | 'loginUrl' | 'pathHere' | 'signIn' | 'logout'
->;
+  'currentUser' | 'loginUrl' | 'pathHere' | 'logout'
+> {
+  /**
+   * Call it before a password is checked: when everything of its user is ended meanwhile, the login that follows in the same
+   * request is ended as well.
+   */
+  beforePassword(ctx: Context): Promise<void>;
+  /**
+   * Logs a user in: a session of its own with a new id, and its cookie in this very answer. The session that the browser came with
+   * is removed, and so is what it knew.
+   *
+   * @param amr - how they authenticated (RFC 8176). Left out: nothing is said of it
+   * @throws ConfigError when the user has no id that can be kept
+   */
+  begin(ctx: Context, user: User, amr?: readonly string[]): Promise<void>;
+}
 
 export function createLoginSessions(
   options: Pick<
     ResolvedOptions,
-    'basePath' | 'currentUser' | 'lifetimes' | 'loginUrl' | 'origin' | 'secure' | 'users'
+    'basePath' | 'currentUser' | 'lifetimes' | 'loginUrl' | 'origin' | 'secure' | 'storage' | 'users'
   >,
   { audit, provider }: { audit: Pick<AuditLog, 'record'>; provider: () => Provider },
 ): LoginSessions {
-  const { basePath, currentUser, lifetimes, loginUrl, origin, secure, users } = options;
+  const { basePath, currentUser, lifetimes, loginUrl, origin, secure, storage, users } = options;
+  const sequences = new WeakMap<Context, number>();
 
   /** Sets the cookie as the engine does; without a session, removes it. */
-  function setCookie(ctx: Context, session?: Session): void {
+  function setCookie(ctx: Context, session?: { readonly id: string; readonly expiresAt: number }): void {
     const engine = provider();
     const { cookies } = engine.createContext(ctx.req, ctx.res);
-    cookies.set(engine.cookieName('session'), session?.jti ?? null, {
+    cookies.set(engine.cookieName('session'), session?.id ?? null, {
       httpOnly: true,
       sameSite: 'lax',
       secure,
       path: basePath || '/',
-      ...(session ? { expires: new Date(session.exp * 1000) } : {}),
+      ...(session ? { expires: new Date(session.expiresAt * 1000) } : {}),
     });
+  }
+
+  /** Resolves to whose session it was. */
+  async function removeSession(ctx: Context): Promise<string | undefined> {
+    const { accountId, jti } = await provider().Session.get(ctx);
+    if (accountId !== undefined) await storage.sessions.remove(hashCredential(jti));
+    return accountId;
   }
 
   return {
@@ -60,34 +86,41 @@ export function createLoginSessions(
       return url.href;
     },
     pathHere: (path) => pathHere(path, origin),
-    async signIn(ctx, user) {
+    async beforePassword(ctx) {
+      sequences.set(ctx, await storage.revocations.sequence());
+    },
+    async begin(ctx, user, amr) {
       checkUser(user);
-      const session = await provider().Session.get(ctx);
-      beginLogin(session, user);
-      // Whoever has planted the id that the browser came with, or read it, does not have the new one.
-      session.resetIdentifier();
-      await session.save(lifetimes.session);
-      setCookie(ctx, session);
-      audit.record({ type: 'login', userId: user.id }, originOf(ctx));
+      const sequence = sequences.get(ctx) ?? (await storage.revocations.sequence());
+      const [id, uid] = [newId(), newId()];
+      const at = now();
+      const login = { accountId: user.id, loginTs: at, ...(amr ? { amr } : {}) };
+      const expiresAt = sessionEnd(login, lifetimes);
+      await removeSession(ctx);
+      await storage.sessions.insert({
+        id: hashCredential(id),
+        uid: hashCredential(uid),
+        userId: user.id,
+        payload: { kind: 'Session', uid, iat: at, exp: expiresAt, ...login },
+        expiresAt,
+        sequence,
+      });
+      setCookie(ctx, { id, expiresAt });
     },
     async logout(ctx) {
-      const session = await provider().Session.get(ctx);
-      const { accountId: userId } = session;
-      await session.destroy();
+      const userId = await removeSession(ctx);
       setCookie(ctx);
       if (userId !== undefined) audit.record({ type: 'logout', userId }, originOf(ctx));
     },
   };
 }
 
-/** Makes a session that of a user. What it knew of the apps of another one is forgotten. */
-export function beginLogin(session: Session, user: User): void {
-  if (session.accountId !== user.id) session.authorizations = undefined;
-  session.loginAccount({ accountId: user.id });
+function newId(): string {
+  return randomBytes(32).toString('base64url');
 }
 
 /** In JavaScript a row's number comes along easily, and the engine's error names neither the user nor the option. */
-export function checkUser({ id }: User): void {
+function checkUser({ id }: User): void {
   if (typeof id === 'string' && id !== '') return;
   throw new ConfigError(
     'users',

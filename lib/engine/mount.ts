@@ -2,7 +2,6 @@ import type { Context, Middleware, Next } from 'koa';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 
 import type { ClientThrottle, Pages, Trace, WorkSpan } from '../contracts.ts';
-import { InteractionExpiredError } from '../errors.ts';
 import type { Admission } from '../http/admission.ts';
 import { REFUSAL_REASONS } from '../http/refusal.ts';
 import type { ResolvedOptions } from '../options.ts';
@@ -115,7 +114,7 @@ export function createMount(
     try {
       if (!(await isHandled((fallThrough) => run(own, fallThrough)))) return false;
       if ('oidc' in own) await complete(own as unknown as KoaContextWithOIDC);
-      if (!state.hasPage && isEnginesPage(own)) await showExpired(ctx, state);
+      if (endpoint === 'authorization') completeAuthorization(own, state, engine);
     } catch (error) {
       // The host answers it.
       own.status = 500;
@@ -131,18 +130,20 @@ export function createMount(
     return true;
   }
 
-  /** In place of the engine's page, which would sign that other user out. */
-  async function showExpired(ctx: Context, state: RequestState): Promise<void> {
-    const { requestId: reference } = state;
-    const error = 'interaction_expired';
-    state.hasPage = true;
-    state.denial = { error, reason: 'another user has signed in since this sign-in was submitted' };
-    await showError(pages, ctx, new InteractionExpiredError(), {
-      status: 400,
-      error,
-      description: '',
-      reference,
-    });
+  /** Keeps the cookies of a session that is there, and of nothing else; when it has ended meanwhile, asks for the request again. */
+  function completeAuthorization(own: Context, state: RequestState, engine: Provider): void {
+    const isEnded = state.mustBeginAgain === true;
+    const names = [engine.cookieName('interaction'), engine.cookieName('resume')];
+    if (!state.session || isEnded) names.push(engine.cookieName('session'));
+    const cookies = [own.response.get('Set-Cookie') ?? []].flat();
+    const kept = cookies.filter((cookie) => !names.some((name) => cookie.startsWith(name)));
+    if (kept.length < cookies.length) {
+      if (kept.length > 0) own.set('Set-Cookie', kept);
+      else own.remove('Set-Cookie');
+    }
+    if (!isEnded) return;
+    own.status = 303;
+    own.redirect(options.issuer + own.path + own.search);
   }
 
   async function complete(own: KoaContextWithOIDC): Promise<void> {
@@ -169,14 +170,6 @@ async function atPath<T>(ctx: Context, path: string, run: () => Promise<T>): Pro
   } finally {
     ctx.url = url;
   }
-}
-
-/**
- * Whether the engine has answered with a page of its own, which it does when the user has changed in the middle of a
- * sign-in: an inline script, without the headers of ours. What it says along with a redirect can be HTML too.
- */
-function isEnginesPage({ response, status }: Context): boolean {
-  return status === 200 && response.is('html') === 'html';
 }
 
 /** Runs a middleware and tells whether it answered instead of calling the next one. */

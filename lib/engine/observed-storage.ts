@@ -1,7 +1,7 @@
-import type { Revocation, Storage } from '../contracts.ts';
+import type { EndedParty, RevokedToken, Storage } from '../contracts.ts';
 
 /** Something whose tokens stopped working just now. */
-export type Revoked = Pick<Revocation, 'kind' | 'value'>;
+export type Revoked = EndedParty | { readonly tokenId: string } | { readonly grantId: string };
 
 /**
  * The same storage, which also tells about each revocation once it is stored, whoever asked for it: a route, the
@@ -15,15 +15,19 @@ export function observeRevocations(storage: Storage, onRevoked: (revoked: Revoke
       ...delegated(grants),
       async revoke(selector: Parameters<typeof grants.revoke>[0], at: number) {
         const revoked = await grants.revoke(selector, at);
-        for (const value of revoked) onRevoked({ kind: 'grant', value });
+        for (const grantId of revoked) onRevoked({ grantId });
         return revoked;
       },
     },
     revocations: {
       ...delegated(revocations),
-      async add(revocation: Revocation) {
-        await revocations.add(revocation);
-        onRevoked(revocation);
+      async add(token: RevokedToken) {
+        await revocations.add(token);
+        onRevoked({ tokenId: token.id });
+      },
+      async end(party: EndedParty) {
+        await revocations.end(party);
+        onRevoked(party);
       },
     },
   });

@@ -3,6 +3,7 @@ import { errors } from 'oidc-provider';
 import { now } from '../clock.ts';
 import type { Credential, CredentialStore } from '../contracts.ts';
 import type { ResolvedOptions } from '../options.ts';
+import { hashCredential } from './hash.ts';
 import type { RequestState } from './request-state.ts';
 import { openSuccessor, sealSuccessor } from './seal.ts';
 
@@ -10,21 +11,36 @@ import { openSuccessor, sealSuccessor } from './seal.ts';
 // another row and another index to write.
 const STEP = 3600;
 
-// In seconds: a retry inside the grace window gets an access token that expires a little later, and clocks differ.
+// In seconds: clocks of nodes differ.
 const MARGIN = 60;
 
 export type RedemptionSettings = Pick<ResolvedOptions, 'lifetimes' | 'refreshGrace'>;
 
 /**
+ * Whether a credential is presented once more that was spent, so that its family has to end (RFC 6749 section 4.1.2, RFC 9700
+ * section 4.14.2). A code always is. A refresh token is not while a client may not have had the answer: within the grace, and only
+ * until its successor is used, which proves that somebody had it.
+ */
+export async function isReplay(
+  credentials: Pick<CredentialStore, 'find'>,
+  { consumedAt, kind, sealedSuccessor }: Credential,
+  { value, settings }: { value: string; settings: RedemptionSettings },
+): Promise<boolean> {
+  if (consumedAt === undefined) return false;
+  if (kind === 'code' || sealedSuccessor === undefined) return true;
+  if (Date.now() - consumedAt >= settings.refreshGrace * 1000) return true;
+  const successor = await credentials.find(kind, hashCredential(openSuccessor(sealedSuccessor, value)));
+  return successor === undefined || successor.credential.consumedAt !== undefined;
+}
+
+/**
  * Spends the credential that the request presented and keeps the refresh token it is exchanged for.
  *
- * Who comes second inside the grace window gets the successor that the first one got, because only who presents the
- * same refresh token can open it; everybody else who comes second gets `invalid_grant`.
+ * Whoever comes second within the grace gets the successor that the first one got, because only who presents the same refresh
+ * token can open it; everybody else who comes second gets `invalid_grant`.
  *
  * A process that dies afterwards, before it has answered, leaves a refresh token whose successor is still to be had, or a
  * code whose tokens nobody has: a code is good for one answer, so the person authorizes the app again.
- *
- * Resolves when the request may be answered.
  */
 export async function redeem(
   credentials: CredentialStore,
@@ -34,7 +50,11 @@ export async function redeem(
 ): Promise<void> {
   const { presented } = state;
   if (!presented || state.redeemed) return;
-  const expiresAt = Math.max(now() + lifetimes.accessToken + MARGIN, successor?.credential.expiresAt ?? 0);
+  // A retry within the grace gets an access token that expires so much later.
+  const expiresAt = Math.max(
+    now() + lifetimes.accessToken + refreshGrace + MARGIN,
+    successor?.credential.expiresAt ?? 0,
+  );
   const replayable = successor !== undefined && presented.kind === 'refresh_token' && refreshGrace > 0;
   const redemption = await credentials.redeem(presented, {
     at: Date.now(),
@@ -48,5 +68,4 @@ export async function redeem(
     throw new errors.InvalidGrant(`${presented.kind} was spent by another request`);
   }
   state.redeemed = true;
-  if (redemption.outcome === 'redeemed') await state.presentation?.hold();
 }

@@ -15,6 +15,8 @@ export function createRenderError(pages: () => Pages): RenderError {
       return;
     }
     const state = stateOf(ctx);
+    // The browser is told to send the request again.
+    if (state.mustBeginAgain) return;
     state.hasPage = true;
     await showError(pages(), state.host, error, {
       status: ctx.status,

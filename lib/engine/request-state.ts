@@ -4,7 +4,6 @@ import { Provider } from 'oidc-provider';
 import type { AccessTokenClaims, Consent, Credential, Grant } from '../contracts.ts';
 import { requestIdOf } from '../request-id.ts';
 import type { Endpoint } from './endpoints.ts';
-import type { Presentation } from './presentations.ts';
 
 /**
  * What the steps of one request tell each other. The engine calls the adapter once per row; keeping the pieces here
@@ -26,13 +25,15 @@ export interface RequestState {
   /** The consent that an authorization rests on; none when the client needs none. */
   agreed?: Consent;
   /** The login session of the request's browser, as the storage has it. */
-  session?: KeptSession;
+  session?: FoundSession;
+  /** The end number that the client had when the request first named it, see `StoredClient.sequence`. */
+  sequence?: number;
+  /** What the authorization rests on has ended meanwhile: the browser is to send the request again. */
+  mustBeginAgain?: true;
   /** The grant that came along with a code or a refresh token. */
   grant?: Grant;
   /** A live code with a PKCE challenge that the request presents. */
   code?: Pick<Credential, 'kind' | 'id' | 'expiresAt'>;
-  /** How the code or refresh token of this request stands to that of others. */
-  presentation?: Presentation;
   /** A code or refresh token that the engine has checked and will spend. */
   presented?: Pick<Credential, 'kind' | 'id'> & { readonly value: string };
   /** The presented credential is spent in the storage. */
@@ -53,12 +54,14 @@ export interface RequestState {
   hasPage?: true;
 }
 
-/** What is kept of a login session. */
-export interface KeptSession {
-  /** The one in the browser's cookie. */
+/** A login session as it was found. */
+export interface FoundSession {
+  /** That of its row. */
   readonly id: string;
+  /** How often anybody had been ended at that moment, see `RevocationStore`. */
+  readonly sequence: number;
   /** In seconds. */
-  readonly endsAt: number;
+  readonly expiresAt: number;
   /** Everything else that would have to be written again. */
   readonly content: Readonly<Record<string, unknown>>;
 }

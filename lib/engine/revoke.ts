@@ -1,7 +1,12 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 import { now } from '../clock.ts';
-import type { AuditLog, Grant, Storage, VerifyAccessToken } from '../contracts.ts';
+import type {
+  AccessTokenClaims,
+  AuditLog,
+  Grant,
+  RevocationStore,
+  Storage,
+  VerifyAccessToken,
+} from '../contracts.ts';
 import { ConfigError } from '../errors.ts';
 import { hashCredential } from './hash.ts';
 
@@ -11,19 +16,21 @@ export type RevocationTarget =
   | { readonly token: string }
   /** A grant id, as in the `grant_id` claim. */
   | { readonly grant: string }
-  /** A user's id: all their tokens at all clients, and their login sessions. Call it when a password changes. */
+  /**
+   * A user's id: all their tokens at all clients, their login sessions, and every login and authorization that is under way. Call it
+   * when a password changes, and when a user is removed.
+   */
   | { readonly user: string }
-  /** A `client_id`: all its tokens, its users' and its own, issued until it is done: by the end of the second. */
+  /**
+   * A `client_id`: all its tokens, its users' and its own. What it asks for afterwards is good: at once on this node, within
+   * `revocationLag` on others, which may still issue tokens of its own that are revoked already.
+   */
   | { readonly client: string };
 
 /** Makes `auth.revoke()`. */
 export function createRevoke(
   storage: Storage,
-  {
-    verify,
-    audit,
-    accessTokenLifetime,
-  }: { verify: VerifyAccessToken; audit: AuditLog; accessTokenLifetime: number },
+  { verify, audit }: { verify: VerifyAccessToken; audit: AuditLog },
 ): (target: RevocationTarget) => Promise<void> {
   return async function revoke(target) {
     checkTarget(target);
@@ -33,22 +40,13 @@ export function createRevoke(
     } else if ('grant' in target) {
       await revokeGrant(await storage.grants.find(target.grant), at);
     } else if ('user' in target) {
-      await storage.grants.revoke({ userId: target.user }, at);
+      await storage.revocations.end({ userId: target.user });
+      // They are dead already; nobody needs their rows.
       await storage.sessions.removeOfUser(target.user);
       audit.record({ type: 'tokens_revoked', target: 'user', userId: target.user });
     } else {
-      await storage.grants.revoke({ clientId: target.client }, at);
-      const revokedAt = now();
-      await storage.revocations.add({
-        kind: 'client',
-        value: target.client,
-        revokedAt,
-        expiresAt: revokedAt + accessTokenLifetime,
-      });
+      await storage.revocations.end({ clientId: target.client });
       audit.record({ type: 'tokens_revoked', target: 'client', clientId: target.client });
-      // Tokens tell the second in which they were issued: those of this one are all revoked, and whoever is told that it
-      // is done may ask for a new one at once.
-      await delay(1001 - (Date.now() % 1000));
     }
   };
 
@@ -64,7 +62,7 @@ export function createRevoke(
     const claims = await verify(token);
     if (claims) {
       const { client_id: clientId, exp: expiresAt, grant_id: grantId, jti, principal, sub } = claims;
-      await storage.revocations.add({ kind: 'token', value: jti, revokedAt: at, expiresAt });
+      await storage.revocations.add({ id: jti, revokedAt: at, expiresAt });
       const userId = principal === 'user' ? sub : undefined;
       audit.record({ type: 'tokens_revoked', target: 'token', clientId, userId, grantId });
       return;
@@ -74,6 +72,22 @@ export function createRevoke(
       await revokeGrant(found?.grant, at);
     }
   }
+}
+
+/** Whether a verified access token is good still: neither revoked, nor its grant, its user or its client ended. One read. */
+export async function stands(
+  revocations: Pick<RevocationStore, 'stands'>,
+  {
+    client_id: clientId,
+    grant_id: grantId,
+    jti: id,
+    principal,
+    revocation_sequence: sequence = 0,
+    sub,
+  }: AccessTokenClaims,
+): Promise<boolean> {
+  const grant = principal === 'user' ? { id: grantId ?? '', userId: sub } : undefined;
+  return revocations.stands({ id, clientId, grant, sequence });
 }
 
 // A misspelt target would revoke nothing, and look like success.

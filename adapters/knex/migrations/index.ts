@@ -2,6 +2,7 @@ import { firstTables } from './0001-first-tables.ts';
 import { auditAssignmentsIdempotency } from './0002-audit-assignments-idempotency.ts';
 import { attempts } from './0003-attempts.ts';
 import { disabledBy } from './0004-disabled-by.ts';
+import { revocationSequence } from './0005-revocation-sequence.ts';
 import type { Migration } from './migration.ts';
 
 /** Every step of the schema, oldest first. */
@@ -10,4 +11,5 @@ export const migrations: readonly Migration[] = [
   auditAssignmentsIdempotency,
   attempts,
   disabledBy,
+  revocationSequence,
 ];

@@ -49,12 +49,17 @@ export interface ClientSecretRow extends ClientRow {
   readonly secret_created_at: Integer;
   readonly secret_expires_at: Integer | null;
   readonly secret_last_used_at: Integer | null;
+  readonly sequence: Integer | null;
 }
 
 export function toStoredClient(rows: readonly ClientSecretRow[]): StoredClient | undefined {
   const [first] = rows;
   if (!first) return undefined;
-  return { client: toClient(first), secrets: rows.flatMap(toSecrets).toSorted(byAge) };
+  return {
+    client: toClient(first),
+    secrets: rows.flatMap(toSecrets).toSorted(byAge),
+    sequence: Number(first.sequence),
+  };
 }
 
 // There are few. For an order of its own, MariaDB makes a temporary table, which takes longer than all the rest.

@@ -13,6 +13,7 @@ import {
 } from './client-rows.ts';
 import type { ClientRow, ClientSecretRow } from './client-rows.ts';
 import { isPossible } from './possible-ids.ts';
+import { end } from './revocations.ts';
 
 // SQLite blocks the thread while it removes a batch, and a server locks its rows.
 const BATCH = 200;
@@ -41,6 +42,8 @@ export function clientStore(database: Database): ClientStore {
       // Without these two nobody gets a token of the client any more, so they go together and first.
       const removed = await database.transaction(async (statements) => {
         await statements.run('delete from gatehouse_client_secrets where client_id = ?', [id]);
+        // A client that is registered with this id later must not find the tokens of this one.
+        await end(statements, database.dialect, { kind: 'client', value: id });
         return statements.run('delete from gatehouse_clients where id = ?', [id]);
       });
       await removeAll(database, 'gatehouse_consents', ['user_id', 'client_id'], id);
@@ -91,8 +94,10 @@ const SELECTED = ['id', ...CLIENT_COLUMNS].map((column) => `c.${column}`).join('
 
 const FIND = `
   select ${SELECTED}, s.id as secret_id, s.hash as secret_hash, s.label as secret_label, s.hint as secret_hint,
-    s.created_at as secret_created_at, s.expires_at as secret_expires_at, s.last_used_at as secret_last_used_at
+    s.created_at as secret_created_at, s.expires_at as secret_expires_at, s.last_used_at as secret_last_used_at,
+    e.sequence
   from gatehouse_clients c left join gatehouse_client_secrets s on s.client_id = c.id
+    left join gatehouse_revocations e on e.kind = 'client' and e.value = c.id
   where c.id = ?`;
 
 const FIND_ID = 'select id from gatehouse_clients where id = ?';

@@ -3,19 +3,17 @@ import type { Value } from '../statements.ts';
 import { toOptionalNumber, toPayload } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 import type { GrantRow } from './grant-rows.ts';
+import { GRANT_NOT_ENDED } from './revocations.ts';
 
 const INTO_GRANTS = `
   insert into gatehouse_grants
-    (id, user_id, client_id, scopes, created_at, expires_at, revoked_at, needed_until)`;
+    (id, user_id, client_id, scopes, created_at, expires_at, revoked_at, sequence, needed_until)`;
 
 /** With {@link toGrantValues}. */
-export const INSERT_GRANT: string = `${INTO_GRANTS} values (?, ?, ?, ?, ?, ?, ?, ?)`;
+export const INSERT_GRANT: string = `${INTO_GRANTS} values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** The same, for each row of a query that is put behind it. */
-export const INSERT_GRANT_FOR: string = `${INTO_GRANTS} select ?, ?, ?, ?, ?, ?, ?, ?`;
-
-/** The consent that a grant rests on. */
-export const FROM_AGREED = 'from gatehouse_consents where user_id = ? and client_id = ? and created_at = ?';
+export const INSERT_GRANT_FOR: string = `${INTO_GRANTS} select ?, ?, ?, ?, ?, ?, ?, ?, ?`;
 
 const INTO_CREDENTIALS = `
   insert into gatehouse_credentials (id, kind, grant_id, payload, expires_at, consumed_at, sealed_successor)`;
@@ -26,10 +24,10 @@ export const INSERT_CREDENTIAL: string = `${INTO_CREDENTIALS} values (?, ?, ?, ?
 /** The same, for each row of a query that is put behind it. */
 export const INSERT_CREDENTIAL_FOR: string = `${INTO_CREDENTIALS} select ?, ?, ?, ?, ?, ?, ?`;
 
-/** A credential by its id and kind, unless its grant is revoked. */
-export const WITH_LIVE_GRANT = `
+/** A credential by its id and kind, unless its grant is dead. */
+export const WITH_LIVE_GRANT: string = `
   from gatehouse_credentials c join gatehouse_grants g on g.id = c.grant_id and g.revoked_at is null
-  where c.id = ? and c.kind = ?`;
+  where c.id = ? and c.kind = ? and ${GRANT_NOT_ENDED}`;
 
 export interface CredentialRow {
   readonly id: string;
@@ -74,6 +72,7 @@ export function toGrantValues(grant: Grant, neededUntil: number): Value[] {
     grant.createdAt,
     grant.expiresAt,
     grant.revokedAt ?? null,
+    grant.sequence,
     neededUntil,
   ];
 }

@@ -1,7 +1,7 @@
-import type { CredentialStore } from '../../../lib/contracts.ts';
+import type { CredentialStore, GrantBasis } from '../../../lib/contracts.ts';
 import type { Database } from '../database.ts';
+import type { Value } from '../statements.ts';
 import {
-  FROM_AGREED,
   INSERT_CREDENTIAL,
   INSERT_CREDENTIAL_FOR,
   INSERT_GRANT,
@@ -20,20 +20,18 @@ import { redeemInSteps } from './redeem-in-steps.ts';
 /** Authorization codes and refresh tokens. */
 export function credentialStore(database: Database): CredentialStore {
   const { canChangeInQueries, forUpdate } = database.dialect;
-  // The lock keeps the consent from being removed until the grant can be seen, and so revoked.
-  const insertAgreedGrant = `${INSERT_GRANT_FOR} ${FROM_AGREED}${forUpdate}`;
 
   return {
-    async start(grant, code, agreed) {
-      const agreedValues = agreed ? [agreed.userId, agreed.clientId, agreed.createdAt] : [];
+    async start(grant, code, basis = {}) {
+      const from = fromBasis(basis);
       const grantValues = toGrantValues(grant, Math.max(grant.expiresAt, code.expiresAt));
       if (canChangeInQueries) {
-        const sql = agreed ? START_AGREED : START;
-        return (await database.run(sql, [...agreedValues, ...grantValues, ...toValues(code)])) > 0;
+        const sql = from ? startOn(from.sql) : START;
+        return (await database.run(sql, [...(from?.values ?? []), ...grantValues, ...toValues(code)])) > 0;
       }
       return database.transaction(async (statements) => {
-        const sql = agreed ? insertAgreedGrant : INSERT_GRANT;
-        const isStarted = (await statements.run(sql, [...grantValues, ...agreedValues])) > 0;
+        const sql = from ? `${INSERT_GRANT_FOR} ${from.sql}${forUpdate}` : INSERT_GRANT;
+        const isStarted = (await statements.run(sql, [...grantValues, ...(from?.values ?? [])])) > 0;
         if (isStarted) await statements.run(INSERT_CREDENTIAL, toValues(code));
         return isStarted;
       });
@@ -48,11 +46,29 @@ export function credentialStore(database: Database): CredentialStore {
 
 const START = `with started as (${INSERT_GRANT}) ${INSERT_CREDENTIAL}`;
 
-// What only notes the consent's last use does not wait for this lock, and this one not for it.
-const START_AGREED = `
-  with agreed as (select user_id ${FROM_AGREED} for key share),
-  started as (${INSERT_GRANT_FOR} from agreed returning id)
+// What only notes the consent's last use or extends the session does not wait for this lock, and this one not for it.
+const startOn = (from: string): string => `
+  with basis as (select 1 ${from} for key share),
+  started as (${INSERT_GRANT_FOR} from basis returning id)
   ${INSERT_CREDENTIAL_FOR} from started`;
+
+/** The rows that a grant rests on, locked so that none is removed until the grant can be seen, and so revoked. */
+function fromBasis({
+  consent,
+  sessionId,
+}: GrantBasis): { readonly sql: string; readonly values: readonly Value[] } | undefined {
+  const consentValues = consent ? [consent.userId, consent.clientId, consent.createdAt] : [];
+  const sessionValues = sessionId === undefined ? [] : [sessionId];
+  if (consent && sessionId !== undefined)
+    return { sql: FROM_BOTH, values: [...consentValues, ...sessionValues] };
+  if (consent) return { sql: FROM_CONSENT, values: consentValues };
+  return sessionId === undefined ? undefined : { sql: FROM_SESSION, values: sessionValues };
+}
+
+const IS_CONSENT = 'c.user_id = ? and c.client_id = ? and c.created_at = ?';
+const FROM_CONSENT = `from gatehouse_consents c where ${IS_CONSENT}`;
+const FROM_SESSION = 'from gatehouse_sessions s where s.id = ?';
+const FROM_BOTH = `from gatehouse_consents c, gatehouse_sessions s where ${IS_CONSENT} and s.id = ?`;
 
 const FIND = `
   select c.id, c.kind, c.payload, c.expires_at, c.consumed_at, c.sealed_successor, ${GRANT_COLUMNS}

@@ -1,14 +1,16 @@
-import type { Revocation, RevocationStore } from '../../../lib/contracts.ts';
+import { now } from '../../../lib/clock.ts';
+import type { RevocationStore } from '../../../lib/contracts.ts';
 import type { Database } from '../database.ts';
-import type { Value } from '../statements.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Statements, Value } from '../statements.ts';
 import type { Integer } from './column-values.ts';
-import { inList } from './in-list.ts';
 
-/** Tokens, grants and clients whose signed tokens must stop working. */
+/** Access tokens that were revoked, and users and clients that were ended. */
 export function revocationStore(database: Database): RevocationStore {
+  const { dialect } = database;
   const add = `
-    insert into gatehouse_revocations (kind, value, revoked_at, expires_at) values (?, ?, ?, ?)
-    ${database.dialect.onConflict({
+    insert into gatehouse_revocations (kind, value, revoked_at, expires_at) values ('token', ?, ?, ?)
+    ${dialect.onConflict({
       table: 'gatehouse_revocations',
       key: ['kind', 'value'],
       // A note that comes late must not shorten what a later one has revoked.
@@ -16,52 +18,64 @@ export function revocationStore(database: Database): RevocationStore {
     })}`;
 
   return {
-    async add({ kind, value, revokedAt, expiresAt }) {
-      await database.run(add, [kind, value, revokedAt, expiresAt]);
+    async add({ id, revokedAt, expiresAt }) {
+      await database.run(add, [id, revokedAt, expiresAt]);
     },
-    async among(keys) {
-      if (keys.length === 0) return [];
-      const { condition, values } = toCondition(keys);
-      const rows = await database.all<RevocationRow>(`${SELECT} where ${condition}`, values);
-      return rows.map(toRevocation);
+    async end(party) {
+      const [kind, value] = 'userId' in party ? ['user', party.userId] : ['client', party.clientId];
+      await database.transaction(async (statements) => end(statements, dialect, { kind, value }));
     },
-    async since(time) {
-      const rows = await database.all<RevocationRow>(`${SELECT} where revoked_at >= ? order by revoked_at`, [
-        time,
-      ]);
-      return rows.map(toRevocation);
+    async sequence() {
+      const row = await database.get<{ sequence: Integer }>(SEQUENCE);
+      return Number(row!.sequence);
+    },
+    async stands({ id, clientId, grant, sequence }) {
+      if (!grant) return (await database.get(AGAINST_CLIENT, [id, clientId, sequence])) === undefined;
+      return (await database.get(FOR_USER, [grant.id, grant.userId, clientId, id])) !== undefined;
     },
   };
 }
 
-const SELECT = 'select kind, value, revoked_at, expires_at from gatehouse_revocations';
-
-function toCondition(keys: readonly Pick<Revocation, 'kind' | 'value'>[]): {
-  readonly condition: string;
-  readonly values: readonly Value[];
-} {
-  const kinds = Object.entries(Object.groupBy(keys, ({ kind }) => kind)).map(([kind, ofKind]) => ({
-    kind,
-    asked: inList(ofKind.map(({ value }) => value)),
-  }));
-  return {
-    condition: kinds.map(({ asked }) => `(kind = ? and value in ${asked.placeholders})`).join(' or '),
-    values: kinds.flatMap(({ kind, asked }) => [kind].concat(asked.values)),
-  };
+/** Ends a user or a client, as a part of a transaction. */
+export async function end(
+  statements: Statements,
+  dialect: Dialect,
+  { kind, value }: { readonly kind: string; readonly value: string },
+): Promise<void> {
+  const values: Value[] = [kind, value, now(), Number.MAX_SAFE_INTEGER];
+  await statements.run(ADVANCE);
+  await statements.run(
+    `insert into gatehouse_revocations (kind, value, revoked_at, expires_at, sequence)
+     select ?, ?, ?, ?, n.sequence from gatehouse_revocations n where n.kind = 'sequence' and n.value = ''
+     ${dialect.onConflict({
+       table: 'gatehouse_revocations',
+       key: ['kind', 'value'],
+       replace: ['sequence', 'revoked_at'],
+     })}`,
+    values,
+  );
 }
 
-interface RevocationRow {
-  readonly kind: Revocation['kind'];
-  readonly value: string;
-  readonly revoked_at: Integer;
-  readonly expires_at: Integer;
-}
+const ADVANCE = `
+  update gatehouse_revocations set sequence = sequence + 1 where kind = 'sequence' and value = ''`;
 
-function toRevocation(row: RevocationRow): Revocation {
-  return {
-    kind: row.kind,
-    value: row.value,
-    revokedAt: Number(row.revoked_at),
-    expiresAt: Number(row.expires_at),
-  };
-}
+const SEQUENCE = `select sequence from gatehouse_revocations where kind = 'sequence' and value = ''`;
+
+/** What a grant `g` has to be besides: its user and its client were not ended since it was begun. */
+export const GRANT_NOT_ENDED = `
+  not exists (
+    select 1 from gatehouse_revocations u
+    where u.kind = 'user' and u.value = g.user_id and u.sequence > coalesce(g.sequence, 0)
+  ) and not exists (
+    select 1 from gatehouse_revocations e
+    where e.kind = 'client' and e.value = g.client_id and e.sequence > coalesce(g.sequence, 0)
+  )`;
+
+const FOR_USER = `
+  select 1 as stands from gatehouse_grants g
+  where g.id = ? and g.user_id = ? and g.client_id = ? and g.revoked_at is null and ${GRANT_NOT_ENDED}
+    and not exists (select 1 from gatehouse_revocations t where t.kind = 'token' and t.value = ?)`;
+
+const AGAINST_CLIENT = `
+  select 1 as revoked from gatehouse_revocations r
+  where (r.kind = 'token' and r.value = ?) or (r.kind = 'client' and r.value = ? and r.sequence > ?) limit 1`;

@@ -5,28 +5,16 @@ import type { Integer } from './column-values.ts';
 
 /** Login sessions of browsers. */
 export function sessionStore(database: Database): SessionStore {
-  const save = `
-    insert into gatehouse_sessions (id, uid, user_id, payload, expires_at) values (?, ?, ?, ?, ?)
-    ${database.dialect.onConflict({
-      table: 'gatehouse_sessions',
-      key: ['id'],
-      replace: ['uid', 'user_id', 'payload', 'expires_at'],
-    })}`;
-
   return {
-    async save({ id, uid, userId, payload, expiresAt }) {
-      await database.run(save, [id, uid, userId ?? null, JSON.stringify(payload), expiresAt]);
+    async insert({ id, uid, userId, payload, expiresAt, sequence }) {
+      await database.run(INSERT, [id, uid, userId, JSON.stringify(payload), expiresAt, sequence]);
     },
     async find(id) {
-      const row = await database.get<SessionRow>(`${SELECT} where id = ?`, [id]);
-      return row && toSession(row);
+      const row = await database.get<SessionRow>(FIND, [id]);
+      return row && { session: toSession(row), sequence: Number(row.latest_sequence) };
     },
-    async findByUid(uid) {
-      // A session that is given a new id is there twice until the old row is removed.
-      const row = await database.get<SessionRow>(`${SELECT} where uid = ? order by expires_at desc limit 1`, [
-        uid,
-      ]);
-      return row && toSession(row);
+    async update({ id, payload, expiresAt }) {
+      return (await database.run(UPDATE, [JSON.stringify(payload), expiresAt, id])) > 0;
     },
     async remove(id) {
       await database.run('delete from gatehouse_sessions where id = ?', [id]);
@@ -37,22 +25,37 @@ export function sessionStore(database: Database): SessionStore {
   };
 }
 
-const SELECT = 'select id, uid, user_id, payload, expires_at from gatehouse_sessions';
+const INSERT = `
+  insert into gatehouse_sessions (id, uid, user_id, payload, expires_at, sequence) values (?, ?, ?, ?, ?, ?)`;
+
+// One statement, so that the sequence is that of the moment at which the session was good.
+const FIND = `
+  select s.id, s.uid, s.user_id, s.payload, s.expires_at, s.sequence, n.sequence as latest_sequence
+  from gatehouse_sessions s join gatehouse_revocations n on n.kind = 'sequence' and n.value = ''
+  where s.id = ? and s.user_id is not null and not exists (
+    select 1 from gatehouse_revocations u
+    where u.kind = 'user' and u.value = s.user_id and u.sequence > coalesce(s.sequence, 0)
+  )`;
+
+const UPDATE = 'update gatehouse_sessions set payload = ?, expires_at = ? where id = ?';
 
 interface SessionRow {
   readonly id: string;
   readonly uid: string;
-  readonly user_id: string | null;
+  readonly user_id: string;
   readonly payload: string;
   readonly expires_at: Integer;
+  readonly sequence: Integer | null;
+  readonly latest_sequence: Integer;
 }
 
 function toSession(row: SessionRow): StoredSession {
   return {
     id: row.id,
     uid: row.uid,
-    userId: row.user_id ?? undefined,
+    userId: row.user_id,
     payload: toPayload(row.payload),
     expiresAt: Number(row.expires_at),
+    sequence: Number(row.sequence),
   };
 }

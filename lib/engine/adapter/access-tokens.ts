@@ -1,9 +1,9 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
 import { now } from '../../clock.ts';
-import type { AccessTokenClaims, Storage } from '../../contracts.ts';
+import type { AccessTokenClaims, RevocationStore } from '../../contracts.ts';
 import { currentState } from '../request-state.ts';
-import { isRevoked } from '../revocation.ts';
+import { stands } from '../revoke.ts';
 
 /**
  * Access tokens are signed and not kept. At the revocation and introspection endpoints the token has been verified
@@ -11,19 +11,19 @@ import { isRevoked } from '../revocation.ts';
  */
 export function accessTokenAdapter(
   principal: AccessTokenClaims['principal'],
-  storage: Storage,
+  revocations: RevocationStore,
   lifetime: number,
 ): Partial<Adapter> {
   return {
     async find(id) {
       const claims = currentState()?.claims;
       if (claims?.jti !== id || claims.principal !== principal) return undefined;
-      return (await isRevoked(storage.revocations, claims)) ? undefined : toPayload(claims);
+      return (await stands(revocations, claims)) ? toPayload(claims) : undefined;
     },
     async destroy(id) {
       const at = now();
       const expiresAt = currentState()?.claims?.exp ?? at + lifetime;
-      await storage.revocations.add({ kind: 'token', value: id, revokedAt: at, expiresAt });
+      await revocations.add({ id, revokedAt: at, expiresAt });
     },
     async revokeByGrantId() {},
   };

@@ -4,10 +4,10 @@ import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { now } from '../../clock.ts';
 import type { Credential, Grant, Storage } from '../../contracts.ts';
 import { hashCredential } from '../hash.ts';
-import type { Presentations } from '../presentations.ts';
-import { redeem } from '../redemption.ts';
+import { isReplay, redeem } from '../redemption.ts';
 import type { RedemptionSettings } from '../redemption.ts';
 import { currentState } from '../request-state.ts';
+import type { RequestState } from '../request-state.ts';
 
 /**
  * Authorization codes and refresh tokens: spent by exactly one request.
@@ -18,40 +18,34 @@ import { currentState } from '../request-state.ts';
  */
 export function credentialAdapter(
   kind: Credential['kind'],
-  storage: Storage,
-  presentations: Presentations,
+  { credentials }: Pick<Storage, 'credentials'>,
   settings: RedemptionSettings,
 ): Partial<Adapter> {
-  const grace = kind === 'refresh_token' ? settings.refreshGrace : 0;
-
   return {
     async upsert(value, payload) {
       const state = currentState();
       const credential = toCredential(kind, value, payload);
       if (kind === 'code') {
-        const isStarted = await storage.credentials.start(approvedGrant(payload), credential, state?.agreed);
-        if (!isStarted) throw new errors.AccessDenied('the user has taken the access of this app away');
+        await startGrant(state, payload, credential);
       } else if (state?.presented) {
-        await redeem(storage.credentials, state, settings, { value, credential });
+        await redeem(credentials, state, settings, { value, credential });
       } else {
         throw new Error('A refresh token is only issued in exchange for a code or another refresh token');
       }
     },
     async find(value) {
-      const id = hashCredential(value);
-      const state = currentState();
-      if (state) state.presentation = presentations.begin(id, grace, state.host.res);
-      const found = await storage.credentials.find(kind, id);
+      const found = await credentials.find(kind, hashCredential(value));
       if (!found) return undefined;
       const { credential, grant } = found;
+      const state = currentState();
       if (state) state.grant = grant;
-      // Not shown that it is spent, the engine goes on, and the request loses in `redeem` without harm to the winner.
-      const isReplay = state?.presentation?.isReplay(credential) ?? credential.consumedAt !== undefined;
       if (state && isToBeProved(credential)) state.code = credential;
+      // Told that it is consumed, the engine revokes the grant once it knows that the client is the right one.
+      const consumed = await isReplay(credentials, credential, { value, settings });
       return {
         ...(credential.payload as AdapterPayload),
         jti: value,
-        ...(isReplay ? { consumed: true } : {}),
+        ...(consumed ? { consumed } : {}),
       };
     },
     async consume(value) {
@@ -64,6 +58,19 @@ export function credentialAdapter(
     async destroy() {},
     async revokeByGrantId() {},
   };
+
+  async function startGrant(
+    state: RequestState | undefined,
+    payload: AdapterPayload,
+    code: Credential,
+  ): Promise<void> {
+    const session = state?.session;
+    if (!session) throw new Error('A code is only issued to somebody who is logged in');
+    const basis = { consent: state.agreed, sessionId: session.id };
+    if (await credentials.start(approvedGrant(payload, session.sequence), code, basis)) return;
+    state.mustBeginAgain = true;
+    throw new errors.AccessDenied('the consent or the login session has ended meanwhile');
+  }
 }
 
 /** A live code whose client has to know a secret of that one authorization (RFC 7636). */
@@ -86,7 +93,7 @@ function toCredential(kind: Credential['kind'], value: string, payload: AdapterP
 }
 
 /** The grant of the authorization request that the engine is answering; see consent.ts, which made it. */
-function approvedGrant(payload: AdapterPayload): Grant {
+function approvedGrant(payload: AdapterPayload, sequence: number): Grant {
   const grant = Provider.ctx?.oidc.entities.Grant;
   if (!grant || grant.jti !== payload.grantId) {
     throw new errors.InvalidRequest('the authorization request has no grant');
@@ -99,5 +106,6 @@ function approvedGrant(payload: AdapterPayload): Grant {
     createdAt: now(),
     expiresAt: payload.exp!,
     revokedAt: undefined,
+    sequence,
   };
 }

@@ -3,30 +3,28 @@ import type { Adapter, AdapterFactory } from 'oidc-provider';
 import type { Storage } from '../../contracts.ts';
 import type { ResolvedOptions } from '../../options.ts';
 import type { ClientDirectory } from '../client-directory.ts';
-import type { Presentations } from '../presentations.ts';
 import { accessTokenAdapter } from './access-tokens.ts';
 import { clientAdapter } from './clients.ts';
 import { credentialAdapter } from './credentials.ts';
 import { grantAdapter } from './grants.ts';
-import { interactionAdapter } from './interactions.ts';
 import { sessionAdapter } from './sessions.ts';
 
 /** Joins the engine's models to the storage: one adapter per model, and no other model is ever kept. */
 export function createAdapterFactory(
   storage: Storage,
   clients: ClientDirectory,
-  presentations: Presentations,
   options: Pick<ResolvedOptions, 'issuer' | 'refreshGrace' | 'lifetimes'>,
 ): AdapterFactory {
   const adapters: Record<string, Partial<Adapter>> = {
     Client: clientAdapter(clients),
     Session: sessionAdapter(storage.sessions),
-    Interaction: interactionAdapter(storage.interactions),
+    // Kept in the URL of its page (see authorization-request.ts).
+    Interaction: { async upsert() {}, async find() {} },
     Grant: grantAdapter(storage.grants, options.issuer),
-    AuthorizationCode: credentialAdapter('code', storage, presentations, options),
-    RefreshToken: credentialAdapter('refresh_token', storage, presentations, options),
-    AccessToken: accessTokenAdapter('user', storage, options.lifetimes.accessToken),
-    ClientCredentials: accessTokenAdapter('client', storage, options.lifetimes.accessToken),
+    AuthorizationCode: credentialAdapter('code', storage, options),
+    RefreshToken: credentialAdapter('refresh_token', storage, options),
+    AccessToken: accessTokenAdapter('user', storage.revocations, options.lifetimes.accessToken),
+    ClientCredentials: accessTokenAdapter('client', storage.revocations, options.lifetimes.accessToken),
   };
   return (model) => ({ ...unsupported(model), ...adapters[model] });
 }

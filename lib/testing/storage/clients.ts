@@ -24,7 +24,7 @@ export function clientContract(test: StorageTest): void {
       aSecret({ id: 'b', createdAt: NOW + 1, expiresAt: NOW + 2, lastUsedAt: NOW + 3 }),
     ];
     await clients.insert(client, secrets);
-    t.deepEqual(await clients.find(client.id), { client, secrets });
+    t.deepEqual(await clients.find(client.id), { client, secrets, sequence: 0 });
   });
 
   test('clients: find tells "every scope" from "no scope"', async (t, { clients }) => {
@@ -46,7 +46,7 @@ export function clientContract(test: StorageTest): void {
     const second = clients.insert(aClient({ name: 'not for a log' }), [aSecret()]);
     const error = await t.throwsAsync(second, { code: 'ERR_STORAGE' });
     t.false(inspect(error, { depth: 9 }).includes('not for a log'), 'an error tells what was to be stored');
-    t.deepEqual(await clients.find(aClient().id), { client: aClient(), secrets: [] });
+    t.deepEqual(await clients.find(aClient().id), { client: aClient(), secrets: [], sequence: 0 });
   });
 
   test('clients: what was found is a copy', async (t, { clients }) => {
@@ -55,14 +55,18 @@ export function clientContract(test: StorageTest): void {
     Object.assign(found?.client ?? {}, { name: 'changed', roles: [] });
     Object.assign(found?.secrets[0] ?? {}, { hash: 'changed' });
     const again = await clients.find(aClient().id);
-    t.deepEqual(again, { client: aClient({ roles: ['registrar'] }), secrets: [aSecret()] });
+    t.deepEqual(again, {
+      client: aClient({ roles: ['registrar'] }),
+      secrets: [aSecret()],
+      sequence: 0,
+    });
   });
 
   test('clients: update replaces the fields and leaves the secrets', async (t, { clients }) => {
     await clients.insert(aClient({ scopes: ['schools:read'], ownerId: 'ann' }), [aSecret()]);
     const changed = aClient({ name: 'Renamed', disabled: true, redirectUris: [], updatedAt: NOW + 1 });
     t.true(await clients.update(changed));
-    t.deepEqual(await clients.find(changed.id), { client: changed, secrets: [aSecret()] });
+    t.deepEqual(await clients.find(changed.id), { client: changed, secrets: [aSecret()], sequence: 0 });
     t.deepEqual(await clients.list({ search: 'renam' }), [changed]);
   });
 
@@ -127,11 +131,25 @@ export function clientContract(test: StorageTest): void {
 
     t.deepEqual((await clients.find('kept'))?.secrets, [aSecret()]);
     t.deepEqual(await consents.list('ann'), [aConsent({ clientId: 'kept' })]);
-    t.deepEqual(
-      (await grants.list('ann')).map(({ id }) => id),
-      ['grant of kept'],
-    );
+    t.is((await grants.find('grant of kept'))?.clientId, 'kept');
     t.false(await clients.remove('gone'));
+  });
+
+  test('clients: one that is removed and registered again has none of the tokens of before', async (t, storage) => {
+    const { clients, credentials, revocations } = storage;
+    const sequence = await revocations.sequence();
+    const token = { id: 'jti-1', clientId: aClient().id, grant: undefined, sequence };
+    await clients.insert(aClient(), []);
+    t.is((await clients.find(aClient().id))?.sequence, 0);
+    await clients.remove(aClient().id);
+    await clients.insert(aClient(), []);
+    t.false(await revocations.stands(token));
+    const found = await clients.find(aClient().id);
+    t.is(found?.sequence, await revocations.sequence());
+    t.true(await revocations.stands({ ...token, sequence: found!.sequence }));
+    // A request that had found the client before it was removed.
+    await credentials.start(aGrant({ clientId: aClient().id, sequence }), aCode());
+    t.is(await credentials.find('code', aCode().id), undefined);
   });
 
   test('clients: remove takes all grants and consents along, however many there are', async (t, storage) => {
@@ -143,7 +161,7 @@ export function clientContract(test: StorageTest): void {
       await credentials.start(aGrant({ id, clientId: 'gone' }), aCode({ id, grantId: id }));
     }
     t.true(await clients.remove('gone'));
-    t.deepEqual(await grants.list('ann'), []);
+    for (const id of ids) t.is(await grants.find(id), undefined);
     const left = await Promise.all(ids.map(async (id) => consents.find(id, 'gone')));
     t.deepEqual(new Set(left), new Set([undefined]));
   });

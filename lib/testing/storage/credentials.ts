@@ -1,4 +1,4 @@
-import { aCode, aConsent, aGrant, aRefreshToken, LOOKALIKES, NOW } from './rows.ts';
+import { aCode, aConsent, aGrant, aRefreshToken, LOOKALIKES, NOW, aSession } from './rows.ts';
 import type { StorageTest } from './storage-test.ts';
 
 export function credentialContract(test: StorageTest): void {
@@ -23,17 +23,35 @@ export function credentialContract(test: StorageTest): void {
     grants,
   }) => {
     await consents.add(aConsent());
-    t.true(await credentials.start(aGrant(), aCode(), aConsent()));
+    t.true(await credentials.start(aGrant(), aCode(), { consent: aConsent() }));
     t.deepEqual(await credentials.find('code', aCode().id), { credential: aCode(), grant: aGrant() });
 
     const [grant, code] = [aGrant({ id: 'other' }), aCode({ id: 'other', grantId: 'other' })];
     const others = [{ userId: 'bob' }, { clientId: 'other' }, { createdAt: NOW + 1 }, { userId: 'Ann' }];
-    for (const other of others) t.false(await credentials.start(grant, code, aConsent(other)));
+    for (const other of others) t.false(await credentials.start(grant, code, { consent: aConsent(other) }));
     await consents.remove('ann', 'timetable');
-    t.false(await credentials.start(grant, code, aConsent()));
+    t.false(await credentials.start(grant, code, { consent: aConsent() }));
     t.is(await grants.find('other'), undefined);
     t.is(await credentials.find('code', 'other'), undefined);
     t.true(await credentials.start(grant, code));
+  });
+
+  test('credentials: start rests on a login session, and saves nothing without it', async (t, storage) => {
+    const { consents, credentials, grants, sessions } = storage;
+    const [sessionId, consent] = [aSession().id, aConsent()];
+    await sessions.insert(aSession());
+    await consents.add(consent);
+    t.true(await credentials.start(aGrant(), aCode(), { sessionId }));
+    const [both, code] = [aGrant({ id: 'both' }), aCode({ id: 'both', grantId: 'both' })];
+    t.true(await credentials.start(both, code, { sessionId, consent }));
+    const [grant, other] = [aGrant({ id: 'other' }), aCode({ id: 'other', grantId: 'other' })];
+    t.false(await credentials.start(grant, other, { sessionId: 'Session-1' }));
+    t.false(await credentials.start(grant, other, { sessionId, consent: aConsent({ createdAt: 0 }) }));
+    await sessions.remove(sessionId);
+    t.false(await credentials.start(grant, other, { sessionId }));
+    t.false(await credentials.start(grant, other, { sessionId, consent }));
+    t.is(await grants.find('other'), undefined);
+    t.is(await credentials.find('code', 'other'), undefined);
   });
 
   test('credentials: start comes wholly before a consent is removed, or not at all', async (t, {
@@ -45,7 +63,7 @@ export function credentialContract(test: StorageTest): void {
       await consents.add(aConsent());
       const id = `${round}`;
       const [isStarted] = await Promise.all([
-        credentials.start(aGrant({ id }), aCode({ id, grantId: id }), aConsent()),
+        credentials.start(aGrant({ id }), aCode({ id, grantId: id }), { consent: aConsent() }),
         (async () => {
           t.true(await consents.remove('ann', 'timetable'));
           await grants.revoke({ userId: 'ann', clientId: 'timetable' }, NOW);

@@ -1,5 +1,5 @@
 import { now } from '../../clock.ts';
-import { aCode, aGrant, anInteraction, aRecord, aRequest, aRevocation, aSession, HOUR, NOW } from './rows.ts';
+import { aCode, aGrant, aRecord, aRequest, aRevokedToken, aSession, HOUR, NOW } from './rows.ts';
 import type { StorageTest } from './storage-test.ts';
 
 export function diagnosisContract(test: StorageTest): void {
@@ -12,24 +12,23 @@ export function diagnosisContract(test: StorageTest): void {
   });
 
   test('diagnose: tells when the oldest row expired that could be pruned', async (t, storage) => {
-    const { audit, credentials, idempotency, interactions, revocations, sessions } = storage;
+    const { audit, credentials, idempotency, revocations, sessions } = storage;
     const oldest = async () => (await storage.diagnose()).oldestExpired;
     t.is(await oldest(), undefined);
 
     const soon = now() + HOUR;
-    await interactions.save(anInteraction({ id: 'live', expiresAt: soon }));
+    await sessions.insert(aSession({ id: 'live', uid: 'live', expiresAt: soon }));
     await audit.append([aRecord({ id: 'live' })], soon);
     t.is(await oldest(), undefined, 'nothing has expired');
 
     const expiresAt = NOW - 10;
     const steps = [
-      async () => interactions.save(anInteraction({ expiresAt })),
-      async () => sessions.save(aSession({ expiresAt: expiresAt - 1 })),
-      async () => revocations.add(aRevocation({ expiresAt: expiresAt - 2 })),
-      async () => audit.append([aRecord({ id: 'a' })], expiresAt - 3),
-      async () => idempotency.begin(aRequest({ expiresAt: expiresAt - 4, leasedUntil: 0 }), 0),
+      async () => sessions.insert(aSession({ expiresAt })),
+      async () => revocations.add(aRevokedToken({ expiresAt: expiresAt - 1 })),
+      async () => audit.append([aRecord({ id: 'a' })], expiresAt - 2),
+      async () => idempotency.begin(aRequest({ expiresAt: expiresAt - 3, leasedUntil: 0 }), 0),
       async () =>
-        credentials.start(aGrant({ expiresAt: expiresAt - 6 }), aCode({ expiresAt: expiresAt - 5 })),
+        credentials.start(aGrant({ expiresAt: expiresAt - 5 }), aCode({ expiresAt: expiresAt - 4 })),
     ];
     for (const [index, step] of steps.entries()) {
       await step();

@@ -7,9 +7,8 @@ import type {
   Consent,
   Credential,
   Grant,
-  Revocation,
+  RevokedToken,
   StoredKey,
-  StoredRecord,
   StoredRequest,
   StoredSession,
 } from '../../contracts.ts';
@@ -68,6 +67,7 @@ export function aGrant(fields: Partial<Grant> = {}): Grant {
     createdAt: NOW,
     expiresAt: NOW + 24 * HOUR,
     revokedAt: undefined,
+    sequence: 1000,
     ...fields,
   };
 }
@@ -89,12 +89,8 @@ export function aRefreshToken(fields: Partial<Credential> = {}): Credential {
   return aCode({ kind: 'refresh_token', id: 'refresh-1', expiresAt: NOW + HOUR, ...fields });
 }
 
-export function aRevocation(fields: Partial<Revocation> = {}): Revocation {
-  return { kind: 'token', value: 'jti-1', revokedAt: NOW, expiresAt: NOW + HOUR, ...fields };
-}
-
-export function anInteraction(fields: Partial<StoredRecord> = {}): StoredRecord {
-  return { id: 'interaction-1', payload: { prompt: 'login' }, expiresAt: NOW + HOUR, ...fields };
+export function aRevokedToken(fields: Partial<RevokedToken> = {}): RevokedToken {
+  return { id: 'jti-1', revokedAt: NOW, expiresAt: NOW + HOUR, ...fields };
 }
 
 export function aSession(fields: Partial<StoredSession> = {}): StoredSession {
@@ -104,6 +100,7 @@ export function aSession(fields: Partial<StoredSession> = {}): StoredSession {
     userId: 'ann',
     payload: { loginTs: NOW },
     expiresAt: NOW + HOUR,
+    sequence: 1000,
     ...fields,
   };
 }

@@ -1,0 +1,95 @@
+import { aSession, HOUR, LOOKALIKES, NOW } from './rows.ts';
+import type { StorageTest } from './storage-test.ts';
+
+export function sessionContract(test: StorageTest): void {
+  test('sessions: inserted once, found and removed by id', async (t, { sessions }) => {
+    await sessions.insert(aSession());
+    t.deepEqual((await sessions.find(aSession().id))?.session, aSession());
+    await t.throwsAsync(sessions.insert(aSession({ uid: 'uid-2' })), { code: 'ERR_STORAGE' });
+    await sessions.remove(aSession().id);
+    await sessions.remove(aSession().id);
+    t.is(await sessions.find(aSession().id), undefined);
+  });
+
+  test('sessions: update changes the one that is there, and makes none', async (t, { sessions }) => {
+    await sessions.insert(aSession());
+    const changed = { id: aSession().id, payload: { loginTs: NOW + 1 }, expiresAt: NOW + 2 * HOUR };
+    t.true(await sessions.update(changed));
+    t.deepEqual((await sessions.find(changed.id))?.session, aSession(changed));
+    await sessions.remove(changed.id);
+    t.false(await sessions.update(changed));
+    t.is(await sessions.find(changed.id), undefined);
+  });
+
+  test('sessions: an update that changes nothing tells that the session is there', async (t, {
+    sessions,
+  }) => {
+    await sessions.insert(aSession());
+    t.true(await sessions.update(aSession()));
+    t.true(await sessions.update(aSession()));
+  });
+
+  test('sessions: of updates and a removal at once, the removal stays', async (t, { sessions }) => {
+    for (let round = 0; round < 20; round += 1) {
+      const session = aSession({ id: `session ${round}`, uid: `uid ${round}` });
+      await sessions.insert(session);
+      const updates = Array.from({ length: 5 }, async () => sessions.update(session));
+      await Promise.all([...updates, sessions.remove(session.id)]);
+      t.is(await sessions.find(session.id), undefined);
+    }
+  });
+
+  test('sessions: found with the sequence of that moment, for what begins with them', async (t, {
+    revocations,
+    sessions,
+  }) => {
+    const before = await revocations.sequence();
+    await sessions.insert(aSession({ sequence: before }));
+    t.is((await sessions.find(aSession().id))?.sequence, before);
+    await revocations.end({ userId: 'bob' });
+    t.is((await sessions.find(aSession().id))?.sequence, await revocations.sequence());
+    t.true((await revocations.sequence()) > before);
+  });
+
+  test('sessions: one that began before its user was ended is not found, whenever it is saved', async (t, {
+    revocations,
+    sessions,
+  }) => {
+    const sequence = await revocations.sequence();
+    await sessions.insert(aSession({ id: 'early', uid: 'early', sequence }));
+    await revocations.end({ userId: 'ann' });
+    await sessions.insert(aSession({ id: 'late', uid: 'late', sequence }));
+    t.is(await sessions.find('early'), undefined);
+    t.is(await sessions.find('late'), undefined);
+    await sessions.insert(aSession({ id: 'new', uid: 'new', sequence: await revocations.sequence() }));
+    t.is((await sessions.find('new'))?.session.id, 'new');
+  });
+
+  test('sessions: removeOfUser ends those of one user and counts them', async (t, { sessions }) => {
+    await sessions.insert(aSession({ id: '1', uid: '1' }));
+    await sessions.insert(aSession({ id: '2', uid: '2' }));
+    await sessions.insert(aSession({ id: '3', uid: '3', userId: 'Ann' }));
+    t.is(await sessions.removeOfUser('ann'), 2);
+    t.is(await sessions.removeOfUser('ann'), 0);
+    t.is(await sessions.find('1'), undefined);
+    t.is((await sessions.find('3'))?.session.userId, 'Ann');
+  });
+
+  test('sessions: ids are taken exactly', async (t, { sessions }) => {
+    await sessions.insert(aSession({ id: 'Id', uid: 'Id' }));
+    for (const id of LOOKALIKES) {
+      t.is(await sessions.find(id), undefined, id);
+      t.false(await sessions.update(aSession({ id })), id);
+      await sessions.remove(id);
+    }
+    t.deepEqual((await sessions.find('Id'))?.session, aSession({ id: 'Id', uid: 'Id' }));
+  });
+
+  test('sessions: expired ones may be returned, what was found is a copy', async (t, { sessions }) => {
+    await sessions.insert(aSession({ expiresAt: NOW - 1 }));
+    const found = await sessions.find(aSession().id);
+    Object.assign(found?.session.payload ?? {}, { loginTs: 0 });
+    const again = await sessions.find(aSession().id);
+    t.true(again === undefined || again.session.payload['loginTs'] === NOW);
+  });
+}
