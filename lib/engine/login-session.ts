@@ -26,8 +26,7 @@ export interface LoginSessions extends Pick<
    */
   beforePassword(ctx: Context): Promise<void>;
   /**
-   * Logs a user in: a session of its own with a new id, and its cookie in this very answer. The session that the browser came with
-   * is removed, and so is what it knew.
+   * Logs a user in: a session with a new id, and its cookie in this very answer. The session that the browser came with is removed.
    *
    * @param amr - how they authenticated (RFC 8176). Left out: nothing is said of it
    * @throws ConfigError when the user has no id that can be kept
@@ -58,11 +57,12 @@ export function createLoginSessions(
     });
   }
 
-  /** Resolves to whose session it was. */
-  async function removeSession(ctx: Context): Promise<string | undefined> {
-    const { accountId, jti } = await provider().Session.get(ctx);
-    if (accountId !== undefined) await storage.sessions.remove(hashCredential(jti));
-    return accountId;
+  /** Removes the session that a browser came with. Resolves to what it said; `undefined` when nobody was logged in. */
+  async function removeSession(ctx: Context): Promise<{ userId: string; uid: string } | undefined> {
+    const { accountId: userId, jti, uid } = await provider().Session.get(ctx);
+    if (userId === undefined) return undefined;
+    await storage.sessions.remove(hashCredential(jti));
+    return { userId, uid };
   }
 
   return {
@@ -92,11 +92,13 @@ export function createLoginSessions(
     async begin(ctx, user, amr) {
       checkUser(user);
       const sequence = sequences.get(ctx) ?? (await storage.revocations.sequence());
-      const [id, uid] = [newId(), newId()];
+      const id = newId();
       const at = now();
       const login = { accountId: user.id, loginTs: at, ...(amr ? { amr } : {}) };
       const expiresAt = sessionEnd(login, lifetimes);
-      await removeSession(ctx);
+      const before = await removeSession(ctx);
+      // Consent pages that are open in other tabs are still this person's.
+      const uid = before?.userId === user.id ? before.uid : newId();
       await storage.sessions.insert({
         id: hashCredential(id),
         uid: hashCredential(uid),
@@ -108,9 +110,9 @@ export function createLoginSessions(
       setCookie(ctx, { id, expiresAt });
     },
     async logout(ctx) {
-      const userId = await removeSession(ctx);
+      const ended = await removeSession(ctx);
       setCookie(ctx);
-      if (userId !== undefined) audit.record({ type: 'logout', userId }, originOf(ctx));
+      if (ended) audit.record({ type: 'logout', userId: ended.userId }, originOf(ctx));
     },
   };
 }
