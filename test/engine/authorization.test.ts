@@ -38,7 +38,7 @@ test('login, consent, and the app gets a code, its state and the issuer', async 
   const browser = new Browser();
   const start = await browser.get(authorizeUrl(platform, app));
   t.is(start.status, 303);
-  t.regex(start.location!.pathname, /^\/oauth\/interaction\/[\w-]{43}$/);
+  t.regex(start.location!.pathname, /^\/oauth\/interaction\/[\w-]+\.[\w-]+\.[\w-]+$/);
 
   const login = await browser.follow(start);
   t.is(login.heading, 'Sign in');

@@ -180,22 +180,30 @@ test('two users in two browsers never mix', async (t) => {
   t.true(consents[1].text.includes('Signed in as bob@school.example'));
 });
 
-test('a foreign browser can neither see nor fill nor finish an interaction', async (t) => {
+test('a login gives its session to the browser that sent the password, whoever began the request', async (t) => {
+  const app = await platform.registerApp();
+  const [attacker, victim] = [new Browser(), new Browser()];
+  const login = await attacker.open(authorizeUrl(platform, app));
+  t.deepEqual(attacker.cookies, [], 'there is nothing that could be planted in another browser');
+  await signIn(victim, login);
+  t.is((await attacker.open(authorizeUrl(platform, app))).heading, 'Sign in');
+  t.is((await attacker.get(login.url)).heading, 'Sign in');
+  const uid = login.url.pathname.split('/').at(-1)!;
+  const resumed = await attacker.get(`${platform.origin}/oauth/authorize/${uid}`);
+  t.is(resumed.status, 400);
+  t.is(resumed.location, undefined);
+  t.is((await victim.open(authorizeUrl(platform, app))).heading, 'Authorize Reports');
+});
+
+test('a foreign browser can neither see nor answer a consent page', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
-  const login = await browser.open(authorizeUrl(platform, app));
   const foreign = new Browser();
   await authorize(platform, app, { browser: foreign });
-  t.true(isOver(await foreign.get(login.url)));
-  t.true(
-    isOver(
-      await foreign.submit(login, 'Sign in', { login: 'ann@school.example', password: 'correct horse' }),
-    ),
-  );
-
   const scoped = authorizeUrl(platform, app, { scope: 'schools:read' });
   const consent = await signIn(browser, await browser.open(scoped));
   t.is(consent.heading, 'Authorize Reports');
+  t.true(isOver(await foreign.get(consent.url)));
   for (const button of ['Authorize', 'Deny', 'Not you?']) {
     t.true(isOver(await foreign.submit(consent, button)), button);
   }
@@ -204,44 +212,52 @@ test('a foreign browser can neither see nor fill nor finish an interaction', asy
   t.is(resumed.status, 400);
   t.is(resumed.location, undefined);
 
-  // Not even with an interaction of its own in the cookie.
-  const own = await foreign.open(scoped);
-  const cookie = foreign.cookies
-    .filter(({ path }) => own.url.pathname.startsWith(path))
-    .map(({ name, value }) => `${name}=${value}`)
-    .join('; ');
-  t.true(isOver(await new Browser().get(consent.url, { cookie })));
-
   const end = await browser.follow(await browser.submit(consent, 'Authorize'));
   t.truthy(end.location?.searchParams.get('code'), 'and the browser it belongs to goes on');
 });
 
-test('a finished interaction cannot be resumed again', async (t) => {
+test('a request that was changed, or written by another server, is over', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
-  const consent = await signIn(browser, await browser.open(authorizeUrl(platform, app)));
-  const { location } = await browser.submit(consent, 'Authorize');
-  const resume = browser.cookies.filter(({ path }) => path === location!.pathname);
-  const cookie = resume.map(({ name, value }) => `${name}=${value}`).join('; ');
-  t.truthy((await browser.get(location!)).location?.searchParams.get('code'));
-  for (const again of [
-    await browser.get(location!),
-    await new Browser().get(location!, { cookie }),
-    await browser.get(consent.url),
+  const { url } = await browser.open(authorizeUrl(platform, app));
+  await using other = await startPlatform({ storage, cookieKeys: ['x'.repeat(32)] });
+  const foreign = await new Browser().open(authorizeUrl(other, app));
+  const [header = '', payload = '', signature = ''] = url.pathname.split('/').at(-1)!.split('.');
+  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { request: { prompt: string } };
+  claims.request.prompt = 'consent';
+  const changed = Buffer.from(JSON.stringify(claims)).toString('base64url');
+  const none = Buffer.from('{"alg":"none","typ":"oauth-authz-req+jwt"}').toString('base64url');
+  for (const uid of [
+    foreign.url.pathname.split('/').at(-1)!,
+    `${header}.${changed}.${signature}`,
+    `${header}.${payload}.`,
+    `${none}.${payload}.`,
+    `${header}.${payload}.${signature}x`,
   ]) {
-    t.is(again.status, 400);
-    t.is(again.location, undefined);
-    t.regex(again.response.headers.get('content-type')!, /^text\/html/);
+    t.true(isOver(await browser.get(`${platform.origin}/oauth/interaction/${uid}`)), uid);
   }
+  t.is((await browser.get(url)).heading, 'Sign in');
 });
 
-test('a login form that is sent after the login is over', async (t) => {
+test('a login form of another tab signs in whoever fills it, and ends the pages of the one before', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   const login = await browser.open(authorizeUrl(platform, app));
   const consent = await signIn(browser, login);
-  t.true(isOver(await signIn(browser, login, 'bob@school.example', 'battery staple')));
-  t.is((await browser.get(consent.url)).heading, 'Authorize Reports');
+  const next = await signIn(browser, login, 'bob@school.example', 'battery staple');
+  t.true(next.text.includes('Signed in as bob@school.example'));
+  t.true(isOver(await browser.get(consent.url)));
+  t.true(isOver(await browser.submit(consent, 'Authorize')));
+});
+
+test('a request that is too long for a page goes back to the app', async (t) => {
+  const app = await platform.registerApp();
+  const long = authorizeUrl(platform, app, { state: 's'.repeat(6000) });
+  const { location } = await new Browser().get(long);
+  t.is(location?.searchParams.get('error'), 'invalid_request');
+  t.is(location?.searchParams.get('error_description'), 'the authorization request is too long');
+  const fits = authorizeUrl(platform, app, { state: 's'.repeat(4000) });
+  t.is((await new Browser().open(fits)).heading, 'Sign in');
 });
 
 test('interactions that were never there', async (t) => {
@@ -277,19 +293,17 @@ test('a page of a client that was disabled since', async (t) => {
   t.true(isOver(await browser.get(login.url)));
 });
 
-test('cookies are for the server only, and an interaction is bound to its page', async (t) => {
+test('there is one cookie, for the server only, and only for somebody who is logged in', async (t) => {
   const browser = new Browser();
   const page = await browser.open(authorizeUrl(platform, await platform.registerApp()));
-  const consent = await signIn(browser, page);
-  t.true(browser.cookies.length >= 4);
-  for (const cookie of browser.cookies) {
-    t.true(cookie.httpOnly, cookie.name);
-    t.is(cookie.sameSite, 'lax', cookie.name);
-    t.regex(cookie.name, /^gatehouse_(session_\d+|interaction|resume)(\.sig)?$/);
-  }
-  const uid = consent.url.pathname.split('/').at(-1)!;
-  const paths = ['/', page.url.pathname, consent.url.pathname, `/oauth/authorize/${uid}`];
-  t.deepEqual([...new Set(browser.cookies.map(({ path }) => path))].toSorted(), paths.toSorted());
+  t.deepEqual(browser.cookies, []);
+  await signIn(browser, page);
+  const [cookie, signature, ...more] = browser.cookies;
+  t.deepEqual(more, []);
+  t.regex(cookie!.name, /^gatehouse_session_\d+$/);
+  t.is(signature!.name, `${cookie!.name}.sig`);
+  for (const { httpOnly, path, sameSite } of [cookie!, signature!])
+    t.deepEqual({ httpOnly, path, sameSite }, { httpOnly: true, path: '/', sameSite: 'lax' });
 });
 
 test('revoking a user ends the login too', async (t) => {

@@ -15,9 +15,13 @@ test.serial('a login session is written when it says something else, or would en
     ...storage,
     sessions: {
       ...storage.sessions,
-      async save(session: StoredSession) {
+      async insert(session: StoredSession) {
         ends.push(session.expiresAt);
-        await storage.sessions.save(session);
+        await storage.sessions.insert(session);
+      },
+      async update(session: Pick<StoredSession, 'id' | 'payload' | 'expiresAt'>) {
+        ends.push(session.expiresAt);
+        return storage.sessions.update(session);
       },
     },
   };

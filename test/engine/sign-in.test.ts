@@ -143,10 +143,10 @@ test('another user on the same browser has nothing of the first one’s session'
   const consent = await browser.open(authorizeUrl(own.platform, app, { scope: 'schools:read' }));
   t.is(consent.heading, 'Authorize Reports');
   const saved: unknown[] = [];
-  const save = storage.sessions.save.bind(storage.sessions);
-  storage.sessions.save = async (session) => {
+  const insert = storage.sessions.insert.bind(storage.sessions);
+  storage.sessions.insert = async (session) => {
     saved.push(session.payload['authorizations']);
-    await save(session);
+    await insert(session);
   };
   await enter(own.platform, browser, BOB);
   t.deepEqual(saved, [undefined]);
