@@ -50,8 +50,8 @@ export function createAuthenticator<P extends string, U extends User>(
     const expiresAt = claims.exp * 1000;
     if (expiresAt <= loadedAt) return REFUSALS.invalid;
     const [isGood, principal] = await Promise.all([stands(claims), loadPrincipal(claims)]);
-    if (!isGood) return REFUSALS.revoked;
     if (!principal) return REFUSALS.gone;
+    if (!isGood) return REFUSALS.revoked;
     return { token, claims, principal, loadedAt, expiresAt, visited: false };
   }
 

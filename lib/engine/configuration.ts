@@ -39,7 +39,6 @@ export function engineConfiguration(
   const { issuer, basePath, lifetimes, secure, signingAlgorithm, storage } = options;
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
   const prefix = secure ? (basePath === '' ? '__Host-' : '__Secure-') : '';
-  const pathPrefix = secure ? '__Secure-' : '';
   // Cookies know neither ports nor where a path ends: a server that met the session of another one by its own name would
   // find the signature wrong, and delete it. So the name tells the path, and on a developer's machine the port.
   const port = secure ? '' : `_${new URL(issuer).port}`;
@@ -59,8 +58,9 @@ export function engineConfiguration(
       keys: createCookieKeys(cookieKeys),
       names: {
         session: `${prefix}gatehouse_session${suffix}`,
-        interaction: `${pathPrefix}gatehouse_interaction`,
-        resume: `${pathPrefix}gatehouse_resume`,
+        // Never sent: requests that wait for a person are in the URL of their page (see mount.ts).
+        interaction: 'gatehouse_interaction',
+        resume: 'gatehouse_resume',
       },
       long: { ...cookie, path: basePath || '/' },
       short: cookie,

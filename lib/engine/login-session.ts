@@ -11,7 +11,7 @@ import type { ResolvedOptions } from '../options.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { hashCredential } from './hash.ts';
 import { originOf } from './origin.ts';
-import { hasHostLoginChanged } from './prompts.ts';
+import { besidesHostLogin, hasHostLoginChanged } from './prompts.ts';
 import { pathHere } from './return-path.ts';
 import { sessionEnd } from './session-end.ts';
 
@@ -57,6 +57,11 @@ export function createLoginSessions(
     });
   }
 
+  async function besidesHost(ctx: Context, user: User): Promise<readonly string[] | undefined> {
+    const hostUser = await currentUser?.(ctx);
+    return hostUser && hostUser.id !== user.id ? [besidesHostLogin(hostUser)] : undefined;
+  }
+
   /** Removes the session that a browser came with. Resolves to what it said; `undefined` when nobody was logged in. */
   async function removeSession(ctx: Context): Promise<{ userId: string; uid: string } | undefined> {
     const { accountId: userId, jti, uid } = await provider().Session.get(ctx);
@@ -89,8 +94,9 @@ export function createLoginSessions(
     async beforePassword(ctx) {
       sequences.set(ctx, await storage.revocations.sequence());
     },
-    async begin(ctx, user, amr) {
+    async begin(ctx, user, how) {
       checkUser(user);
+      const amr = how ?? (await besidesHost(ctx, user));
       const sequence = sequences.get(ctx) ?? (await storage.revocations.sequence());
       const id = newId();
       const at = now();

@@ -47,10 +47,17 @@ async function isHostLoginNeeded(
   return hasHostLoginChanged(await currentUser(stateOf(ctx).host), session);
 }
 
+/** How a session says that somebody logged in here although the host named another user, such as one who is not known here. */
+export function besidesHostLogin(hostUser: User): string {
+  return `${HOST_LOGIN}:${hostUser.id}`;
+}
+
 /** Tells whether a login here is not, or no longer, that of the user whom the host names. */
 export function hasHostLoginChanged(
   hostUser: User | undefined,
-  login: { readonly accountId?: string | undefined; readonly amr?: string[] | undefined },
+  { accountId, amr = [] }: { readonly accountId?: string | undefined; readonly amr?: string[] | undefined },
 ): boolean {
-  return hostUser ? hostUser.id !== login.accountId : (login.amr?.includes(HOST_LOGIN) ?? false);
+  return hostUser
+    ? hostUser.id !== accountId && !amr.includes(besidesHostLogin(hostUser))
+    : amr.includes(HOST_LOGIN);
 }

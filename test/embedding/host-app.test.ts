@@ -248,12 +248,11 @@ test('a host behind a proxy: addresses are the proxy’s word, URLs are the issu
   const page = await browser.get(authorizeUrl(platform, app), headers);
   t.is(page.status, 303);
   t.is(page.location?.origin, platform.origin);
-  t.true(browser.cookies.length > 0, 'the issuer is http, so cookies are not Secure whatever the proxy says');
-
   const metadata = await fetch(`${platform.origin}/.well-known/oauth-authorization-server`, { headers });
   t.notRegex(await metadata.text(), /evil\.example|https:/);
   const signedIn = await signIn(browser, await browser.follow(page));
   t.is(signedIn.heading, 'Authorize Reports');
+  t.true(browser.cookies.length > 0, 'the issuer is http, so cookies are not Secure whatever the proxy says');
 });
 
 const inAdvance: Middleware = async (ctx, next) => {

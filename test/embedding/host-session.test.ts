@@ -180,6 +180,8 @@ for (const as of ['nobody', '2']) {
   });
 }
 
+const BACK = /^http:\/\/127\.0\.0\.1:\d+\/oauth\/interaction\/[\w.-]+$/;
+
 test('with loginUrl, people go to the host’s login page and come back', async (t) => {
   await using host = await startHost({ loginUrl: '/login' });
   const { askUrl, browser, platform, tokenOwner } = host;
@@ -188,7 +190,7 @@ test('with loginUrl, people go to the host’s login page and come back', async 
   const { location } = interaction;
   t.is(location?.origin, platform.origin);
   t.is(location?.pathname, '/login');
-  t.is(location?.searchParams.get('return_to'), interaction.url.href);
+  t.regex(location?.searchParams.get('return_to') ?? '', BACK);
   t.is((await browser.get(location!)).heading, 'The host’s login');
 
   location!.searchParams.set('as', '1');
@@ -204,7 +206,8 @@ test('with loginUrl, whoever comes back without having logged in is sent there a
   t.is(page.heading, 'The host’s login');
   t.is(page.url.searchParams.get('from'), 'gatehouse');
   const again = await browser.open(page.url.searchParams.get('return_to')!);
-  t.is(again.url.href, page.url.href);
+  t.is(again.heading, 'The host’s login');
+  t.is(again.url.searchParams.get('from'), 'gatehouse');
 });
 
 test('a login page on another origin gets the whole address to come back to', async (t) => {
@@ -212,8 +215,8 @@ test('a login page on another origin gets the whole address to come back to', as
   const { ask, platform } = host;
   const page = await ask();
   t.is(page.location?.origin, 'https://id.example');
-  t.is(page.location?.searchParams.get('return_to'), page.url.href);
-  t.true(page.url.href.startsWith(`${platform.origin}/auth/oauth/interaction/`));
+  const back = page.location?.searchParams.get('return_to') ?? '';
+  t.true(back.startsWith(`${platform.origin}/auth/oauth/interaction/`), back);
 });
 
 test('prompt=login asks for the password of a person who is logged in at the host', async (t) => {

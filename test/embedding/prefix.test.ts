@@ -103,12 +103,8 @@ test('cookies stay below the issuer’s path', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   const login = await browser.open(authorizeUrl(platform, app));
-  const uid = login.url.pathname.split('/').at(-1);
-  t.is(login.url.pathname, `/auth/oauth/interaction/${uid}`);
-  t.deepEqual(places(browser), [
-    `gatehouse_interaction /auth/oauth/interaction/${uid}`,
-    `gatehouse_resume /auth/oauth/authorize/${uid}`,
-  ]);
+  t.true(login.url.pathname.startsWith('/auth/oauth/interaction/'));
+  t.deepEqual(places(browser), []);
   await signIn(browser, login);
   t.true(places(browser).includes(sessionOf(platform)));
   t.true(browser.cookies.every(({ path }) => path.startsWith('/auth')));
@@ -223,12 +219,8 @@ for (const isTrusted of [true, false]) {
       const browser = new Browser(platform.reach);
       const app = await platform.registerApp();
       const login = await browser.open(authorizeUrl(platform, app));
-      const uid = login.url.pathname.split('/').at(-1);
       const session = path === '' ? '__Host-gatehouse_session /' : '__Secure-gatehouse_session_auth /auth';
-      t.deepEqual(places(browser), [
-        `__Secure-gatehouse_interaction ${path}/oauth/interaction/${uid}`,
-        `__Secure-gatehouse_resume ${path}/oauth/authorize/${uid}`,
-      ]);
+      t.deepEqual(places(browser), []);
       await signIn(browser, login);
       t.true(places(browser).includes(session), places(browser).join(', '));
       for (const cookie of browser.cookies) t.like(cookie, { secure: true, httpOnly: true, sameSite: 'lax' });

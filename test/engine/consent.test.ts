@@ -66,7 +66,9 @@ test('Deny goes back with access_denied and the state, and nothing is remembered
 });
 
 test('Deny answers in the fragment when the app asks for that', async (t) => {
-  const app = await platform.registerApp({ redirectUris: ['https://reports.example/callback?from=a&error=b'] });
+  const app = await platform.registerApp({
+    redirectUris: ['https://reports.example/callback?from=a&error=b'],
+  });
   const browser = new Browser();
   const url = authorizeUrl(platform, app, { response_mode: 'fragment' });
   const page = await signIn(browser, await browser.open(url));

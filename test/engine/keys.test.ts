@@ -109,10 +109,11 @@ test('a key that is old enough is replaced by itself', async (t) => {
 
 test('expired rows are removed by themselves', async (t) => {
   const storage = memoryStorage();
-  await storage.interactions.save({ id: 'old', payload: {}, expiresAt: 1 });
+  const session = { id: 'old', uid: 'old', userId: '1', payload: {}, expiresAt: 1, sequence: 0 };
+  await storage.sessions.insert(session);
   await using _platform = await startPlatform({ storage, pruneInterval: 1 });
-  await until(async () => (await storage.interactions.find('old')) === undefined);
-  t.is(await storage.interactions.find('old'), undefined);
+  await until(async () => (await storage.sessions.find('old')) === undefined);
+  t.is(await storage.sessions.find('old'), undefined);
 });
 
 test.serial('in production, keys that rest unencrypted are worth a warning', async (t) => {

@@ -60,20 +60,24 @@ test.serial('the same when every one of them has found it unspent', async (t) =>
   t.is((await refresh(answers[0]!.body.refresh_token)).status, 200);
 });
 
-test.serial('without grace one wins, the rest get invalid_grant, and the family lives', async (t) => {
-  for (const nodes of [[strict], [strict, strictToo]]) {
-    const token = await newToken();
-    const answers = await Promise.all(times(50, (index) => refresh(token, nodes[index % nodes.length])));
-    const [winner, ...more] = answers.filter(({ status }) => status === 200);
-    t.is(more.length, 0);
-    for (const { status, body } of answers.filter((answer) => answer !== winner)) {
-      t.is(status, 400);
-      t.deepEqual(body, REFUSED);
+test.serial(
+  'without grace one wins, the rest get invalid_grant, and those that found it unspent harm nobody',
+  async (t) => {
+    for (const nodes of [[strict], [strict, strictToo]]) {
+      const token = await newToken();
+      kept.gather('credentials.redeem', 50);
+      const answers = await Promise.all(times(50, (index) => refresh(token, nodes[index % nodes.length])));
+      const [winner, ...more] = answers.filter(({ status }) => status === 200);
+      t.is(more.length, 0);
+      for (const { status, body } of answers.filter((answer) => answer !== winner)) {
+        t.is(status, 400);
+        t.deepEqual(body, REFUSED);
+      }
+      t.true(await worksAt(winner!.body.access_token, strict));
+      t.is((await refresh(winner!.body.refresh_token, strict)).status, 200);
     }
-    t.true(await worksAt(winner!.body.access_token, strict));
-    t.is((await refresh(winner!.body.refresh_token, strict)).status, 200);
-  }
-});
+  },
+);
 
 test.serial('without grace a second use afterwards ends the family', async (t) => {
   const token = await newToken();
@@ -136,10 +140,11 @@ test.serial('a refresh whose answer was lost can be tried again', async (t) => {
 });
 
 test.serial(
-  'of a hundred redemptions of one code on two slow nodes one gets tokens, and they work',
+  'of a hundred redemptions of a code that all have found it unspent, one gets tokens, and they work',
   async (t) => {
     const code = (await authorize(first, app)).get('code');
     const fields = { grant_type: 'authorization_code', ...client, redirect_uri: app.redirectUri, code };
+    kept.gather('credentials.redeem', 100);
     const answers = await Promise.all(times(100, (index) => (index % 2 ? first : second).token(fields)));
     const [winner, ...more] = answers.filter(({ status }) => status === 200);
     t.is(more.length, 0);
@@ -151,3 +156,32 @@ test.serial(
     t.is((await refresh(winner!.body.refresh_token)).status, 200);
   },
 );
+
+test.serial('a token whose successor was used gets nothing more, and ends the family', async (t) => {
+  const token = await newToken();
+  const retried = [await refresh(token), await refresh(token, second)];
+  const [successor, same] = retried.map(({ body }) => body.refresh_token);
+  t.is(successor, same);
+  const { body } = await refresh(successor!, second);
+  t.deepEqual((await refresh(token)).body, REFUSED);
+  t.false(await worksAt(body.access_token));
+  t.deepEqual((await refresh(body.refresh_token)).body, REFUSED);
+});
+
+test.serial('nor does a token of some generations before', async (t) => {
+  const oldest = await newToken();
+  let newest = oldest;
+  for (let link = 0; link < 3; link += 1) newest = (await refresh(newest)).body.refresh_token;
+  t.deepEqual((await refresh(oldest)).body, REFUSED);
+  t.deepEqual((await refresh(newest)).body, REFUSED);
+});
+
+test.serial('a retry a minute later is none', async (t) => {
+  const token = await newToken();
+  const { body } = await refresh(token);
+  passTime(59);
+  t.is((await refresh(token)).body.refresh_token, body.refresh_token);
+  passTime(1);
+  t.deepEqual((await refresh(token)).body, REFUSED);
+  t.deepEqual((await refresh(body.refresh_token)).body, REFUSED);
+});

@@ -26,7 +26,7 @@ async function spentFamilies(
     const spent = (await connect(platform, app, { browser })).body.refresh_token;
     families.push({ spent, current: (await refresh(platform, app, spent)).body.refresh_token });
   }
-  passTime(11);
+  passTime(61);
   return families;
 }
 

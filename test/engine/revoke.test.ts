@@ -116,7 +116,7 @@ test('a client that is deleted is out at once', async (t) => {
   const { service, token } = await serviceToken();
   t.deepEqual([await guard(access), await guard(token)], [200, 200]);
   for (const { client } of [own, service]) t.true(await platform.auth.clients.delete(client.id));
-  t.deepEqual([await guard(access), await guard(token)], ['token_revoked', 'token_revoked']);
+  t.deepEqual([await guard(access), await guard(token)], ['token_holder_gone', 'token_holder_gone']);
 });
 
 test('a target that says nothing is a mistake, not a success', async (t) => {

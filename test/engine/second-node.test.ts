@@ -172,7 +172,7 @@ test.serial(
       leave('jim');
       await here.auth.revoke({ user: 'jim' });
     });
-    t.deepEqual(revoked, { here: 'token_revoked', there: 'token_revoked' });
+    t.deepEqual(revoked, { here: 'token_holder_gone', there: 'token_holder_gone' });
   },
 );
 

@@ -132,7 +132,7 @@ test.serial('revocation says 200 only when it has happened', async (t) => {
 test.serial('introspection does not call a token inactive that it could not look up', async (t) => {
   const { body } = await connect(platform, app);
   for (const [token, method] of [
-    [body.access_token, 'revocations.among'],
+    [body.access_token, 'revocations.stands'],
     [body.access_token, 'grants.find'],
     [body.refresh_token, 'credentials.find'],
   ] as const) {
@@ -201,20 +201,19 @@ test.serial('people see a page with 503, whatever step they are at, and can go o
     }
   };
   const start = authorizeUrl(platform, asking);
-  await at(() => browser.get(start), 'interactions.save', '*');
   const login = await browser.open(start);
-  await at(() => browser.get(login.url), 'interactions.find', '*');
-  await at(() => signIn(browser, login), 'interactions.find', 'interactions.save', '*');
+  await at(() => signIn(browser, login), 'revocations.sequence', 'sessions.insert', '*');
   const signedIn = await browser.submit(login, 'Sign in', {
     login: 'ann@school.example',
     password: 'correct horse',
   });
-  await at(() => browser.get(signedIn.location!), 'interactions.find', '*');
+  await at(() => browser.get(signedIn.location!), 'sessions.find', 'consents.find', '*');
   const consent = await browser.follow(signedIn);
   t.is(consent.heading, 'Authorize Reports');
-  await at(() => browser.submit(consent, 'Authorize'), 'consents.add', '*');
+  await at(() => browser.get(consent.url), 'sessions.find', '*');
+  await at(() => browser.submit(consent, 'Authorize'), 'sessions.find', 'consents.add', '*');
   const agreed = await browser.submit(consent, 'Authorize');
-  await at(() => browser.get(agreed.location!), 'interactions.find', '*');
+  await at(() => browser.get(agreed.location!), 'sessions.find', 'credentials.start', '*');
   const end = await browser.get(agreed.location!);
   t.truthy(end.location?.searchParams.get('code'));
   await at(() => browser.get(start), 'sessions.find', 'consents.find', 'credentials.start', '*');

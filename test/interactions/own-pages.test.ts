@@ -7,7 +7,7 @@ import { authorizeUrl, startPlatform } from '../harness/platform.ts';
 /** Pages of one's own for login, consent and errors, in one function; whatever else is asked for falls through. */
 const ownPages: Interactions = (flow) => ({
   async middleware(ctx, next) {
-    const [, uid, posted] = /^\/oauth\/interaction\/([\w-]+)(\/go)?$/.exec(ctx.path) ?? [];
+    const [, uid, posted] = /^\/oauth\/interaction\/([^/]+)(\/go)?$/.exec(ctx.path) ?? [];
     if (uid === undefined) {
       await next();
       return;

@@ -87,12 +87,7 @@ for (const { name, seen, path } of ISSUERS) {
     const session = secure
       ? `${path === '' ? '__Host-' : '__Secure-'}gatehouse_session${suffix}`
       : `gatehouse_session_${port}${suffix}`;
-    const prefix = secure ? '__Secure-' : '';
-    const places = new Map([
-      [session, new RegExp(`^${path || '/'}$`)],
-      [`${prefix}gatehouse_interaction`, new RegExp(`^${path}/oauth/interaction/[\\w-]+$`)],
-      [`${prefix}gatehouse_resume`, new RegExp(`^${path}/oauth/authorize/[\\w-]+$`)],
-    ]);
+    const places = new Map([[session, new RegExp(`^${path || '/'}$`)]]);
     const met = new Set<string>();
     for (const { at, line } of lines) {
       const [pair = '', ...attributes] = line.split(/;\s*/);

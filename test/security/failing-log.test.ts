@@ -34,6 +34,7 @@ test('a log that cannot be written stops nothing', async (t) => {
   const browser = new Browser();
   const refused = await signIn(browser, await browser.open(authorizeUrl(platform, app)), 'nobody', 'nothing');
   t.is(refused.status, 422);
+  t.truthy((await signIn(browser, refused)).location?.searchParams.get('code'));
 
   isAway = true;
   t.is((await browser.open(authorizeUrl(platform, app))).status, 503);
