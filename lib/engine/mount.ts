@@ -114,14 +114,17 @@ export function createMount(
     try {
       if (!(await isHandled((fallThrough) => run(own, fallThrough)))) return false;
       if ('oidc' in own) await complete(own as unknown as KoaContextWithOIDC);
-      if (endpoint === 'authorization') completeAuthorization(own, state, engine);
     } catch (error) {
-      // The host answers it.
-      own.status = 500;
-      state.failure = error;
-      report.answered(own, span);
-      throw error;
+      // The engine saves the session outside of what it shows errors for.
+      if (!state.mustBeginAgain) {
+        // The host answers it.
+        own.status = 500;
+        state.failure = error;
+        report.answered(own, span);
+        throw error;
+      }
     }
+    if (endpoint === 'authorization') completeAuthorization(own, state, engine);
     report.answered(own, span);
     if (!state.hasPage) {
       ctx.status = own.status;

@@ -1,0 +1,55 @@
+import test from 'ava';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { temporaryFile } from '../adapters/temporary-file.ts';
+import { Browser } from '../harness/browser.ts';
+import { passTime } from '../harness/clock.ts';
+import { authorize, authorizeUrl, connect, startPlatform } from '../harness/platform.ts';
+import { asClient } from './families.ts';
+
+const DAY = 86_400;
+const YEAR = 365 * DAY;
+
+test.serial('a login that is used every day ends 90 days after it began', async (t) => {
+  await using platform = await startPlatform({ storage: knexStorage(`sqlite:${temporaryFile()}`) });
+  const app = await platform.registerApp({ firstParty: true });
+  const browser = new Browser();
+  await authorize(platform, app, { browser });
+  for (let day = 1; day < 90; day += 1) {
+    passTime(DAY);
+    const page = await browser.get(authorizeUrl(platform, app));
+    t.true(page.location?.searchParams.has('code'), `day ${day}`);
+  }
+  passTime(DAY + 15);
+  t.is((await browser.open(authorizeUrl(platform, app))).heading, 'Sign in');
+});
+
+for (const { lifetimes, every, times } of [
+  { lifetimes: 'reference', every: YEAR / 2, times: 9 },
+  { lifetimes: 'short', every: 20 * DAY, times: 18 },
+] as const) {
+  test.serial(
+    `an authorization that is refreshed again and again has an end, preset ${lifetimes}`,
+    async (t) => {
+      await using platform = await startPlatform({
+        storage: knexStorage(`sqlite:${temporaryFile()}`),
+        lifetimes,
+      });
+      const app = await platform.registerApp({ firstParty: true });
+      let { body } = await connect(platform, app);
+      const refresh = async () =>
+        platform.token({ grant_type: 'refresh_token', ...asClient(app), refresh_token: body.refresh_token });
+      for (let time = 1; time <= times; time += 1) {
+        passTime(every);
+        const next = await refresh();
+        t.is(next.status, 200, `time ${time}`);
+        ({ body } = next);
+      }
+      passTime(every);
+      const { status, body: refused } = await refresh();
+      t.deepEqual([status, refused.error], [400, 'invalid_grant']);
+      // It gave an access token until the end, and that one lives as long as any.
+      t.is((await platform.api('/identity', body.access_token)).status, lifetimes === 'short' ? 401 : 200);
+    },
+  );
+}

@@ -1,0 +1,274 @@
+import type { ExecutionContext } from 'ava';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { onEachDatabase } from '../adapters/databases.ts';
+import { Browser } from '../harness/browser.ts';
+import type { Page } from '../harness/browser.ts';
+import { passTime } from '../harness/clock.ts';
+import { authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import { held } from '../harness/storage.ts';
+import type { HeldStorage } from '../harness/storage.ts';
+import { asClient } from './families.ts';
+
+const ANN = { login: 'ann@school.example', password: 'correct horse' };
+const ROUNDS = 20;
+
+/** Two nodes on one database, behind one name. The calls of the first one can be held back. */
+interface Nodes {
+  readonly t: ExecutionContext;
+  readonly here: Platform;
+  readonly there: Platform;
+  readonly pause: HeldStorage['pause'];
+  readonly app: RegisteredApp;
+  /** A browser whose requests reach the other node. */
+  readonly elsewhere: () => Browser;
+}
+
+function onTwoNodes(title: string, run: (nodes: Nodes) => Promise<void>): void {
+  onEachDatabase(title, async (t, _database, address) => {
+    const { storage, pause } = held(knexStorage(address));
+    await using here = await startPlatform({ storage, revocationLag: 1 });
+    const elsewhere = {
+      storage: knexStorage(address),
+      issuer: here.origin,
+      users: here.users,
+      revocationLag: 1,
+    };
+    await using there = await startPlatform(elsewhere);
+    const app = await here.registerApp({ firstParty: true });
+    const toThere = (url: URL): URL =>
+      url.origin === here.origin ? new URL(url.pathname + url.search, there.origin) : url;
+    await run({ t, here, there, pause, app, elsewhere: () => new Browser(toThere) });
+  });
+}
+
+function cookiesOf(browser: Browser): string {
+  return browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+}
+
+async function loggedIn({ here, app }: Nodes): Promise<Browser> {
+  const browser = new Browser();
+  await signIn(browser, await browser.open(authorizeUrl(here, app)));
+  return browser;
+}
+
+/** Whether a cookie still says who somebody is, on any node. */
+async function isGood({ here, elsewhere, app }: Nodes, cookie: string): Promise<boolean> {
+  for (const browser of [new Browser(), elsewhere()]) {
+    const page = await browser.get(authorizeUrl(here, app), { cookie });
+    if (page.location?.searchParams.has('code')) return true;
+  }
+  return false;
+}
+
+/** Whether a code that a page may have led to gives tokens that are good. */
+async function givesTokens({ here, app }: Nodes, page: Page): Promise<boolean> {
+  const code = page.location?.searchParams.get('code');
+  if (code === null || code === undefined) return false;
+  const exchange = { grant_type: 'authorization_code', redirect_uri: app.redirectUri, code };
+  const { body } = await here.token({ ...exchange, ...asClient(app) });
+  return body.access_token !== undefined && (await here.api('/identity', body.access_token)).status === 200;
+}
+
+async function logOut({ here, elsewhere }: Nodes, cookie: string): Promise<void> {
+  const url = new URL(`${here.origin}/oauth/logout`);
+  const { status } = await elsewhere().post(url, new URLSearchParams(), { cookie });
+  if (status !== 200) throw new Error(`signing out: ${status}`);
+}
+
+for (const call of ['sessions.find', 'credentials.start', 'sessions.update']) {
+  onTwoNodes(`an authorization that is held back at ${call} gives nothing after a logout`, async (nodes) => {
+    const { t, here, pause } = nodes;
+    const browser = await loggedIn(nodes);
+    const cookie = cookiesOf(browser);
+    // An app that the session does not know yet, so that the session is written.
+    const other = await here.registerApp({ name: 'Other', firstParty: true });
+    const { reached, resume } = pause(call);
+    const answer = browser.get(authorizeUrl(here, other));
+    await reached;
+    await logOut(nodes, cookie);
+    resume();
+    const page = await answer;
+    t.is(page.status, 303);
+    t.is(page.location?.searchParams.get('code') ?? undefined, undefined);
+    t.deepEqual(page.response.headers.getSetCookie(), []);
+    t.is((await browser.follow(page)).heading, 'Sign in');
+    t.false(await isGood(nodes, cookie));
+  });
+}
+
+onTwoNodes('two tabs, of which one authorizes an app and the other one logs out', async (nodes) => {
+  const { t, here, app } = nodes;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const browser = await loggedIn(nodes);
+    const cookie = cookiesOf(browser);
+    await Promise.all([
+      ...Array.from({ length: 3 }, async () => new Browser().get(authorizeUrl(here, app), { cookie })),
+      logOut(nodes, cookie),
+    ]);
+    t.false(await isGood(nodes, cookie), `round ${round}`);
+  }
+});
+
+onTwoNodes('a stolen session, in use while the user is ended on the other node', async (nodes) => {
+  const { t, here, there, app } = nodes;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const stolen = cookiesOf(await loggedIn(nodes));
+    const attempts = Array.from({ length: 3 }, async () =>
+      new Browser().get(authorizeUrl(here, app), { cookie: stolen }),
+    );
+    const [pages] = await Promise.all([Promise.all(attempts), there.auth.revoke({ user: '1' })]);
+    t.false(await isGood(nodes, stolen), `round ${round}`);
+    for (const page of pages) t.false(await givesTokens(nodes, page), `round ${round}`);
+  }
+});
+
+onTwoNodes(
+  'a code that is saved when its user, or its client, has been ended is good for nothing',
+  async (nodes) => {
+    const { t, here, there, pause, app } = nodes;
+    for (const target of [{ user: '1' }, { client: app.client.id }]) {
+      const browser = await loggedIn(nodes);
+      const { reached, resume } = pause('credentials.start');
+      const answer = browser.get(authorizeUrl(here, app));
+      await reached;
+      await there.auth.revoke(target);
+      resume();
+      t.false(await givesTokens(nodes, await answer), JSON.stringify(target));
+    }
+    const browser = await loggedIn(nodes);
+    t.true(
+      await givesTokens(nodes, await browser.get(authorizeUrl(here, app))),
+      'what begins afterwards is good',
+    );
+  },
+);
+
+onTwoNodes(
+  'tokens that are issued while their user, or their client, is ended are not good',
+  async (nodes) => {
+    const { t, here, there, pause, app } = nodes;
+    for (const target of [{ user: '1' }, { client: app.client.id }]) {
+      const { body } = await connect(here, app);
+      const { reached, resume } = pause('credentials.redeem');
+      const refresh = { grant_type: 'refresh_token', ...asClient(app) };
+      const answer = here.token({ ...refresh, refresh_token: body.refresh_token });
+      await reached;
+      await there.auth.revoke(target);
+      resume();
+      const late = await answer;
+      t.is(late.status, 400, JSON.stringify(target));
+      t.is((await here.token({ ...refresh, refresh_token: body.refresh_token })).body.error, 'invalid_grant');
+      t.is((await there.api('/identity', body.access_token)).body['code'], 'token_revoked');
+    }
+  },
+);
+
+onTwoNodes('a login whose redirect was not followed is ended with its user', async (nodes) => {
+  const { t, here, there, app } = nodes;
+  const browser = new Browser();
+  const submitted = await browser.submit(await browser.open(authorizeUrl(here, app)), 'Sign in', ANN);
+  t.is(submitted.status, 303);
+  await there.auth.revoke({ user: '1' });
+  t.is((await browser.open(submitted.location!)).heading, 'Sign in');
+});
+
+onTwoNodes('a login whose password is being checked is ended with its user', async (nodes) => {
+  const { t, here, there, pause, app } = nodes;
+  for (const path of ['/oauth/authorize', '/oauth/login']) {
+    const browser = new Browser();
+    const start = path === '/oauth/login' ? here.url(path) : authorizeUrl(here, app);
+    const form = await browser.open(start);
+    const { reached, resume } = pause('sessions.insert');
+    const answer = browser.submit(form, 'Sign in', ANN);
+    await reached;
+    await there.auth.revoke({ user: '1' });
+    resume();
+    await answer;
+    t.is((await browser.open(authorizeUrl(here, app))).heading, 'Sign in', path);
+  }
+});
+
+onTwoNodes(
+  'another user gets a new session in the answer to the very form, and the old id is worth nothing',
+  async (nodes) => {
+    const { t, here, app } = nodes;
+    const browser = await loggedIn(nodes);
+    const copied = cookiesOf(browser);
+    const login = await browser.open(authorizeUrl(here, app, { prompt: 'login' }));
+    const bob = { login: 'bob@school.example', password: 'battery staple' };
+    const submitted = await browser.submit(login, 'Sign in', bob);
+    t.is(submitted.response.headers.getSetCookie().length, 2);
+    t.not(cookiesOf(browser), copied);
+    // The redirect has not been followed.
+    t.false(await isGood(nodes, copied));
+    t.is((await new Browser().get(here.url('/account/apps'), { cookie: copied })).status, 303);
+    t.true(await isGood(nodes, cookiesOf(browser)));
+    await browser.follow(submitted);
+    t.false(await isGood(nodes, copied));
+  },
+);
+
+onTwoNodes(
+  'a client that is revoked: by no clock, neither before nor within the same second',
+  async (nodes) => {
+    const { t, here, there } = nodes;
+    const service = await here.registerService();
+    const ask = async (node: Platform): Promise<string> =>
+      (await node.token({ grant_type: 'client_credentials', ...asClient(service) })).body.access_token;
+    // As a node would issue it whose clock is ahead.
+    passTime(5);
+    const ofNodeAhead = await ask(there);
+    passTime(-5);
+    const before = await ask(here);
+    await here.auth.revoke({ client: service.client.id });
+    const after = await ask(here);
+    t.is((await here.api('/identity', ofNodeAhead)).body['code'], 'token_revoked');
+    t.is((await here.api('/identity', before)).body['code'], 'token_revoked');
+    t.is((await here.api('/identity', after)).status, 200);
+    t.is((await there.api('/identity', after)).status, 200);
+    t.is((await there.api('/identity', before)).body['code'], 'token_revoked');
+    t.is((await there.api('/identity', ofNodeAhead)).body['code'], 'token_revoked');
+  },
+);
+
+onTwoNodes(
+  'a client whose secret was checked before it was revoked gets a token that is not good',
+  async (nodes) => {
+    const { t, here, there, pause } = nodes;
+    const service = await here.registerService();
+    const { reached, resume } = pause('clients.find');
+    const answer = here.token({ grant_type: 'client_credentials', ...asClient(service) });
+    await reached;
+    resume();
+    const before = (await answer).body.access_token;
+    t.is((await here.api('/identity', before)).status, 200);
+    await here.auth.clients.disable(service.client.id);
+    await there.auth.revoke({ client: service.client.id });
+    await here.auth.clients.enable(service.client.id);
+    t.is((await here.api('/identity', before)).body['code'], 'token_revoked');
+  },
+);
+
+onTwoNodes(
+  'a client or a user whose id is used again has nothing of what was there before',
+  async (nodes) => {
+    const { t, here, there, app } = nodes;
+    const service = await here.registerService();
+    const ofService = await here.token({ grant_type: 'client_credentials', ...asClient(service) });
+    const browser = new Browser();
+    const ofUser = await connect(here, app, { browser });
+    const [ann] = here.users.all.splice(0, 1);
+    for (const { client } of [app, service]) t.true(await there.auth.clients.delete(client.id));
+    await there.auth.revoke({ user: '1' });
+
+    here.users.all.unshift(ann!);
+    const { storage } = here.auth as unknown as { storage: HeldStorage['storage'] };
+    for (const { client } of [app, service]) await storage.clients.insert(client, []);
+    passTime(2);
+    for (const { body } of [ofService, ofUser])
+      t.is((await here.api('/identity', body.access_token)).body['code'], 'token_revoked');
+    t.is((await browser.open(authorizeUrl(here, app))).heading, 'Sign in');
+  },
+);
