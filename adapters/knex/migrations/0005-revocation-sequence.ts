@@ -3,7 +3,9 @@ import type { Migration } from './migration.ts';
 
 /**
  * Users and clients are ended by a number instead of a time, in the rows of `gatehouse_revocations`; what begins notes it. A
- * client that was revoked by time before is ended with all that it has. Open logins and consents are no rows any more.
+ * client that was revoked by time before is ended with all that it has.
+ *
+ * `gatehouse_interactions` is used no more and stays, for nodes of the version before that run beside this one.
  */
 export const revocationSequence: Migration = {
   name: '0005_revocation_sequence',
@@ -17,6 +19,5 @@ export const revocationSequence: Migration = {
      ${dialect.onConflict({ table: 'gatehouse_revocations', key: ['kind', 'value'] })}`,
     `update gatehouse_revocations set sequence = 1, expires_at = ${Number.MAX_SAFE_INTEGER}
      where kind = 'client' and sequence is null`,
-    'drop table if exists gatehouse_interactions',
   ],
 };
