@@ -77,25 +77,34 @@ async function logOut({ here, elsewhere }: Nodes, cookie: string): Promise<void>
   if (status !== 200) throw new Error(`signing out: ${status}`);
 }
 
-for (const call of ['sessions.find', 'credentials.start', 'sessions.update']) {
-  onTwoNodes(`an authorization that is held back at ${call} gives nothing after a logout`, async (nodes) => {
-    const { t, here, pause } = nodes;
-    const browser = await loggedIn(nodes);
-    const cookie = cookiesOf(browser);
-    // An app that the session does not know yet, so that the session is written.
-    const other = await here.registerApp({ name: 'Other', firstParty: true });
-    const { reached, resume } = pause(call);
-    const answer = browser.get(authorizeUrl(here, other));
-    await reached;
-    await logOut(nodes, cookie);
-    resume();
-    const page = await answer;
-    t.is(page.status, 303);
-    t.is(page.location?.searchParams.get('code') ?? undefined, undefined);
-    t.deepEqual(page.response.headers.getSetCookie(), []);
-    t.is((await browser.follow(page)).heading, 'Sign in');
-    t.false(await isGood(nodes, cookie));
-  });
+for (const { call, isKnown } of [
+  { call: 'sessions.find', isKnown: true },
+  { call: 'credentials.start', isKnown: true },
+  { call: 'credentials.start', isKnown: false },
+  { call: 'sessions.update', isKnown: false },
+]) {
+  const which = isKnown ? 'an app that was there before' : 'a new app';
+  onTwoNodes(
+    `an authorization of ${which}, held back at ${call}, gives nothing after a logout`,
+    async (nodes) => {
+      const { t, here, pause } = nodes;
+      const browser = await loggedIn(nodes);
+      const cookie = cookiesOf(browser);
+      // The session is written for an app that it does not know yet.
+      const asking = isKnown ? nodes.app : await here.registerApp({ name: 'Other', firstParty: true });
+      const { reached, resume } = pause(call);
+      const answer = browser.get(authorizeUrl(here, asking));
+      await reached;
+      await logOut(nodes, cookie);
+      resume();
+      const page = await answer;
+      t.is(page.status, 303);
+      t.is(page.location?.searchParams.get('code') ?? undefined, undefined);
+      t.deepEqual(page.response.headers.getSetCookie(), []);
+      t.is((await browser.follow(page)).heading, 'Sign in');
+      t.false(await isGood(nodes, cookie));
+    },
+  );
 }
 
 onTwoNodes('two tabs, of which one authorizes an app and the other one logs out', async (nodes) => {
@@ -175,6 +184,24 @@ onTwoNodes('a login whose redirect was not followed is ended with its user', asy
 });
 
 onTwoNodes('a login whose password is being checked is ended with its user', async (nodes) => {
+  const { t, here, there, app } = nodes;
+  const { authenticate } = here.users;
+  for (const path of ['/oauth/authorize', '/oauth/login']) {
+    const browser = new Browser();
+    const form = await browser.open(path === '/oauth/login' ? here.url(path) : authorizeUrl(here, app));
+    here.users.authenticate = async (login, password) => {
+      const ann = await authenticate(login, password);
+      // The password is changed at this moment.
+      await there.auth.revoke({ user: '1' });
+      return ann;
+    };
+    await browser.submit(form, 'Sign in', ANN);
+    here.users.authenticate = authenticate;
+    t.is((await browser.open(authorizeUrl(here, app))).heading, 'Sign in', path);
+  }
+});
+
+onTwoNodes('a login whose session is being saved is ended with its user', async (nodes) => {
   const { t, here, there, pause, app } = nodes;
   for (const path of ['/oauth/authorize', '/oauth/login']) {
     const browser = new Browser();
