@@ -260,21 +260,35 @@ onTwoNodes(
   },
 );
 
-onTwoNodes(
-  'a client whose secret was checked before it was revoked gets a token that is not good',
-  async (nodes) => {
-    const { t, here, there, pause } = nodes;
-    const service = await here.registerService();
-    const { reached, resume } = pause('clients.find');
-    const answer = here.token({ grant_type: 'client_credentials', ...asClient(service) });
-    await reached;
-    resume();
-    const before = (await answer).body.access_token;
-    t.is((await here.api('/identity', before)).status, 200);
-    await here.auth.clients.disable(service.client.id);
-    await there.auth.revoke({ client: service.client.id });
-    await here.auth.clients.enable(service.client.id);
-    t.is((await here.api('/identity', before)).body['code'], 'token_revoked');
+onEachDatabase(
+  'a client that was authenticated before it was ended gets a token that is not good',
+  async (t, _database, address) => {
+    let meanwhile = async (): Promise<void> => {};
+    await using platform = await startPlatform({
+      storage: knexStorage(address),
+      configure(configuration) {
+        const { resourceIndicators } = configuration.features!;
+        const describe = resourceIndicators!.getResourceServerInfo!;
+        const getResourceServerInfo: typeof describe = async (...given) => {
+          await meanwhile();
+          return describe(...given);
+        };
+        const features = {
+          ...configuration.features,
+          resourceIndicators: { ...resourceIndicators, getResourceServerInfo },
+        };
+        return { ...configuration, features };
+      },
+    });
+    const service = await platform.registerService();
+    const ask = async () =>
+      (await platform.token({ grant_type: 'client_credentials', ...asClient(service) })).body.access_token;
+    meanwhile = async () => platform.auth.revoke({ client: service.client.id });
+    const underWay = await ask();
+    meanwhile = async () => {};
+    const after = await ask();
+    t.is((await platform.api('/identity', underWay)).body['code'], 'token_revoked');
+    t.is((await platform.api('/identity', after)).status, 200);
   },
 );
 
