@@ -68,6 +68,7 @@ export function checkPagePath(option: string, path: unknown): string | undefined
   if (
     typeof path !== 'string' ||
     !/^(\/[\w.~-]+)+$/.test(path) ||
+    /\/\.\.?(\/|$)/.test(path) ||
     /^\/(oauth|\.well-known)(\/|$)/i.test(path)
   ) {
     throw new ConfigError(

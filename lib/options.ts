@@ -266,13 +266,14 @@ export function resolveOptions<P extends string, R extends string, U extends Use
   checkStorage(storage);
   checkInteractions(interactions);
   checkGate(gate);
+  const developers = checkPagePath('developerPath', developerPath);
   return Object.freeze({
     ...issuer,
     mountPath: checkMountPath(options.mountPath, issuer.basePath),
     users,
     currentUser: checkFunction('currentUser', options.currentUser),
     loginUrl: checkLoginUrl(options.loginUrl, issuer.issuer, options.currentUser !== undefined),
-    developerPath: gate.has('manage_apps') ? checkPagePath('developerPath', developerPath) : undefined,
+    developerPath: gate.has('manage_apps') ? developers : undefined,
     accountPath: checkPagePath('accountPath', accountPath),
     storage,
     interactions,

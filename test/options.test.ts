@@ -1,4 +1,5 @@
 import test from 'ava';
+import knex from 'knex';
 import {
   ConfigError,
   createAuthServer,
@@ -11,6 +12,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
 
+import { onEachDatabase } from './adapters/databases.ts';
 import { temporaryFile } from './adapters/temporary-file.ts';
 import { connect, gate, people, rememberingLogger, startPlatform } from './harness/platform.ts';
 import type { Platform } from './harness/platform.ts';
@@ -260,6 +262,15 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
       option,
       "give seconds, or a number and a unit such as '1 hour' or '30 days'; at least 0 s",
     ]),
+  ),
+  ...['accountPath', 'developerPath'].flatMap((option) =>
+    ['/oauth', '/oauth/apps', '/OAuth/apps', '/.well-known', '/.well-known/apps', '/../oauth']
+      .concat(['', '/', 'apps', '/apps/', '//apps', '/apps?x', '/a b'])
+      .map((value): (typeof mistakes)[number] => [
+        { [option]: value },
+        option,
+        /^give a path such as '\/account\/apps', outside \/oauth and \/\.well-known and /,
+      ]),
   ),
   ...[null, 'yes', 'true', 1, 0].map((trustProxy): (typeof mistakes)[number] => [
     { trustProxy },
@@ -529,6 +540,28 @@ test('a database that was not migrated is refused, with the remedy', async (t) =
   await storage.migrate();
   await (await createAuthServer({ ...least(), storage })).close();
 });
+
+onEachDatabase(
+  'a server does not start where a single migration has not run',
+  async (t, { client }, address) => {
+    const connection = client === 'better-sqlite3' ? { filename: address.slice('sqlite:'.length) } : address;
+    const host = knex({ client, connection, useNullAsDefault: true });
+    t.teardown(async () => host.destroy());
+    const storage = knexStorage(host);
+    await storage.migrate();
+    const names: string[] = await host('gatehouse_migrations').pluck('name');
+    t.true(names.length > 3);
+    for (const name of names) {
+      await host('gatehouse_migrations').where({ name }).delete();
+      const error = await t.throwsAsync(createAuthServer({ ...least(), storage }), {
+        instanceOf: MigrationsPendingError,
+      });
+      t.deepEqual(error.pending, [name]);
+      await host('gatehouse_migrations').insert({ name, applied_at: 1 });
+    }
+    await (await createAuthServer({ ...least(), storage })).close();
+  },
+);
 
 test('a token of before a restart is good after it, and so are a refresh token and a login', async (t) => {
   const database = `sqlite:${temporaryFile()}`;

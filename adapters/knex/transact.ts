@@ -4,7 +4,7 @@ import { StorageError } from '../../lib/errors.ts';
 import type { Database, Loan } from './database.ts';
 import type { Statements } from './statements.ts';
 
-// Of the transactions under way. A host could not get past the end of its own by one.
+// Of the transactions under way.
 const statementsOf = new WeakMap<object, Statements>();
 
 /** The storage's own statements in a transaction that {@link transact} has handed to work that is still under way. */
@@ -12,7 +12,9 @@ export function statementsIn(transaction: unknown): Statements {
   const isObject =
     typeof transaction === 'function' || (typeof transaction === 'object' && transaction !== null);
   const statements = isObject ? statementsOf.get(transaction) : undefined;
-  if (!statements) throw new StorageError('This is not a transaction of the storage, or it is over.');
+  // The work may have ended it itself: what came now would be kept on its own.
+  const isUnderWay = statements !== undefined && !(transaction as Knex.Transaction).isCompleted();
+  if (!isUnderWay) throw new StorageError('This is not a transaction of the storage, or it is over.');
   return statements;
 }
 

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aClient } from '../../lib/testing/storage/rows.ts';
+import { aClient, aRequest, NOW } from '../../lib/testing/storage/rows.ts';
 import { onEachDatabase, sqlite } from './databases.ts';
 import { connectHost, openSchools, transact } from './schools.ts';
 
@@ -132,5 +133,43 @@ onEachDatabase(
     const transaction = storage.transaction(async () => 'done');
     if (client === 'better-sqlite3') await t.throwsAsync(transaction, { code: 'ERR_MIGRATIONS_PENDING' });
     else t.is(await transaction, 'done');
+  },
+);
+
+onEachDatabase(
+  'a transaction that its host has ended keeps no answer any more, however it ended',
+  async (t, database, address) => {
+    const { storage, names } = await openSchools(t, database, address);
+    const { idempotency } = storage;
+    await idempotency.begin(aRequest(), NOW);
+    const answer = { status: 201, body: '{}' };
+    const isOver = { code: 'ERR_STORAGE', message: /it is over/ };
+    const handed: Knex.Transaction[] = [];
+
+    await transact(storage, async (transaction) => {
+      handed.push(transaction);
+      await transaction('schools').insert({ name: 'Hill' });
+      await transaction.commit();
+      await t.throwsAsync(idempotency.finish(aRequest(), answer, transaction), isOver, 'committed');
+    });
+    const undone = transact(storage, async (transaction) => {
+      handed.push(transaction);
+      await transaction('schools').insert({ name: 'Lake' });
+      await transaction.rollback();
+      await t.throwsAsync(idempotency.finish(aRequest(), answer, transaction), isOver, 'rolled back');
+    });
+    await undone;
+    const failed = transact(storage, async (transaction) => {
+      handed.push(transaction);
+      throw new Error('it broke');
+    });
+    await t.throwsAsync(failed, { message: 'it broke' });
+
+    t.is(handed.length, 3);
+    for (const transaction of handed) {
+      await t.throwsAsync(idempotency.finish(aRequest(), answer, transaction), isOver, 'afterwards');
+    }
+    t.is((await idempotency.begin(aRequest({ attempt: 'another' }), NOW))?.answer, undefined);
+    t.deepEqual(await names(), ['Hill']);
   },
 );

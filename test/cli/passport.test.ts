@@ -152,6 +152,56 @@ for (const version of ['12.x', '13.x'] as const) {
   );
 }
 
+onEachDatabase('the scopes that a client was limited to limit it here', async (t, { client }, address) => {
+  const callback = 'https://portal.example/callback';
+  const codes = { redirect_uris: [callback], grant_types: ['authorization_code', 'refresh_token'] };
+  const limits: Readonly<Record<string, readonly string[] | undefined>> = {
+    One: ['schools:read'],
+    None: [],
+    All: ['*'],
+    Unlimited: undefined,
+  };
+  const rows = Object.keys(limits).map((name) =>
+    row13({ id: randomUUID(), name, secret: phpHash(PLAIN), ...codes }),
+  );
+  await migrated(address);
+  await laravel('13.x', rows, client, address);
+  // Passport has no such column of its own, and looks at it where an app has added one.
+  const connection = client === 'better-sqlite3' ? { filename: address.replace('sqlite:', '') } : address;
+  const database = knex({ client, connection, useNullAsDefault: true, pool: { min: 0, max: 1 } });
+  await database.schema.alterTable('oauth_clients', (table) => void table.text('scopes'));
+  for (const [name, scopes] of Object.entries(limits)) {
+    if (scopes)
+      await database('oauth_clients')
+        .where({ name })
+        .update({ scopes: JSON.stringify(scopes) });
+  }
+  await database.destroy();
+  await gatehouseJson<ImportDocument>(importing(address, address, '--yes'));
+
+  await using platform = await startPlatform({
+    storage: knexStorage(address),
+    scopes: {
+      'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
+      'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
+    },
+  });
+  const imported = new Map((await platform.auth.clients.list()).map((one) => [one.name, one]));
+  for (const [name, scopes] of Object.entries(limits)) {
+    t.deepEqual(imported.get(name)?.scopes, scopes?.includes('*') ? undefined : scopes, name);
+  }
+  for (const [name, error] of [
+    ['One', 'invalid_scope'],
+    ['None', 'invalid_scope'],
+    ['All', null],
+    ['Unlimited', null],
+  ] as const) {
+    const app = { client: imported.get(name)!, secret: PLAIN, redirectUri: callback };
+    const given = await authorize(platform, app, { parameters: { scope: 'schools:write' } });
+    t.is(given.get('error'), error, name);
+  }
+});
+
 test('without --yes it says what would happen and changes nothing; it can be run again', async (t) => {
   const database = await migrated();
   const source = await laravel('12.x', [

@@ -14,7 +14,7 @@ import { pages } from 'koa-gatehouse/interactions';
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, gate, people, signIn, startPlatform } from '../harness/platform.ts';
 import type { Mounting } from '../harness/platform.ts';
-import { send } from '../harness/requests.ts';
+import { postJson, send } from '../harness/requests.ts';
 import { askToken, FORMATS, secretOf } from './flows.ts';
 
 /** `http.createServer(auth.callback())`, with nothing around it. */
@@ -191,6 +191,22 @@ test('trustProxy changes no address that is given out', async (t) => {
   t.is(redirect.status, 303);
   t.regex(redirect.headers.get('location') ?? '', /^\/oauth\/interaction\//);
   t.notRegex(redirect.headers.getSetCookie().join(), /secure/i);
+});
+
+test('unless it is told to trust a proxy, it takes nobody for the address that they name themselves', async (t) => {
+  for (const [options, address] of [
+    [{}, '127.0.0.1'],
+    [{ trustProxy: false }, '127.0.0.1'],
+    [{ trustProxy: true }, '203.0.113.9'],
+  ] as const) {
+    await using platform = await startPlatform(options, alone);
+    const service = await platform.registerService();
+    const headers = { 'x-forwarded-for': '203.0.113.9' };
+    const parameters = { grant_type: 'client_credentials', ...secretOf(service) };
+    t.is((await postJson(platform.url('/oauth/token'), parameters, headers)).status, 200);
+    const [issued] = await platform.auth.audit.list({ types: ['token_issued'] });
+    t.is(issued?.address, address, JSON.stringify(options));
+  }
 });
 
 test('several callbacks and middlewares of one server serve the same', async (t) => {

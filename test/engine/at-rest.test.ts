@@ -1,3 +1,4 @@
+import { createDecipheriv, createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
@@ -137,3 +138,38 @@ onEachDatabase('no usable credential of any kind is in the database', async (t, 
   t.is(last.status, 200);
   t.is((await platform.token({ ...refresh, refresh_token: third.body.refresh_token })).status, 200);
 });
+
+/** Opens a sealed successor with nothing but the token that is presented: SP 800-56C in one step, and AES-256-GCM. */
+function openWith(presented: string, sealed: string): string {
+  const key = createHash('sha256')
+    .update(`\0\0\0\u0001${presented}koa-gatehouse refresh token successor`)
+    .digest();
+  const bytes = Buffer.from(sealed, 'base64url');
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 });
+  decipher.setAuthTag(bytes.subarray(-16));
+  return Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]).toString();
+}
+
+onEachDatabase(
+  'only who presents the spent refresh token opens the successor that rests beside it',
+  async (t, database, address) => {
+    await using platform = await startPlatform({ storage: knexStorage(address) });
+    const app = await platform.registerApp();
+    const { body: first } = await connect(platform, app);
+    const { body: second } = await platform.token({
+      grant_type: 'refresh_token',
+      client_id: app.client.id,
+      client_secret: app.secret,
+      refresh_token: first.refresh_token,
+    });
+    const rows = (await contentsOf(database, address)).get('gatehouse_credentials')!;
+    const [row, ...others] = rows.filter((one) => one['sealed_successor'] !== null);
+    t.deepEqual(others, []);
+    const sealed = String(row!['sealed_successor']);
+    t.is(openWith(first.refresh_token, sealed), second.refresh_token);
+    // What else there is to try: nothing, the successor itself, and all that the database holds.
+    for (const wrong of ['', second.refresh_token, ...(await everyValue(database, address))]) {
+      t.throws(() => openWith(wrong, sealed), undefined, wrong);
+    }
+  },
+);

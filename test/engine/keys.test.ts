@@ -1,8 +1,12 @@
-import { decodeProtectedHeader } from 'jose';
+import { setTimeout as wait } from 'node:timers/promises';
+
+import { decodeJwt, decodeProtectedHeader, importJWK, SignJWT } from 'jose';
+import type { JWK } from 'jose';
 import test from 'ava';
-import { ConfigError } from 'koa-gatehouse';
+import { ConfigError, createAdministration } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
+import { passTime } from '../harness/clock.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
@@ -68,6 +72,42 @@ test('two nodes that rotate at once agree on one key', async (t) => {
   const [one, other] = await Promise.all([here, there].map(({ auth }) => auth.keys.rotate({ after: 0 })));
   t.is(one!.id, other!.id);
   t.is((await storage.keys.list('token')).length, 2);
+});
+
+// Sets the clock ahead.
+test.serial('a key whose last token has expired is published no longer, and verifies nothing', async (t) => {
+  const storage = memoryStorage();
+  await using platform = await startPlatform({ storage, lifetimes: { accessToken: 60 }, revocationLag: 1 });
+  const [old] = await storage.keys.list('token');
+  const key = await platform.auth.keys.rotate({ after: 0 });
+  t.deepEqual(await publishedBy(platform), [key.id, old!.id]);
+
+  passTime(61);
+  for (let tries = 0; tries < 30 && (await publishedBy(platform)).length > 1; tries += 1) await wait(100);
+  t.deepEqual(await publishedBy(platform), [key.id]);
+  t.deepEqual(
+    platform.auth.keys.list().map(({ id, status }) => [id, status]),
+    [[key.id, 'active']],
+  );
+  const listed = await createAdministration({ storage }).keys.list();
+  t.deepEqual(
+    listed.map(({ id }) => id),
+    [key.id],
+    'and an operator is told of it no longer',
+  );
+  // Who finds the old key in a backup makes no token with it.
+  const token = await issue(platform);
+  const claims = { ...decodeJwt(token), jti: 'made with a key of last year' };
+  const [newest] = (await storage.keys.list('token')).toReversed();
+  for (const [signer, status] of [
+    [old!, 401],
+    [newest!, 200],
+  ] as const) {
+    const forged = await new SignJWT(claims)
+      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: signer.id })
+      .sign(await importJWK(JSON.parse(signer.material) as JWK));
+    t.is((await platform.api('/identity', forged)).status, status);
+  }
 });
 
 test('keys rest encrypted, and another key-encryption key may take over', async (t) => {

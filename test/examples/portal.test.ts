@@ -65,6 +65,16 @@ test('another site’s form presses no button', async (t) => {
   t.is((await browser.open(portal)).heading, connected.heading);
 });
 
+test('no other site’s form comes with the portal’s cookie, and no script reads it', async (t) => {
+  const browser = new Browser();
+  await browser.get(`${portal}/connect`);
+  await connect(browser, 'ruth@platform.example', 'Authorize');
+  const { value: _, ...cookie } = browser.cookies.find(({ name }) => name === 'partner_portal')!;
+  const { hostname: host } = new URL(portal);
+  const expected = { host, path: '/portal', secure: false, httpOnly: true, sameSite: 'lax' };
+  t.deepEqual(cookie, { name: 'partner_portal', ...expected });
+});
+
 test('the portal’s secret is in a file that only its user can read, and the browser sees no token', async (t) => {
   const file = join(directory.path, 'partner-portal.json');
   t.is((await stat(file)).mode & 0o777, 0o600);

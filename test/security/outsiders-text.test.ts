@@ -46,7 +46,7 @@ test('what outsiders wrote is inert in every page, header and line of the log', 
   const hostile = {
     id: 'eve',
     name: HOSTILE,
-    email: 'dora@school.example',
+    email: HOSTILE,
     password: passwordOf('dora').password,
   };
   const permissions = ['manage_apps', 'manage_all_apps', 'view_schools'];

@@ -39,9 +39,7 @@ export function serverStatements<Connection, Response>(
     try {
       return await wire.send(connection, sql, values);
     } catch (error) {
-      // mysql2 tells the statement with the values in it, and errors are logged.
-      if (error instanceof Error && 'sql' in error) error.sql = sql;
-      throw error;
+      throw error instanceof Error ? withoutValues(error, sql) : error;
     }
   }
 
@@ -56,6 +54,23 @@ export function serverStatements<Connection, Response>(
       return wire.changes(await query(sql, values));
     },
   };
+}
+
+/**
+ * Takes out of a driver's error what it tells of rows, because errors are logged: mysql2 has the statement with its values,
+ * MariaDB the key of the row that is there already, PostgreSQL that and whole rows.
+ */
+function withoutValues(error: Error & { sql?: unknown; sqlMessage?: unknown }, sql: string): Error {
+  if ('sql' in error) error.sql = sql;
+  for (const name of ['detail', 'where', 'internalQuery']) Reflect.deleteProperty(error, name);
+  if (typeof error.sqlMessage === 'string') {
+    const told = error.message;
+    const kept = told.replace(/(entry|value:) '.*' for /s, '$1 for ');
+    error.sqlMessage = kept;
+    error.message = kept;
+    if (error.stack !== undefined) error.stack = error.stack.replace(told, () => kept);
+  }
+  return error;
 }
 
 /** Ends a failed transaction. A connection that cannot even do that is given up, and its server rolls back. */

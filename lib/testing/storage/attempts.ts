@@ -17,6 +17,16 @@ export function attemptContract(test: StorageTest): void {
     t.is(await attempts.count('b', aWindow()), undefined, 'another');
   });
 
+  test('attempts: a window ends when the first one said, however many came later', async (t, {
+    attempts,
+  }) => {
+    for (let count = 0; count < 3; count += 1) {
+      await attempts.count('a', aWindow({ now: NOW + count * 60, expiresAt: END + count * 60 }));
+    }
+    t.is(await attempts.count('a', aWindow({ now: END - 1, expiresAt: END + HOUR })), END);
+    t.is(await attempts.count('a', aWindow({ now: END, expiresAt: END + HOUR })), undefined, 'a new one');
+  });
+
   test('attempts: of a hundred at once, no more than the limit are counted', async (t, { attempts }) => {
     for (const limit of [1, 7]) {
       const ends = await Promise.all(

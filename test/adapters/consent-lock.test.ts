@@ -1,0 +1,87 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import knex from 'knex';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { aCode, aConsent, aGrant, NOW } from '../../lib/testing/storage/rows.ts';
+import { mariadb, postgresql } from './databases.ts';
+import { hostKnex } from './host-knex.ts';
+
+// SQLite has one writer at a time. At MariaDB's own isolation level an `insert ... select` locks what it reads anyway.
+for (const [{ name, register, empty }, client, level] of [
+  [postgresql, 'pg', 'read committed'],
+  [mariadb, 'mysql2', 'repeatable read'],
+  [mariadb, 'mysql2', 'read committed'],
+] as const) {
+  const setting =
+    client === 'pg'
+      ? `set session characteristics as transaction isolation level ${level}`
+      : `set session transaction isolation level ${level}`;
+
+  register(`${name}, ${level}: no code is issued on a consent that is being removed`, async (t) => {
+    const address = await empty();
+    const host = hostKnex(client, address, setting);
+    const other = knex({ client, connection: address, pool: { min: 0, max: 1 } });
+    t.teardown(async () => {
+      await host.destroy();
+      await other.destroy();
+    });
+    const storage = knexStorage(host);
+    await storage.migrate();
+    await storage.consents.add(aConsent());
+
+    const disconnecting = await other.transaction();
+    t.teardown(async () => {
+      if (!disconnecting.isCompleted()) await disconnecting.rollback();
+    });
+    await disconnecting('gatehouse_consents').delete();
+    let isDecided = false;
+    const starting = storage.credentials.start(aGrant(), aCode(), aConsent()).finally(() => {
+      isDecided = true;
+    });
+    await delay(200);
+    t.false(isDecided, 'it waits for whether the consent goes');
+    await disconnecting.commit();
+    t.false(await starting);
+    t.is(await storage.grants.find(aGrant().id), undefined);
+    t.is(await storage.credentials.find('code', aCode().id), undefined);
+  });
+
+  register(`${name}, ${level}: a consent is not removed before the code on it can be revoked`, async (t) => {
+    const address = await empty();
+    // The server holds the insert of the code up: the grant is not committed yet.
+    const host = hostKnex(client, address, setting);
+    const other = knex({ client, connection: address, pool: { min: 0, max: 2 } });
+    t.teardown(async () => {
+      await host.destroy();
+      await other.destroy();
+    });
+    const storage = knexStorage(host);
+    await storage.migrate();
+    await storage.consents.add(aConsent());
+
+    const blocking = await other.transaction();
+    t.teardown(async () => {
+      if (!blocking.isCompleted()) await blocking.rollback();
+    });
+    await blocking('gatehouse_credentials').insert({
+      id: aCode().id,
+      kind: 'code',
+      grant_id: 'another',
+      payload: '{}',
+      expires_at: NOW,
+    });
+    const starting = storage.credentials.start(aGrant(), aCode(), aConsent());
+    await delay(200);
+    let isRemoved = false;
+    const removing = storage.consents.remove('ann', 'timetable').finally(() => {
+      isRemoved = true;
+    });
+    await delay(200);
+    t.false(isRemoved, 'it waits for the grant that rests on the consent');
+    await blocking.rollback();
+    t.true(await starting);
+    t.true(await removing);
+    t.deepEqual(await storage.grants.revoke({ userId: 'ann', clientId: 'timetable' }, NOW), [aGrant().id]);
+  });
+}

@@ -1,0 +1,51 @@
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { onEachDatabase } from '../adapters/databases.ts';
+import { passTime } from '../harness/clock.ts';
+import { connect, startPlatform } from '../harness/platform.ts';
+
+const HOUR = 3600;
+
+// Sets the clock ahead; the tests run one after the other.
+onEachDatabase(
+  'where access tokens live longer than refresh tokens, pruning ends no grant and no revocation before them',
+  async (t, _database, address) => {
+    const lifetimes = { accessToken: '1 day', refreshToken: '1 minute', authorizationCode: 10 } as const;
+    await using platform = await startPlatform({ storage: knexStorage(address), lifetimes });
+    const [app, other] = [await platform.registerApp(), await platform.registerApp({ name: 'Other' })];
+    const refreshed = await connect(platform, app);
+    const { status, body: successor } = await platform.token({
+      grant_type: 'refresh_token',
+      client_id: app.client.id,
+      client_secret: app.secret,
+      refresh_token: refreshed.body.refresh_token,
+    });
+    t.is(status, 200);
+    const revoked = await connect(platform, other);
+    await platform.auth.revoke({ token: revoked.body.refresh_token });
+
+    passTime(3 * HOUR);
+    t.true((await platform.auth.prune()) > 0);
+    // A node that starts now knows nothing but what the database holds.
+    await using fresh = await startPlatform({
+      storage: knexStorage(address),
+      lifetimes,
+      issuer: platform.origin,
+    });
+    for (const node of [platform, fresh]) {
+      for (const token of [refreshed.body.access_token, successor.access_token]) {
+        t.is((await node.api('/identity', token)).status, 200);
+      }
+      const { status: refused, body } = await node.api('/identity', revoked.body.access_token);
+      t.deepEqual([refused, body['code']], [401, 'token_revoked']);
+    }
+
+    // Revoked after its refresh tokens are gone, for the rest of its day.
+    await platform.auth.revoke({ user: '1' });
+    passTime(3 * HOUR);
+    await platform.auth.prune();
+    for (const token of [refreshed.body.access_token, successor.access_token]) {
+      t.is((await fresh.api('/identity', token)).body['code'], 'token_revoked');
+    }
+  },
+);
