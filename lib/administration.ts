@@ -10,14 +10,8 @@ import { createKeyMaterial } from './engine/key-material.ts';
 import type { KeyMaterial } from './engine/key-material.ts';
 import { createKeyRing } from './engine/key-ring.ts';
 import type { SigningKey } from './engine/key-ring.ts';
-import {
-  checkAlgorithm,
-  checkDuration,
-  checkIssuer,
-  checkLogger,
-  checkScopes,
-  checkSecrets,
-} from './option-checks.ts';
+import { checkAlgorithm, checkDuration, checkIssuer, checkLogger, checkScopes } from './option-checks.ts';
+import { checkKeyEncryptionKey, requireKeyEncryptionKey } from './option-checks/key-encryption.ts';
 import { checkGate, checkStorage } from './option-checks/ports.ts';
 import type { AuthServerOptions, SigningAlgorithm } from './options.ts';
 import { pruneExpired, RESTS } from './prune.ts';
@@ -66,7 +60,8 @@ export interface Administration<P extends string = string, R extends string = st
      * Makes a new key, published at once, that signs after some time, by when every server knows it. The first one of a
      * storage signs at once. Tokens of the key before it stay good until they expire.
      *
-     * @throws ConfigError when an option is wrong, or the keys are encrypted and the `keyEncryptionKey` is not the servers'
+     * @throws ConfigError when an option is wrong, or the keys are encrypted and the `keyEncryptionKey` is not the servers', or
+     * there is none in production and the storage is `durable`
      */
     rotate(options?: KeyRotation): Promise<SigningKey>;
   };
@@ -94,11 +89,7 @@ export function createAdministration<P extends string, R extends string>(
   const storage = checkStorage(options.storage);
   const gate = options.gate === undefined ? undefined : checkGate(options.gate);
   const scopes = gate && options.scopes ? checkScopes(options.scopes, gate) : undefined;
-  const material = createKeyMaterial(
-    options.keyEncryptionKey === undefined
-      ? []
-      : checkSecrets('keyEncryptionKey', [options.keyEncryptionKey].flat()),
-  );
+  const material = createKeyMaterial(checkKeyEncryptionKey(options.keyEncryptionKey));
   const audit = createAuditLog(storage.audit, {
     logger: checkLogger(options.logger),
     retention: checkDuration('auditRetention', options.auditRetention ?? '90 days', 0),
@@ -113,6 +104,7 @@ export function createAdministration<P extends string, R extends string>(
     keys: {
       list: async () => listSigningKeys(storage.keys),
       async rotate({ accessTokenLifetime = '1 year', after = '1 minute', algorithm } = {}) {
+        requireKeyEncryptionKey(options.keyEncryptionKey, storage);
         const delay = checkDuration('after', after, 0);
         const tokenLifetime = checkDuration('accessTokenLifetime', accessTokenLifetime, 1);
         const newest = (await storage.keys.list('token')).at(-1);
@@ -136,7 +128,7 @@ export function createAdministration<P extends string, R extends string>(
         // How the servers are set up is not known here: they rotate by default, and anybody may prune.
         keyRotation: 90 * 86_400,
         pruneInterval: 0,
-        production: process.env['NODE_ENV'] === 'production',
+        plainKeysMatter: options.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
         issuer: issuer === undefined ? undefined : checkIssuer(issuer).issuer,
       }),
     async close() {

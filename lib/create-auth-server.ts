@@ -40,7 +40,7 @@ import { createObservers } from './observers.ts';
 import { checkDuration } from './option-checks.ts';
 import { checkPages } from './option-checks/ports.ts';
 import { resolveOptions } from './options.ts';
-import type { AuthServerOptions, ResolvedOptions } from './options.ts';
+import type { AuthServerOptions } from './options.ts';
 import { pruneExpired, RESTS } from './prune.ts';
 import { createThrottles } from './throttle/throttles.ts';
 import { createClose } from './shutdown.ts';
@@ -101,7 +101,6 @@ export async function createAuthServer<
   const observers = createObservers(logger);
   const trace = createTracing();
   const material = createKeyMaterial(options.keyEncryptionKeys);
-  warnOfPlainKeys(options);
   const cookieKeys =
     options.cookieKeys ?? (await ensureKeys(storage.keys, material, 'cookie')).map(({ jwk }) => jwk.k!);
   const throttles = createThrottles(storage.attempts, { ...options, secret: cookieKeys[0]! });
@@ -214,7 +213,7 @@ export async function createAuthServer<
         cookieKeys: options.cookieKeys,
         keyRotation,
         pruneInterval,
-        production: process.env['NODE_ENV'] === 'production',
+        plainKeysMatter: given.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
         issuer: undefined,
       }),
     ready,
@@ -231,13 +230,4 @@ export async function createAuthServer<
   };
   keepInternals(auth, { issueToken: createIssueToken(options, { provider: () => provider, storage }) });
   return auth;
-}
-
-function warnOfPlainKeys({
-  keyEncryptionKeys,
-  logger,
-}: Pick<ResolvedOptions, 'keyEncryptionKeys' | 'logger'>): void {
-  if (keyEncryptionKeys.length > 0 || process.env['NODE_ENV'] !== 'production') return;
-  const message = 'the signing keys are stored unencrypted; give a keyEncryptionKey';
-  logger.warn({ option: 'keyEncryptionKey' }, message);
 }

@@ -19,6 +19,7 @@ import {
   checkScopes,
   checkSecrets,
 } from './option-checks.ts';
+import { checkKeyEncryptionKey, requireKeyEncryptionKey } from './option-checks/key-encryption.ts';
 import { checkGate, checkInteractions, checkStorage, checkUsers } from './option-checks/ports.ts';
 import { checkThrottling } from './option-checks/throttling.ts';
 import type { ResolvedThrottling, Throttling } from './option-checks/throttling.ts';
@@ -116,10 +117,11 @@ export interface AuthServerOptions<
   readonly cookieKeys?: readonly string[];
   /**
    * Encrypts the server's own keys in the storage: a random string of at least 32 characters that is not in the
-   * database. To change it give the new one and, behind it, the old one.
-   * @default the keys are stored as they are
+   * database. To change it give the new one and, behind it, the old one. `false`: the keys are stored as they are, and whoever
+   * reads the database can make any token. With `NODE_ENV=production` and a storage that is `durable`, it is one or the other.
+   * @default the keys are stored as they are, but for production
    */
-  readonly keyEncryptionKey?: string | readonly string[];
+  readonly keyEncryptionKey?: string | readonly string[] | false;
   /** How long a revocation on one node may take to reach the others. At least one second. @default '5 seconds' */
   readonly revocationLag?: Duration;
   /**
@@ -186,7 +188,7 @@ export interface ResolvedOptions<
   /** In seconds. */
   readonly lifetimes: Readonly<Record<keyof Omit<Lifetimes, 'preset'>, number>>;
   readonly cookieKeys: readonly string[] | undefined;
-  /** Newest first. */
+  /** Newest first; none: the keys are stored as they are. */
   readonly keyEncryptionKeys: readonly string[];
   readonly revocationLag: number;
   readonly refreshGrace: number;
@@ -266,6 +268,7 @@ export function resolveOptions<P extends string, R extends string, U extends Use
   checkStorage(storage);
   checkInteractions(interactions);
   checkGate(gate);
+  requireKeyEncryptionKey(options.keyEncryptionKey, storage);
   const developers = checkPagePath('developerPath', developerPath);
   return Object.freeze({
     ...issuer,
@@ -282,10 +285,7 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     lifetimes: checkLifetimes(lifetimes),
     signingAlgorithm: checkAlgorithm(signingAlgorithm),
     cookieKeys: options.cookieKeys === undefined ? undefined : checkSecrets('cookieKeys', options.cookieKeys),
-    keyEncryptionKeys:
-      options.keyEncryptionKey === undefined
-        ? []
-        : checkSecrets('keyEncryptionKey', [options.keyEncryptionKey].flat()),
+    keyEncryptionKeys: checkKeyEncryptionKey(options.keyEncryptionKey),
     revocationLag: checkDuration('revocationLag', revocationLag, 1),
     refreshGrace: checkDuration('refreshGrace', refreshGrace, 0),
     keyRotation: checkDuration('keyRotation', keyRotation, 0),

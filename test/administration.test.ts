@@ -129,6 +129,10 @@ test('options that cannot be meant are named', async (t) => {
     code: 'ERR_CONFIG',
     message: /^keyEncryptionKey: /,
   });
+  t.throws(() => createAdministration({ storage: { ...storage, durable: undefined } as never }), {
+    code: 'ERR_CONFIG',
+    message: /^storage: say in its member durable /,
+  });
   t.throws(() => createAdministration({ storage, auditRetention: 'long' as never }), {
     code: 'ERR_CONFIG',
     message: /^auditRetention: /,

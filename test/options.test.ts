@@ -246,11 +246,13 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     'cookieKeys',
     'give random strings of at least 32 characters, newest first',
   ]),
-  ...[null, 'short', [], ['short'], 5, {}].map((keyEncryptionKey): (typeof mistakes)[number] => [
-    { keyEncryptionKey },
-    'keyEncryptionKey',
-    'give random strings of at least 32 characters, newest first',
-  ]),
+  ...[null, true, 'short', [], ['short'], [false], 5, {}].map(
+    (keyEncryptionKey): (typeof mistakes)[number] => [
+      { keyEncryptionKey },
+      'keyEncryptionKey',
+      'give random strings of at least 32 characters, newest first',
+    ],
+  ),
   ...[null, 0, 0.5, 'soon', '0.5 s'].map((revocationLag): (typeof mistakes)[number] => [
     { revocationLag },
     'revocationLag',
@@ -390,6 +392,7 @@ const accepted: [given: Record<string, unknown>, expected: Record<string, unknow
   [{ logger: console }, {}],
   [{ cookieKeys: [RANDOM, RANDOM] }, {}],
   [{ keyEncryptionKey: RANDOM }, {}],
+  [{ keyEncryptionKey: false }, {}],
   [{ refreshGrace: 0, keyRotation: 0, pruneInterval: 0, auditRetention: 0, revocationLag: 1 }, {}],
   [{ trustProxy: true }, {}],
   [{ throttling: false }, {}],

@@ -67,6 +67,7 @@ export function knexStorage(
   const opened = createDatabase(source.pool, source.dialect, timeout);
 
   return {
+    durable: source.durable,
     clients: clientStore(opened),
     consents: consentStore(opened),
     grants: grantStore(opened),

@@ -25,6 +25,8 @@ const FORMS =
 export interface OpenedDatabase {
   readonly pool: ConnectionPool;
   readonly dialect: Dialect;
+  /** `false`: an SQLite database in memory. */
+  readonly durable: boolean;
   /** The host's Knex, or one of its own that is made when it is first asked for. */
   knex(): Knex;
   /** Closes what was opened here. */
@@ -45,8 +47,9 @@ export function openDatabase(database: Knex | Knex.Config | string, timeout: num
   return filename === undefined ? openKnex(config, timeout) : openFile(config, filename, timeout);
 }
 
-function usedThrough(knex: Knex): Pick<OpenedDatabase, 'pool' | 'dialect' | 'knex'> {
-  return { pool: knex.client, dialect: dialectOf(knex), knex: () => knex };
+function usedThrough(knex: Knex): Omit<OpenedDatabase, 'close'> {
+  const { filename } = Object(knex.client.connectionSettings) as { readonly filename?: unknown };
+  return { pool: knex.client, dialect: dialectOf(knex), durable: isKept(filename), knex: () => knex };
 }
 
 function openKnex(config: Knex.Config, timeout: number): OpenedDatabase {
@@ -71,6 +74,7 @@ function openFile(config: Knex.Config, filename: string, timeout: number): Opene
   return {
     pool: sole,
     dialect: sqliteDialect(),
+    durable: isKept(filename),
     knex: () => (knex ??= connect(tuned(config, timeout))),
     async close() {
       file.close();
@@ -78,6 +82,11 @@ function openFile(config: Knex.Config, filename: string, timeout: number): Opene
       await knex?.destroy();
     },
   };
+}
+
+/** SQLite removes a file without a name when it is closed. */
+function isKept(filename: unknown): boolean {
+  return filename !== ':memory:' && filename !== '';
 }
 
 function filenameOf({ connection }: Knex.Config): string | undefined {

@@ -23,6 +23,7 @@ import { emptyTables } from './tables.ts';
 export function memoryStorage(): Storage {
   const tables = emptyTables();
   return {
+    durable: false,
     clients: clientStore(tables),
     consents: consentStore(tables),
     grants: grantStore(tables),

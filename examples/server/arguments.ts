@@ -31,13 +31,15 @@ Starts a small school platform: an OAuth 2.0 server, its pages, an API and an ou
   --help               print this
 
 Environment:
-  PORT           the port to listen on; 0 picks a free one         (3000)
-  HOST           the address to listen on                          (127.0.0.1)
-  BASE_URL       the URL that people and apps use                  (http://localhost:PORT)
-  DATA_DIR       where the database and the portal's own file are  (.data)
-  DATABASE_URL   another database; several nodes may share one     (sqlite:DATA_DIR/platform.sqlite)
-  PDF_BASE_URL   the PDF service of the portal's documents         (one of its own)
-  PDF_API_KEY    the key that this PDF service asks for            (none)
+  PORT                the port to listen on; 0 picks a free one         (3000)
+  HOST                the address to listen on                          (127.0.0.1)
+  BASE_URL            the URL that people and apps use                  (http://localhost:PORT)
+  DATA_DIR            where the database and the portal's own file are  (.data)
+  DATABASE_URL        another database; several nodes may share one     (sqlite:DATA_DIR/platform.sqlite)
+  KEY_ENCRYPTION_KEY  encrypts the signing keys in the database, with   (kept in the file key-encryption-key,
+                      32 characters or more; on every node the same      beside the SQLite file or in DATA_DIR)
+  PDF_BASE_URL        the PDF service of the portal's documents         (one of its own)
+  PDF_API_KEY         the key that this PDF service asks for            (none)
 `;
 
 /** Reads the command line. Throws a {@link UsageError} for anything it does not know. */

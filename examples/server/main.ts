@@ -42,7 +42,9 @@ async function run(): Promise<void> {
 function explain(error: unknown): string {
   if (error instanceof UsageError) return `${error.message}\n\n${USAGE}`;
   if (error instanceof SettingsError || error instanceof GatehouseError)
-    return error.message.replace(/^issuer:/, 'BASE_URL:');
+    return error.message
+      .replace(/^issuer:/, 'BASE_URL:')
+      .replace(/^keyEncryptionKey:/, 'KEY_ENCRYPTION_KEY:');
   if (error instanceof WorkerError) return error.message;
   if (!(error instanceof Error)) return String(error);
   if ('code' in error && error.code === 'EADDRINUSE') {

@@ -18,6 +18,7 @@ import { migrateDatabase, openDatabase } from './database.ts';
 import { pdfAccess } from './documents/pdf-service.ts';
 import { gate, scopes } from './gate.ts';
 import type { Permission, Role } from './gate.ts';
+import { keyEncryptionKeyIn } from './key-encryption-key.ts';
 import { credentialsFile } from './portal/credentials.ts';
 import type { CredentialsFile } from './portal/credentials.ts';
 import { APPS } from './sample.ts';
@@ -92,6 +93,7 @@ export async function preparePlatform({
   const storage = knexStorage(database);
   await storage.migrate();
 
+  const { keyEncryptionKeyFile, keyEncryptionKeys } = settings;
   const auth = await createAuthServer({
     issuer: baseUrl,
     users: platformUsers(database),
@@ -105,6 +107,8 @@ export async function preparePlatform({
     }),
     gate,
     scopes,
+    keyEncryptionKey:
+      keyEncryptionKeys.length > 0 ? keyEncryptionKeys : await keyEncryptionKeyIn(keyEncryptionKeyFile),
   });
 
   const apps = new Apps(auth.clients, database);

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 
 const PROJECT = resolve(import.meta.dirname, '../..');
 
@@ -11,6 +11,10 @@ export interface Settings {
   readonly baseUrl: string | undefined;
   readonly dataDirectory: string;
   readonly databaseUrl: string;
+  /** What encrypts the server's own keys, newest first; none: what the file holds. */
+  readonly keyEncryptionKeys: readonly string[];
+  /** Beside the database where that is a file, so that all who share it find it; else in the data directory. */
+  readonly keyEncryptionKeyFile: string;
 }
 
 /** A setting that cannot be used. The message names it and says what to give. */
@@ -21,12 +25,17 @@ export class SettingsError extends Error {
 /** Reads the settings. An empty variable counts as one that is not set. */
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
   const dataDirectory = resolve(environment['DATA_DIR'] || resolve(PROJECT, '.data'));
+  const databaseUrl = environment['DATABASE_URL'] || `sqlite:${resolve(dataDirectory, 'platform.sqlite')}`;
+  const [, file] = /^sqlite:(?:\/\/)?([^:].*)$/.exec(databaseUrl) ?? [];
+  const keyFolder = file === undefined ? dataDirectory : dirname(resolve(file));
   return {
     host: environment['HOST'] || '127.0.0.1',
     port: readPort(environment['PORT'] || '3000'),
     baseUrl: environment['BASE_URL'] ? readBaseUrl(environment['BASE_URL']) : undefined,
     dataDirectory,
-    databaseUrl: environment['DATABASE_URL'] || `sqlite:${resolve(dataDirectory, 'platform.sqlite')}`,
+    databaseUrl,
+    keyEncryptionKeys: environment['KEY_ENCRYPTION_KEY']?.split(',').filter(Boolean) ?? [],
+    keyEncryptionKeyFile: resolve(keyFolder, 'key-encryption-key'),
   };
 }
 

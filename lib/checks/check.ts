@@ -19,7 +19,8 @@ export interface CheckSubject {
   readonly keyRotation: number;
   /** In seconds; 0: somebody else prunes. */
   readonly pruneInterval: number;
-  readonly production: boolean;
+  /** Whether keys that are stored as they are are worth a finding: in production, or when the host has chosen it. */
+  readonly plainKeysMatter: boolean;
   /** To be visited over the network, as the world sees it; `undefined`: nothing is visited. */
   readonly issuer: string | undefined;
 }

@@ -33,9 +33,12 @@ function presence(signing: readonly StoredKey[]): Finding[] {
   ];
 }
 
-function encryption({ keys, production }: CheckSubject, stored: readonly StoredKey[]): Finding[] {
+function encryption(
+  { keys, plainKeysMatter, storage }: CheckSubject,
+  stored: readonly StoredKey[],
+): Finding[] {
   const plain = stored.filter(({ material }) => !keys.isEncrypted(material));
-  if (plain.length === 0 || (!keys.encrypts && !production)) return [];
+  if (plain.length === 0 || !storage.durable || (!keys.encrypts && !plainKeysMatter)) return [];
   return [
     {
       code: 'keys_unencrypted',

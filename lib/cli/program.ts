@@ -60,7 +60,8 @@ function createProgram(): Command {
 const EPILOGUE = `
 Environment:
   DATABASE_URL        the database, so that its password is in no list of processes
-  KEY_ENCRYPTION_KEY  the servers' keyEncryptionKey, for keys and doctor; several newest first, with commas
+  KEY_ENCRYPTION_KEY  the servers' keyEncryptionKey, for keys and doctor; several newest first, with commas;
+                      false: none, and in production keys are stored as they are
 
 Exit codes: 0 done, 1 failed (doctor: found an error), 2 called wrongly, 130 interrupted.
 With --json, what failed is on stderr as {"error": {"code", "message", "fields"}}.`;

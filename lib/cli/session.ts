@@ -58,9 +58,10 @@ async function open({ database, gate, json = false }: GlobalOptions): Promise<Se
   return { administration, storage, names, asJson: json };
 }
 
-function keyEncryptionKey(): { keyEncryptionKey?: readonly string[] } {
+function keyEncryptionKey(): { keyEncryptionKey?: readonly string[] | false } {
   const given = process.env['KEY_ENCRYPTION_KEY'];
-  return given ? { keyEncryptionKey: given.split(',') } : {};
+  if (!given) return {};
+  return { keyEncryptionKey: given === 'false' ? false : given.split(',') };
 }
 
 async function checkTables(storage: Storage): Promise<void> {

@@ -37,6 +37,8 @@ export interface StorageDiagnosis {
  * Rows past `expiresAt` may still be returned: the caller compares.
  */
 export interface Storage {
+  /** Whether what it keeps outlives the process, and so can be read by others: in a file, a server, a backup. */
+  readonly durable: boolean;
   readonly clients: ClientStore;
   readonly consents: ConsentStore;
   readonly grants: GrantStore;

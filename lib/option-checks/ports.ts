@@ -19,7 +19,8 @@ export function checkUsers<U extends User>(users: UserStore<U> | undefined): Use
 
 export function checkStorage(storage: Storage | undefined): Storage {
   if (typeof storage?.pendingMigrations === 'function' && typeof storage.credentials?.redeem === 'function') {
-    return storage;
+    if (typeof storage.durable === 'boolean') return storage;
+    throw new ConfigError('storage', 'say in its member durable whether what it keeps outlives the process');
   }
   throw new ConfigError(
     'storage',

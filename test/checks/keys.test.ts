@@ -8,14 +8,25 @@ import { around } from '../harness/storage.ts';
 const KEY = 'a key-encryption key of more than 32 characters';
 const OTHER = 'another one, which nobody has used for anything yet';
 
+/** A storage that says of itself what a database does. */
+function durableStorage(): Storage {
+  return { ...memoryStorage(), durable: true };
+}
+
 async function rotated(keyEncryptionKey?: string): Promise<Storage> {
-  const storage = memoryStorage();
+  const storage = durableStorage();
   await createAdministration({ storage, ...(keyEncryptionKey ? { keyEncryptionKey } : {}) }).keys.rotate();
   return storage;
 }
 
-async function check(storage: Storage, keyEncryptionKey?: string | string[]): Promise<readonly Finding[]> {
-  return createAdministration({ storage, ...(keyEncryptionKey ? { keyEncryptionKey } : {}) }).check();
+async function check(
+  storage: Storage,
+  keyEncryptionKey?: string | string[] | false,
+): Promise<readonly Finding[]> {
+  return createAdministration({
+    storage,
+    ...(keyEncryptionKey === undefined ? {} : { keyEncryptionKey }),
+  }).check();
 }
 
 test('a storage without a signing key', async (t) => {
@@ -62,6 +73,13 @@ test('unencrypted keys are found where a keyEncryptionKey is given', async (t) =
       message: '1 key of the server is stored unencrypted: whoever reads the database can make tokens.',
     },
   ]);
+});
+
+test('and where somebody has chosen to store them so, but not in memory', async (t) => {
+  t.like(await check(await rotated(), false), [{ code: 'keys_unencrypted', severity: 'warning' }]);
+  const storage = memoryStorage();
+  await createAdministration({ storage }).keys.rotate();
+  t.deepEqual(await check(storage, false), []);
 });
 
 test.serial('and in production', async (t) => {

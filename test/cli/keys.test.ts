@@ -77,6 +77,23 @@ test('keys are encrypted with KEY_ENCRYPTION_KEY, and made only by who can read 
   t.true(listed.output.includes(`${first.key.kid}  active  `));
 });
 
+test('in production keys are made with KEY_ENCRYPTION_KEY, or with a word that it is not wanted', async (t) => {
+  const DATABASE_URL = await migrated();
+  const production = { DATABASE_URL, NODE_ENV: 'production' };
+  const { code, errors } = await gatehouse(['keys', 'rotate'], production);
+  t.is(code, 1);
+  t.regex(errors, /^keyEncryptionKey: give a random string .*KEY_ENCRYPTION_KEY/);
+  t.is((await gatehouse(['keys', 'list'], production)).code, 0, 'to look, it takes none');
+
+  const plain = await gatehouseJson<KeysDocument>(['keys', 'rotate'], {
+    ...production,
+    KEY_ENCRYPTION_KEY: 'false',
+  });
+  t.deepEqual(plain.notes, ['It is stored unencrypted; set KEY_ENCRYPTION_KEY to encrypt it.']);
+  const doctor = await gatehouse(['doctor'], { DATABASE_URL, KEY_ENCRYPTION_KEY: 'false' });
+  t.regex(doctor.output, /keys_unencrypted/);
+});
+
 test('a key-encryption key that is too short is refused', async (t) => {
   const { code, errors } = await gatehouse(['keys', 'list'], {
     DATABASE_URL: await migrated(),

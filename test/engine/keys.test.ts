@@ -156,22 +156,6 @@ test('expired rows are removed by themselves', async (t) => {
   t.is(await storage.sessions.find('old'), undefined);
 });
 
-test.serial('in production, keys that rest unencrypted are worth a warning', async (t) => {
-  const { NODE_ENV } = process.env;
-  process.env['NODE_ENV'] = 'production';
-  t.teardown(() => {
-    process.env['NODE_ENV'] = NODE_ENV;
-  });
-  await using bare = await startPlatform();
-  t.deepEqual(warningsOf(bare), ['the signing keys are stored unencrypted; give a keyEncryptionKey']);
-  await using encrypted = await startPlatform({ keyEncryptionKey: SECRET });
-  t.deepEqual(warningsOf(encrypted), []);
-});
-
-function warningsOf({ logger }: Platform): string[] {
-  return logger.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
-}
-
 async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20));
 }

@@ -1,9 +1,12 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import test from 'ava';
+import { createAdministration } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { startForScripts, temporaryDirectory } from './running-example.ts';
+import { keyEncryptionKeyIn } from '../../examples/server/key-encryption-key.ts';
+import { runExample, startForScripts, temporaryDirectory } from './running-example.ts';
 import type { Announced } from './running-example.ts';
 
 test('a second start keeps the data, tells no secret, and adds redirect URIs once', async (t) => {
@@ -64,6 +67,61 @@ test('two nodes that start at once share one database, and one of them seeds it'
   t.is(one!.clientId, two!.clientId);
   t.not(one!.clientSecret, two!.clientSecret);
   await Promise.all(nodes.map((node) => node.stop()));
+});
+
+test('the key that encrypts the signing keys is in a file of its own, which a copy of the database does not have', async (t) => {
+  await using directory = await temporaryDirectory();
+  const dataDirectory = directory.path;
+  const first = await startForScripts({ dataDirectory, environment: { NODE_ENV: 'production' } });
+  t.is(await statusOfToken(first.announced, first.announced), 200);
+  await first.stop();
+
+  const file = join(dataDirectory, 'key-encryption-key');
+  t.is((await stat(file)).mode & 0o777, 0o600);
+  const key = await readFile(file, 'utf8');
+  t.regex(key, /^[\w-]{43}\n$/);
+  const storage = knexStorage(`sqlite:${join(dataDirectory, 'platform.sqlite')}`);
+  const kept = [...(await storage.keys.list('token')), ...(await storage.keys.list('cookie'))];
+  await storage.close();
+  t.is(kept.length, 2);
+  for (const { material } of kept) t.regex(material, /^[\w-]+\.\.[\w-]+\.[\w-]+\.[\w-]+$/);
+
+  await rm(file);
+  const without = await runExample({ dataDirectory });
+  t.is(without.code, 1);
+  t.regex(without.errors, /^KEY_ENCRYPTION_KEY: the server's keys were encrypted with another one/);
+  await writeFile(file, key);
+  await using second = await startForScripts({ dataDirectory });
+  t.is(await statusOfToken(second.announced, first.announced), 200);
+});
+
+test('a data directory from before there was such a key goes on', async (t) => {
+  await using directory = await temporaryDirectory();
+  const dataDirectory = directory.path;
+  const address = `sqlite:${join(dataDirectory, 'platform.sqlite')}`;
+  const storage = knexStorage(address);
+  await storage.migrate();
+  const operator = createAdministration({ storage, keyEncryptionKey: false });
+  const { id } = await operator.keys.rotate();
+  await operator.close();
+
+  await using example = await startForScripts({ dataDirectory });
+  const { base_url: origin } = example.announced;
+  const { keys } = (await (await fetch(`${origin}/oauth/jwks`)).json()) as { keys: { kid: string }[] };
+  t.deepEqual(
+    keys.map(({ kid }) => kid),
+    [id],
+  );
+  t.is(await statusOfToken(example.announced, example.announced), 200);
+});
+
+test('processes that start at once on one empty folder agree on one key', async (t) => {
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'folder', 'key-encryption-key');
+  const keys = await Promise.all(Array.from({ length: 20 }, async () => keyEncryptionKeyIn(path)));
+  t.is(new Set(keys).size, 1);
+  t.is(keys[0]!.length, 43);
+  t.deepEqual(await readdir(join(directory.path, 'folder')), ['key-encryption-key']);
 });
 
 async function readPortal(dataDirectory: string): Promise<{ clientId: string; clientSecret: string }> {

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -45,6 +46,7 @@ test('two workers: each goes on with what the other began, and both learn of rev
   const before = await clientToken(announced, 'Nightly import');
   const administration = createAdministration({
     storage: knexStorage(`sqlite:${join(directory.path, 'platform.sqlite')}`),
+    keyEncryptionKey: (await readFile(join(directory.path, 'key-encryption-key'), 'utf8')).trim(),
   });
   const key = await administration.keys.rotate({ after: 0 });
   await administration.close();

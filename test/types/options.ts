@@ -29,6 +29,8 @@ await createAuthServer({
   revocationLag: '1 second',
 });
 
+await createAuthServer({ ...needed, keyEncryptionKey: false });
+
 // What has to be there, has to be there.
 // @ts-expect-error no issuer
 await createAuthServer({ users, storage: memoryStorage(), interactions: pages(), gate });
@@ -42,6 +44,8 @@ await createAuthServer({ issuer: '', users, storage: memoryStorage(), interactio
 // There is no such option, lifetime, preset, unit or algorithm.
 // @ts-expect-error issuers
 await createAuthServer({ ...needed, issuers: [] });
+// @ts-expect-error true
+await createAuthServer({ ...needed, keyEncryptionKey: true });
 // @ts-expect-error idToken
 await createAuthServer({ ...needed, lifetimes: { idToken: '1 hour' } });
 // @ts-expect-error long

@@ -65,11 +65,15 @@ async function rotate({ administration }: Session, options: Rotation & { after: 
   const key = await administration.keys.rotate(options);
   const notes = [
     ...(key.status === 'next' ? [`It signs in ${options.after} s, by when every server knows it.`] : []),
-    process.env['KEY_ENCRYPTION_KEY']
+    isEncrypted()
       ? 'It is encrypted: every server needs the same keyEncryptionKey.'
       : 'It is stored unencrypted; set KEY_ENCRYPTION_KEY to encrypt it.',
   ];
   return { json: { key: keyJson(key) }, text: toTable([key]), notes };
+}
+
+function isEncrypted(): boolean {
+  return !['', 'false'].includes(process.env['KEY_ENCRYPTION_KEY'] ?? '');
 }
 
 function toTable(keys: readonly SigningKey[]): string {

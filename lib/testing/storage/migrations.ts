@@ -2,6 +2,13 @@ import { aClient } from './rows.ts';
 import type { StorageTest } from './storage-test.ts';
 
 export function migrationContract(test: StorageTest): void {
+  test('durable: says whether what is kept outlives the process, before migrate() too', async (t, storage) => {
+    t.is(typeof storage.durable, 'boolean');
+    const { durable } = storage;
+    await storage.migrate();
+    t.is(storage.durable, durable);
+  });
+
   test('migrate() leaves nothing pending, and what is stored survives another one', async (t, storage) => {
     await storage.migrate();
     t.deepEqual(await storage.pendingMigrations(), []);

@@ -30,6 +30,7 @@ export async function startAuthServer(
     storage,
     interactions: pages({ brand: { name: 'Acme Schools' } }),
     gate,
+    keyEncryptionKey: 'what a benchmark keeps is nothing that anybody wants',
     scopes: { [SCOPE]: { description: 'Your schools', permissions: ['view_schools', 'edit_schools'] } },
   });
   return {
