@@ -64,6 +64,7 @@ const ROOMS: Readonly<Record<string, string>> = {
   interactions: 'lib/clock lib/contracts lib/errors lib/http ejs koa-compose koa-router #runtime',
   examples: 'public *',
   test: 'public examples *',
+  'test/docs': 'public examples * test lib/api/limits lib/options lib/pdf/settings',
   'test/adapters': 'public * adapters lib/contracts lib/errors lib/testing test/harness/compile-cache',
 };
 

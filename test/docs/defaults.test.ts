@@ -1,0 +1,308 @@
+// What the guides and the doc comments say when an option is left out, compared with what the code then does.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import test from 'ava';
+import { defineGate } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { pages } from 'koa-gatehouse/interactions';
+
+import { checkLimits } from '../../lib/api/limits.ts';
+import { resolveOptions } from '../../lib/options.ts';
+import type { LifetimePreset, ResolvedOptions } from '../../lib/options.ts';
+import { readSettings } from '../../lib/pdf/settings.ts';
+import { people } from '../harness/platform.ts';
+import { GUIDES, ROOT } from './guides.ts';
+
+delete process.env['PDF_BASE_URL'];
+
+function resolved(lifetimes?: LifetimePreset): ResolvedOptions<string, string, { id: string }> {
+  return resolveOptions({
+    issuer: 'https://platform.example/auth',
+    users: people(),
+    storage: memoryStorage(),
+    interactions: pages(),
+    gate: defineGate({ permissions: { manage_apps: 'Manage apps' } }),
+    ...(lifetimes && { lifetimes }),
+  });
+}
+
+const server = resolved();
+const pdf = readSettings({});
+
+/** What holds when nothing is given, by the option's name. */
+const DEFAULTS: ReadonlyMap<string, unknown> = new Map([
+  ...entries('', server),
+  ...entries('lifetimes.', server.lifetimes),
+  ...entries('throttling.login.', server.throttling.login!),
+  ...entries('throttling.clientAuthentication.', server.throttling.clientAuthentication!),
+  ...entries('api.', checkLimits({})),
+  ...entries('api.bulk.', checkLimits({}).bulk),
+  ...entries('pdf.', pdf),
+]);
+
+function entries(prefix: string, values: object): [string, unknown][] {
+  return Object.entries(values).map(([name, value]) => [prefix + name, value]);
+}
+
+/** Where options are documented: the interface, and what its members are called in {@link DEFAULTS}. */
+const INTERFACES: readonly [file: string, name: string, prefix: string][] = [
+  ['lib/options.ts', 'AuthServerOptions', ''],
+  ['lib/options.ts', 'Lifetimes', 'lifetimes.'],
+  ['lib/option-checks/throttling.ts', 'LoginThrottling', 'throttling.login.'],
+  ['lib/option-checks/throttling.ts', 'ClientThrottling', 'throttling.clientAuthentication.'],
+  ['lib/api/limits.ts', 'BulkLimits', 'api.bulk.'],
+  ['lib/pdf/options.ts', 'PdfClientOptions', 'pdf.'],
+];
+
+/** Defaults that are said in words, and whether that is so. */
+const IN_WORDS: Readonly<Record<string, boolean>> = {
+  mountPath: server.mountPath === server.basePath,
+  loginUrl: server.loginUrl === undefined,
+  scopes: server.scopes.size === 0,
+  lifetimes: JSON.stringify(server.lifetimes) === JSON.stringify(resolved('reference').lifetimes),
+  'lifetimes.preset': true,
+  cookieKeys: server.cookieKeys === undefined,
+  keyEncryptionKey: server.keyEncryptionKeys.length === 0,
+  throttling: server.throttling.login !== undefined && server.throttling.clientAuthentication !== undefined,
+  logger: typeof server.logger.warn === 'function',
+  'pdf.baseUrl': pdf.baseUrl === 'http://127.0.0.1:7330' && !pdf.configured,
+};
+
+/** Members that have no default: left out, there is nothing. */
+const NONE = new Set(['currentUser', 'configure', 'throttling.login', 'throttling.clientAuthentication']);
+
+interface Documented {
+  readonly option: string;
+  readonly isOptional: boolean;
+  /** The text behind `@default`. */
+  readonly said: string | undefined;
+}
+
+function documentedIn([file, name, prefix]: (typeof INTERFACES)[number]): Documented[] {
+  const source = readFileSync(join(ROOT, file), 'utf8');
+  const body = new RegExp(`^export interface ${name}\\b[\\s\\S]*?^}`, 'm').exec(source)?.[0] ?? '';
+  const members = body.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*readonly (\w+)(\??):/g);
+  return Array.from(members, ([, comment = '', member = '', optional]) => ({
+    option: prefix + member,
+    isOptional: optional === '?',
+    said: /@default ([\s\S]*)$/.exec(comment.replaceAll(/\n\s*\* ?/g, ' '))?.[1]?.trim(),
+  }));
+}
+
+const WORDS = 'a an one two three four five six seven eight nine ten'.split(' ');
+const NUMBERS: ReadonlyMap<string, number> = new Map([
+  ...WORDS.map((word, index): [string, number] => [word, Math.max(index - 1, 1)]),
+  ['a', 1],
+  ['fifteen', 15],
+  ['twenty', 20],
+  ['thirty', 30],
+  ['sixty', 60],
+  ['ninety', 90],
+]);
+const UNITS = { s: 1, second: 1, minute: 60, hour: 3600, day: 86_400, year: 31_536_000, MiB: 2 ** 20 };
+
+/** A span of time, a size or a number in running text, such as `10 seconds`, `an hour`, `4 MiB` or `1,000`. */
+const AMOUNT = `(?:(?:[\\d,_.]*\\d|\\b(?:${[...NUMBERS.keys()].join('|')})\\b)(?:[ -](?:${Object.keys(UNITS).join('|')})s?\\b)?|\\b(?:minute|hour|day|year)\\b)`;
+
+/** In seconds, bytes or pieces. */
+function amount(text: string): number {
+  const [, number = '1', unit] =
+    /^(?:([\d,_.]+|[a-z]+?)[ -]?)??(?:(s|[a-z]+?|MiB)s?)?$/i.exec(text.trim()) ?? [];
+  const factor = unit === undefined ? 1 : UNITS[unit as keyof typeof UNITS];
+  if (factor === undefined) return amountOf(text.trim());
+  return amountOf(number) * factor;
+}
+
+function amountOf(word: string): number {
+  return NUMBERS.get(word.toLowerCase()) ?? Number(word.replaceAll(/[,_]/g, ''));
+}
+
+/** Whether the text of a `@default` that is a literal says a value. `undefined`: it is said in words. */
+function agrees(said: string, value: unknown): boolean | undefined {
+  const [, quoted] = /^'([^']*)'/.exec(said) ?? [];
+  if (quoted !== undefined) return quoted === value || amount(quoted) === value;
+  const [word = ''] = said.split(/[\s,]/);
+  if (/^[\d_]+$/.test(word)) return amountOf(word) === value;
+  if (/^(?:true|false)$/.test(word)) return String(value) === word;
+  if (word === '[]') return Array.isArray(value) && value.length === 0;
+  return undefined;
+}
+
+for (const place of INTERFACES) {
+  test(`what the doc comments of ${place[1]} call the default is the default`, (t) => {
+    const members = documentedIn(place);
+    t.true(members.length >= 3, `${place[1]} is not where it was`);
+    for (const { isOptional, option, said } of members) {
+      if (!isOptional || NONE.has(option)) continue;
+      if (said === undefined) {
+        // Only a PDF client has options that are simply not there.
+        t.true(option.startsWith('pdf.'), `${option} does not tell its default`);
+        continue;
+      }
+      const says = IN_WORDS[option] ?? agrees(said, DEFAULTS.get(option));
+      t.true(says, `${option}: ${said}, but it is ${JSON.stringify(DEFAULTS.get(option))}`);
+      for (const [, preset, other] of said.matchAll(/preset `(\w+)`: '([^']+)'/g)) {
+        const { lifetimes } = resolved(preset as LifetimePreset);
+        const value = lifetimes[option.replace('lifetimes.', '') as keyof typeof lifetimes];
+        t.is(amount(other!), value, `${option}, preset ${preset}`);
+      }
+    }
+  });
+}
+
+/** A guide without its code, which sets options to show how. */
+function proseOf(guide: string): string {
+  return readFileSync(join(ROOT, guide), 'utf8').replaceAll(/^```[\s\S]*?^```$/gm, '');
+}
+
+const READ = [...GUIDES, 'SECURITY.md', 'CHANGELOG.md'];
+const NAMED = /^(?:auditRetention|keyRotation|maxRequests|pruneInterval|refreshGrace|revocationLag)$/;
+
+test('a value beside the name of an option in a guide is its default', (t) => {
+  const met = new Set<string>();
+  for (const guide of READ) {
+    const prose = proseOf(guide);
+    for (const [option, value] of DEFAULTS) {
+      if (!NAMED.test(option)) continue;
+      for (const pattern of [
+        `\`${option}\` \\((${AMOUNT})`,
+        `\`${option}\`, (${AMOUNT})`,
+        `\`${option}\` (?:is|are|of) (${AMOUNT})`,
+        `(${AMOUNT}) \\(\`${option}\`\\)`,
+        `(${AMOUNT}), \`${option}\``,
+      ]) {
+        for (const [all, said = ''] of prose.matchAll(new RegExp(pattern, 'g'))) {
+          met.add(option);
+          t.is(amount(said), Number(value), `${guide}: ${all}`);
+        }
+      }
+    }
+  }
+  const expected = [
+    'auditRetention',
+    'keyRotation',
+    'maxRequests',
+    'pruneInterval',
+    'refreshGrace',
+    'revocationLag',
+  ];
+  t.deepEqual([...met].toSorted(), expected);
+});
+
+/** Sentences that tell a default without its name. Each is somewhere in the guides; where it is, it has to be true. */
+const SENTENCES: readonly [option: string, ...patterns: readonly string[]][] = [
+  [
+    'refreshGrace',
+    `(?:refreshes|token) twice\\s+within (AMOUNT)`,
+    `again\\s+within (AMOUNT)`,
+    `Reuse after (AMOUNT)`,
+    `spent more than (AMOUNT) ago`,
+  ],
+  ['revocationLag', `within (AMOUNT) on the others`],
+  ['lifetimes.accessToken', `default access token lives (AMOUNT)`, `(AMOUNT) is what the reference shows`],
+  ['lifetimes.authorizationCode', `used before, older than (AMOUNT)`],
+  ['api.bulk.maximum', `(AMOUNT) items \\(else 422\\)`],
+  ['api.bulk.bodyLimit', `and (AMOUNT) \\(else 413\\)`],
+];
+
+test('a sentence of a guide that tells a default tells the right one', (t) => {
+  for (const [option, ...patterns] of SENTENCES) {
+    for (const pattern of patterns) {
+      let isThere = false;
+      for (const guide of READ) {
+        const sentences = proseOf(guide).matchAll(new RegExp(pattern.replace('AMOUNT', AMOUNT), 'g'));
+        for (const [all, said = ''] of sentences) {
+          isThere = true;
+          t.is(amount(said), DEFAULTS.get(option) as number, `${guide}: ${all}`);
+        }
+      }
+      t.true(isThere, `no guide says ${option} as /${pattern}/ any more: correct the pattern`);
+    }
+  }
+  // In milliseconds, unlike the rest.
+  const [, said = ''] = new RegExp(`\`timeout\` \\((${AMOUNT})`).exec(proseOf('docs/pdf.md')) ?? [];
+  t.is(amount(said) * 1000, pdf.timeout);
+});
+
+/** The cells of the rows of the first table in a guide whose head begins so. */
+function tableIn(guide: string, head: string): string[][] {
+  const [, table = ''] = proseOf(guide).split(head);
+  const rows = table
+    .slice(table.indexOf('\n') + 1)
+    .split('\n\n')[0]!
+    .split('\n')
+    .slice(1);
+  return rows.map((row) =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+/** What the rows of the table of lifetimes are about. */
+const LIFETIMES: Readonly<Record<string, keyof ResolvedOptions['lifetimes']>> = {
+  'access token': 'accessToken',
+  'refresh token, each': 'refreshToken',
+  code: 'authorizationCode',
+  'login in a browser': 'session',
+  'a login or consent page': 'interaction',
+};
+
+test('the table of lifetimes has each, in both presets', (t) => {
+  const rows = tableIn('docs/tokens.md', '| | `reference` (default) | `short` |');
+  t.deepEqual(
+    rows.map(([what = '']) => LIFETIMES[what] ?? `unknown: ${what}`).toSorted(),
+    Object.keys(server.lifetimes).toSorted(),
+  );
+  for (const [what = '', reference = '', short = ''] of rows) {
+    const name = LIFETIMES[what]!;
+    const cells = { reference, short: short === 'the same' ? reference : short };
+    for (const preset of ['reference', 'short'] as const) {
+      const [said = ''] = new RegExp(`^${AMOUNT}`).exec(cells[preset]) ?? [];
+      t.is(amount(said), resolved(preset).lifetimes[name], `${what}, ${preset}: ${cells[preset]}`);
+    }
+  }
+});
+
+/** What the rows of the table of limits are about: the limit, and the window that it counts in. */
+const LIMITS: Readonly<Record<string, string>> = {
+  'login, one account from one address': 'login.perAccountAndAddress',
+  'login, one account from anywhere': 'login.perAccount',
+  'login, one address': 'login.perAddress',
+  "an app's secret, from one address": 'clientAuthentication.perClientAndAddress',
+  "apps' secrets, one address": 'clientAuthentication.perAddress',
+};
+
+test('the table of limits has each, with its window', (t) => {
+  const rows = tableIn('docs/production.md', '| | within | limit |');
+  // Verifiers have no option.
+  const limits = rows.filter(([what = '']) => !what.includes('PKCE'));
+  const names = limits.map(([what = '']) => LIMITS[what] ?? `unknown: ${what}`);
+  const expected = [...DEFAULTS.keys()]
+    .filter((name) => /^throttling\..*\.per/.test(name))
+    .map((name) => name.replace('throttling.', ''));
+  t.deepEqual(names.toSorted(), expected.toSorted());
+  for (const [index, [what = '', window = '', limit = '']] of limits.entries()) {
+    const name = `throttling.${names[index]}`;
+    t.is(amount(limit), DEFAULTS.get(name) as number, what);
+    t.is(amount(window), DEFAULTS.get(name.replace(/\.per\w+$/, '.window')) as number, what);
+  }
+});
+
+test('amounts are read as people write them', (t) => {
+  const read = [
+    '10 seconds',
+    'ten seconds',
+    'an hour',
+    'hour',
+    'a year',
+    'one year',
+    '90 days',
+    '1,000',
+    '4 MiB',
+    '5 s',
+  ];
+  t.deepEqual(read.map(amount), [10, 10, 3600, 3600, 31_536_000, 31_536_000, 7_776_000, 1000, 4_194_304, 5]);
+});
