@@ -1,6 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 
 import test from 'ava';
+
+import { mistakesIn } from './shown-by.ts';
 
 const CHECKLIST = new URL('CHECKLIST.md', import.meta.url);
 
@@ -29,22 +31,11 @@ function rowsOf(markdown: string): Row[] {
 }
 
 /** What is wrong with a row, in words. */
-function mistakesIn({ part, number, what, shownBy }: Row): string[] {
+function mistakesOf({ part, number, what, shownBy }: Row): string[] {
   const place = `${part} ${number}`;
   if (what === '') return [`${place} says nothing`];
   if (/^Does not apply: .{20}/.test(shownBy)) return [];
-  const mistakes: string[] = [];
-  let titles = 0;
-  for (const [, path = '', all = ''] of shownBy.matchAll(/\[[^\]]+\]\(([^)]+)\): ((?:“[^”]+”(?:, )?)+)/g)) {
-    const file = new URL(path, CHECKLIST);
-    if (!existsSync(file)) mistakes.push(`${place}: there is no ${path}`);
-    const source = existsSync(file) ? readFileSync(file, 'utf8').replaceAll(String.raw`\'`, "'") : '';
-    for (const [, title = ''] of all.matchAll(/“([^”]+)”/g)) {
-      titles += 1;
-      if (!source.includes(title)) mistakes.push(`${place}: ${path} has no test “${title}”`);
-    }
-  }
-  return titles === 0 ? [`${place} is shown by nothing`, ...mistakes] : mistakes;
+  return mistakesIn(shownBy, CHECKLIST).map((mistake) => `${place}: ${mistake}`);
 }
 
 test('every row of the checklist is shown by tests that are there, or says why it does not apply', (t) => {
@@ -57,7 +48,7 @@ test('every row of the checklist is shown by tests that are there, or says why i
       part,
     );
   }
-  t.deepEqual(rows.flatMap(mistakesIn), []);
+  t.deepEqual(rows.flatMap(mistakesOf), []);
 });
 
 test('it notices a row that shows nothing, and a file or a test that is not there', (t) => {
@@ -75,9 +66,9 @@ test('it notices a row that shows nothing, and a file or a test that is not ther
 | 5 | Why not | Does not apply: nothing of this kind is offered |
 `,
   );
-  t.deepEqual(rows.flatMap(mistakesIn), [
-    'Faults 1 is shown by nothing',
-    'Faults 2 is shown by nothing',
+  t.deepEqual(rows.flatMap(mistakesOf), [
+    'Faults 1: is shown by nothing',
+    'Faults 2: is shown by nothing',
     'Faults 3: there is no nowhere.test.ts',
     'Faults 3: nowhere.test.ts has no test “x”',
     `Faults 4: checklist.test.ts has no test “${missing}”`,
