@@ -36,7 +36,7 @@ for (const [{ name, register, empty }, client, level] of [
     });
     await disconnecting('gatehouse_consents').delete();
     let isDecided = false;
-    const starting = storage.credentials.start(aGrant(), aCode(), aConsent()).finally(() => {
+    const starting = storage.credentials.start(aGrant(), aCode(), { consent: aConsent() }).finally(() => {
       isDecided = true;
     });
     await delay(200);
@@ -71,7 +71,7 @@ for (const [{ name, register, empty }, client, level] of [
       payload: '{}',
       expires_at: NOW,
     });
-    const starting = storage.credentials.start(aGrant(), aCode(), aConsent());
+    const starting = storage.credentials.start(aGrant(), aCode(), { consent: aConsent() });
     await delay(200);
     let isRemoved = false;
     const removing = storage.consents.remove('ann', 'timetable').finally(() => {

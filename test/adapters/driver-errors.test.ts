@@ -14,7 +14,7 @@ import {
   aKey,
   aRecord,
   aRefreshToken,
-  aRevocation,
+  aRevokedToken,
   aSecret,
   aSession,
   HOUR,
@@ -48,12 +48,12 @@ const CALLS: Readonly<Record<string, (storage: Storage, id: string) => Promise<u
     );
   },
   session: async ({ sessions }, id) =>
-    sessions.save(aSession({ id, uid: id, userId: MARK, payload: { MARK } })),
+    sessions.insert(aSession({ id, uid: id, userId: MARK, payload: { MARK } })),
   consent: async ({ consents }, id) => consents.add(aConsent({ userId: id, scopes: [MARK] })),
   key: async ({ keys }, id) => keys.add(aKey({ id, material: MARK })),
   record: async ({ audit }, id) =>
     audit.append([aRecord({ id }, { type: 'login', userId: MARK })], NOW + HOUR),
-  revocation: async ({ revocations }, id) => revocations.add(aRevocation({ value: id })),
+  revocation: async ({ revocations }, id) => revocations.add(aRevokedToken({ id })),
 };
 
 /** Everything that a logger could write of an error: its own members, hidden ones too, and those of what caused it. */
@@ -109,7 +109,8 @@ onEachDatabase('no error tells a value of a row: one that is there already', asy
   await storage.migrate();
   t.deepEqual(Object.keys(await telling(t, storage, `${MARK}-1`)), []);
   const failed = Object.keys(await telling(t, storage, `${MARK}-1`));
-  for (const what of ['client', 'secret', 'code', 'successor']) t.true(failed.includes(what), what);
+  for (const what of ['client', 'secret', 'code', 'successor', 'session'])
+    t.true(failed.includes(what), what);
 });
 
 onEachDatabase('no error tells a value of a row: one that is too long', async (t, database, address) => {

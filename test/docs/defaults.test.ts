@@ -194,10 +194,10 @@ test('a value beside the name of an option in a guide is its default', (t) => {
 const SENTENCES: readonly [option: string, ...patterns: readonly string[]][] = [
   [
     'refreshGrace',
-    `(?:refreshes|token) twice\\s+within (AMOUNT)`,
+    `same new(?: refresh token| one), for (AMOUNT)`,
     `again\\s+within (AMOUNT)`,
-    `Reuse after (AMOUNT)`,
-    `spent more than (AMOUNT) ago`,
+    `but for a retry within (AMOUNT)`,
+    `or it is more than (AMOUNT) ago`,
   ],
   ['revocationLag', `within (AMOUNT) on the others`],
   ['lifetimes.accessToken', `default access token lives (AMOUNT)`, `(AMOUNT) is what the reference shows`],
@@ -244,9 +244,11 @@ function tableIn(guide: string, head: string): string[][] {
 /** What the rows of the table of lifetimes are about. */
 const LIFETIMES: Readonly<Record<string, keyof ResolvedOptions['lifetimes']>> = {
   'access token': 'accessToken',
-  'refresh token, each': 'refreshToken',
+  'refresh token that is not used': 'refreshToken',
+  'an authorization, however often it is refreshed': 'refreshTokenAbsolute',
   code: 'authorizationCode',
-  'login in a browser': 'session',
+  'login in a browser that is not used': 'session',
+  'login in a browser, however often it is used': 'sessionAbsolute',
   'a login or consent page': 'interaction',
 };
 
