@@ -10,7 +10,8 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { onEachDatabase } from '../adapters/databases.ts';
 import type { TestDatabase } from '../adapters/databases.ts';
 import { temporaryFile } from '../adapters/temporary-file.ts';
-import { authorize, startPlatform } from '../harness/platform.ts';
+import { Browser } from '../harness/browser.ts';
+import { authorize, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { gatehouse, gatehouseJson } from './gatehouse.ts';
@@ -190,6 +191,8 @@ onEachDatabase('the scopes that a client was limited to limit it here', async (t
   for (const [name, scopes] of Object.entries(limits)) {
     t.deepEqual(imported.get(name)?.scopes, scopes?.includes('*') ? undefined : scopes, name);
   }
+  const browser = new Browser();
+  await signIn(browser, await browser.open(platform.url('/oauth/login')));
   for (const [name, error] of [
     ['One', 'invalid_scope'],
     ['None', 'invalid_scope'],
@@ -197,7 +200,7 @@ onEachDatabase('the scopes that a client was limited to limit it here', async (t
     ['Unlimited', null],
   ] as const) {
     const app = { client: imported.get(name)!, secret: PLAIN, redirectUri: callback };
-    const given = await authorize(platform, app, { parameters: { scope: 'schools:write' } });
+    const given = await authorize(platform, app, { browser, parameters: { scope: 'schools:write' } });
     t.is(given.get('error'), error, name);
   }
 });
