@@ -270,6 +270,7 @@ test('the table of lifetimes has each, in both presets', (t) => {
 
 /** What the rows of the table of limits are about: the limit, and the window that it counts in. */
 const LIMITS: Readonly<Record<string, string>> = {
+  'login, one account from a browser that it has signed in on before': 'login.perDevice',
   'login, one account from one address': 'login.perAccountAndAddress',
   'login, one account from anywhere': 'login.perAccount',
   'login, one address': 'login.perAddress',
@@ -288,7 +289,7 @@ test('the table of limits has each, with its window', (t) => {
   t.deepEqual(names.toSorted(), expected.toSorted());
   for (const [index, [what = '', window = '', limit = '']] of limits.entries()) {
     const name = `throttling.${names[index]}`;
-    t.is(amount(limit), DEFAULTS.get(name) as number, what);
+    t.is(Number.parseInt(limit, 10), DEFAULTS.get(name) as number, what);
     t.is(amount(window), DEFAULTS.get(name.replace(/\.per\w+$/, '.window')) as number, what);
   }
 });
