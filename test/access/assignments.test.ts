@@ -219,7 +219,7 @@ test('a cold token costs three reads, under way at once with the look-up of the 
   calls.length = 0;
   most = 0;
   t.is(await schools(), 200);
-  t.deepEqual(calls.toSorted(), ['assignments.find', 'clients.find', 'revocations.among', 'users.find']);
+  t.deepEqual(calls.toSorted(), ['assignments.find', 'clients.find', 'revocations.stands', 'users.find']);
   t.is(most, 4);
   t.is(await schools(), 200);
   t.is(calls.length, 4);

@@ -47,7 +47,7 @@ test('a thousand requests cost one signature check and one look-up of each', asy
     const answers = await Promise.all(Array.from({ length: 50 }, async () => request(url, token)));
     t.true(answers.every(({ status }) => status === 200));
   }
-  t.deepEqual(platform.counts, { verify: 1, isRevoked: 1, findUser: 1, findClient: 1 });
+  t.deepEqual(platform.counts, { verify: 1, stands: 1, findUser: 1, findClient: 1 });
 });
 
 test('requests that come with the same unknown token share one load', async (t) => {
@@ -55,7 +55,7 @@ test('requests that come with the same unknown token share one load', async (t) 
   const { call } = caller(platform);
   const tokens = [await platform.userToken(), await platform.clientToken()];
   await Promise.all(Array.from({ length: 100 }, async (_, index) => call(tokens[index % 2]!)));
-  t.deepEqual(platform.counts, { verify: 2, isRevoked: 2, findUser: 1, findClient: 2 });
+  t.deepEqual(platform.counts, { verify: 2, stands: 2, findUser: 1, findClient: 2 });
 });
 
 test('after revocationLag the holder is read again, once for all, and the signature is not checked again', async (t) => {
@@ -68,7 +68,7 @@ test('after revocationLag the holder is read again, once for all, and the signat
   t.is(platform.counts.findUser, 1);
   platform.clock.time += 1;
   await Promise.all(Array.from({ length: 10 }, async () => call(token)));
-  t.deepEqual(platform.counts, { verify: 1, isRevoked: 2, findUser: 2, findClient: 2 });
+  t.deepEqual(platform.counts, { verify: 1, stands: 2, findUser: 2, findClient: 2 });
 });
 
 test('what another node changed works after revocationLag at the latest', async (t) => {
@@ -121,25 +121,25 @@ test('a forgotten token is asked about at once', async (t) => {
 test('a load that began before a revocation is not remembered, and later requests do not share it', async (t) => {
   const platform = createPlatform();
   const answers: PromiseWithResolvers<boolean>[] = [];
-  const isRevoked = async () => {
+  const stands = async () => {
     const answer = Promise.withResolvers<boolean>();
     answers.push(answer);
     return answer.promise;
   };
-  const { guard, call } = caller(platform, { isRevoked });
+  const { guard, call } = caller(platform, { stands });
   const token = await platform.userToken();
   const before = call(token);
   while (answers.length < 1) await new Promise(setImmediate);
   guard.forget({ grantId: 'grant-1' });
   const after = call(token);
   while (answers.length < 2) await new Promise(setImmediate);
-  answers[1]!.resolve(true);
+  answers[1]!.resolve(false);
   t.is(await after, 'token_revoked');
-  answers[0]!.resolve(false);
+  answers[0]!.resolve(true);
   t.is(await before, 'passed');
   const later = call(token);
   while (answers.length < 3) await new Promise(setImmediate);
-  answers[2]!.resolve(true);
+  answers[2]!.resolve(false);
   t.is(await later, 'token_revoked');
 });
 
@@ -185,11 +185,11 @@ test('when the clock is set back, nothing counts as fresh', async (t) => {
 test('a load that failed counts for nothing', async (t) => {
   const platform = createPlatform();
   let isDown = true;
-  const isRevoked = async () => {
+  const stands = async () => {
     if (isDown) throw new StorageError('The database is down');
-    return false;
+    return true;
   };
-  const { call } = caller(platform, { isRevoked });
+  const { call } = caller(platform, { stands });
   const token = await platform.userToken();
   t.deepEqual(await Promise.all([call(token), call(token)]), [
     'temporarily_unavailable',
@@ -237,7 +237,7 @@ test('garbage takes no memory', async (t) => {
   const collectGarbage: () => void = runInNewContext('gc');
   const authenticator = createAuthenticator({
     verify: async () => undefined,
-    isRevoked: async () => false,
+    stands: async () => true,
     loadPrincipal: async () => undefined,
   });
   const heap = () => {

@@ -52,7 +52,9 @@ async function principalOf(gate: Gate, { held, scopes, granted, kind }: Situatio
     gate,
     scopes: new Map(Object.entries(scopes).map(([name, permissions]) => [name, { permissions }])),
     holders: { find: async (id) => ({ user: { id }, assignment: kind === 'user' ? held : nothing }) },
-    clients: { find: async () => ({ client: app(kind === 'client' ? held : nothing), secrets: [] }) },
+    clients: {
+      find: async () => ({ client: app(kind === 'client' ? held : nothing), secrets: [], sequence: 0 }),
+    },
   });
   const claims = { iss: 'i', aud: 'a', sub: 's', client_id: 'c', iat: 0, exp: 1, jti: 'j' };
   return (await load({ ...claims, principal: kind, scope: granted?.join(' ') }))!;

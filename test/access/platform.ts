@@ -89,7 +89,7 @@ export const keptByTheHost: Pick<AssignmentStore, 'find'> = {
 /** How often the guard asked for something. */
 export interface Counts {
   verify: number;
-  isRevoked: number;
+  stands: number;
   findUser: number;
   findClient: number;
 }
@@ -124,7 +124,7 @@ export function createPlatform(): Platform {
   const users = new Map([[ann.id, ann]]);
   const clients = new Map([reports, sync].map((client) => [client.id, client]));
   const revoked = new Set<string>();
-  const counts: Counts = { verify: 0, isRevoked: 0, findUser: 0, findClient: 0 };
+  const counts: Counts = { verify: 0, stands: 0, findUser: 0, findClient: 0 };
   const log: Platform['log'] = [];
   const note = (fields: object, message: string) => void log.push({ fields: { ...fields }, message });
   const logger: Logger = { debug: note, info: note, warn: note, error: note };
@@ -163,7 +163,7 @@ export function createPlatform(): Platform {
       async find(id) {
         counts.findClient += 1;
         const client = clients.get(id);
-        return client && { client, secrets: [] };
+        return client && { client, secrets: [], sequence: 0 };
       },
     },
   });
@@ -197,9 +197,9 @@ export function createPlatform(): Platform {
         realm: ISSUER,
         logger,
         verify,
-        async isRevoked(claims) {
-          counts.isRevoked += 1;
-          return revoked.has(claims.jti) || (claims.grant_id !== undefined && revoked.has(claims.grant_id));
+        async stands(claims) {
+          counts.stands += 1;
+          return !revoked.has(claims.jti) && (claims.grant_id === undefined || !revoked.has(claims.grant_id));
         },
         loadPrincipal,
         now: () => clock.time,

@@ -33,7 +33,7 @@ function loader(people: readonly Person[], clients: readonly Client[]): LoadPrin
     clients: {
       async find(id) {
         const client = clients.find((candidate) => candidate.id === id);
-        return client && { client, secrets: [] };
+        return client && { client, secrets: [], sequence: 0 };
       },
     },
   });
@@ -137,7 +137,7 @@ test('roles of users are optional, and the store keeps its this', async (t) => {
       return this.held;
     },
   };
-  const clients = { find: async () => ({ client: app(), secrets: [] }) };
+  const clients = { find: async () => ({ client: app(), secrets: [], sequence: 0 }) };
   const holders = createHolders({ users: store, assignments: keptByTheHost });
   const principal = await createPrincipalLoader({ gate, scopes, holders, clients })(claims({}));
   t.deepEqual(principal?.roles, []);

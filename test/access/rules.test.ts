@@ -35,7 +35,7 @@ async function holder<S extends object>(
   permissions: readonly Permission[],
   from: Gate<Permission, never, S>,
 ): Promise<Principal<Permission, User, S>> {
-  const stored = { client: app({ id: name, name, permissions }), secrets: [] };
+  const stored = { client: app({ id: name, name, permissions }), secrets: [], sequence: 0 };
   const load = createPrincipalLoader<Permission, User>({
     gate: from,
     scopes: new Map(),
