@@ -22,7 +22,8 @@ export async function makeFirstVersion(database: Knex, { client }: TestDatabase)
   for (const [table, row] of Object.entries(ROWS)) await database(`gatehouse_${table}`).insert(row);
 }
 
-function dialectFor(client: TestDatabase['client'], { client: knexClient }: Knex): Dialect {
+/** What the storage does on a database. */
+export function dialectFor(client: TestDatabase['client'], { client: knexClient }: Knex): Dialect {
   if (client === 'pg') return postgresqlDialect(knexClient);
   return client === 'mysql2' ? mysqlDialect(knexClient) : sqliteDialect();
 }

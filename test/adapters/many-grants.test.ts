@@ -1,22 +1,42 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import type { ExecutionContext } from 'ava';
+import knex from 'knex';
+import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import type { Storage } from '../../lib/contracts.ts';
-import { aClient, aCode, aGrant, NOW } from '../../lib/testing/storage/rows.ts';
+import type { Value } from '../../adapters/knex/statements.ts';
+import { end } from '../../adapters/knex/stores/revocations.ts';
+import type { EndedParty, Storage } from '../../lib/contracts.ts';
+import { aClient, aCode, aGrant, aRevokedToken, aSession, NOW } from '../../lib/testing/storage/rows.ts';
+import { countedKnex } from './counted-knex.ts';
 import { mariadb, onEachDatabase, postgresql, sqlite } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
+import { dialectFor } from './first-version.ts';
 import { watchedKnex } from './watched-knex.ts';
 
 const IDS = Array.from({ length: 600 }, (_, index) => `grant ${index}`);
+const OF_ANN = { userId: 'ann', clientId: 'timetable' };
 
 async function withManyGrants(t: ExecutionContext, storage: Storage): Promise<Storage> {
   t.teardown(async () => storage.close());
   await storage.migrate();
   await storage.clients.insert(aClient({ id: 'timetable' }), []);
-  for (const id of IDS) await storage.credentials.start(aGrant({ id }), aCode({ id, grantId: id }));
+  const sequence = await storage.revocations.sequence();
+  for (const id of IDS) await storage.credentials.start(aGrant({ id, sequence }), aCode({ id, grantId: id }));
   return storage;
+}
+
+/** Of the grants, those whose tokens and codes are good. */
+async function living({ credentials, revocations }: Storage): Promise<string[]> {
+  const ids = await Promise.all(
+    IDS.map(async (id) => {
+      const token = { id, clientId: 'timetable', grant: { id, userId: 'ann' }, sequence: 0 };
+      const found = (await credentials.find('code', id)) !== undefined;
+      return found || (await revocations.stands(token)) ? id : [];
+    }),
+  );
+  return ids.flat();
 }
 
 /** How many other calls are answered until the given one is. */
@@ -36,12 +56,96 @@ async function answeredMeanwhile(storage: Storage, call: Promise<unknown>): Prom
   return count;
 }
 
+for (const party of [{ userId: 'ann' }, { clientId: 'timetable' }] satisfies EndedParty[]) {
+  const who = 'userId' in party ? 'a user' : 'a client';
+  const nobody = 'userId' in party ? { userId: 'nobody' } : { clientId: 'nobody' };
+
+  onEachDatabase(
+    `ending ${who} with many grants takes what ending one without any takes, and ends them all`,
+    async (t, { client }, address) => {
+      let statements: string[] = [];
+      const host = countedKnex(client, address, (sql) => {
+        statements.push(sql.replaceAll(/_utf8mb4 x'[\da-f]*'|\b\d{10,}\b/g, '?'));
+      });
+      t.teardown(async () => host.destroy());
+      const storage = await withManyGrants(t, knexStorage(host));
+      // Twice: a connection prepares a statement when it first runs it.
+      for (let time = 0; time < 2; time += 1) await storage.revocations.end(nobody);
+      t.is((await living(storage)).length, IDS.length);
+
+      statements = [];
+      await storage.revocations.end(nobody);
+      const ofNobody = statements;
+      statements = [];
+      await storage.revocations.end(party);
+      t.deepEqual(statements, ofNobody);
+      t.is(statements.length, 4, 'a transaction of two');
+      t.deepEqual(await living(storage), []);
+      // No row of a grant was written.
+      t.is((await storage.grants.find(IDS[0]!))?.revokedAt, undefined);
+    },
+  );
+}
+
+/** Ends Ann as the storage does, in a transaction that is still open. */
+async function beginEnd(
+  t: ExecutionContext,
+  client: TestDatabase['client'],
+  host: Knex,
+): Promise<Knex.Transaction> {
+  const transaction = await host.transaction();
+  t.teardown(async () => {
+    if (!transaction.isCompleted()) await transaction.rollback();
+  });
+  const run = async (sql: string, values: readonly Value[] = []): Promise<never> =>
+    transaction.raw(sql, values as Knex.RawBinding[]) as unknown as Promise<never>;
+  await end({ run, get: run, all: run }, dialectFor(client, host), { kind: 'user', value: 'ann' });
+  return transaction;
+}
+
+onEachDatabase(
+  'while a user is being ended nobody waits for it, but who is ended at the same moment',
+  async (t, { client }, address) => {
+    const storage = await withManyGrants(t, knexStorage(address, { timeout: 3000 }));
+    const other = knex({ client, connection: address, pool: { min: 0, max: 1 } });
+    t.teardown(async () => other.destroy());
+    const { credentials, revocations, sessions } = storage;
+    const before = await revocations.sequence();
+    const transaction = await beginEnd(t, client, other);
+
+    t.is(await revocations.sequence(), before);
+    t.is((await living(storage)).length, IDS.length);
+    await sessions.insert(aSession({ sequence: before }));
+    t.is((await sessions.find(aSession().id))?.sequence, before);
+    t.true(await sessions.update(aSession()));
+    await revocations.add(aRevokedToken({ id: 'another' }));
+    const started = { grant: aGrant({ id: 'late', sequence: before }), code: aCode({ grantId: 'late' }) };
+    t.true(await credentials.start(started.grant, started.code, { sessionId: aSession().id }));
+    t.deepEqual(await credentials.redeem(started.code, { at: NOW }), { outcome: 'redeemed' });
+    let isEnded = false;
+    const ending = revocations.end({ userId: 'bob' }).then(() => {
+      isEnded = true;
+    });
+    t.deepEqual(await storage.grants.revoke({ id: IDS[0]! }, NOW), [IDS[0]]);
+    t.false(isEnded);
+
+    await transaction.commit();
+    await ending;
+    t.is(await revocations.sequence(), before + 2);
+    // All of it noted the number of before.
+    t.deepEqual(await living(storage), []);
+    t.is(await credentials.find('code', started.code.id), undefined);
+    t.is(await sessions.find(aSession().id), undefined);
+  },
+  [postgresql, mariadb],
+);
+
 // SQLite answers on this thread: what it does in one go, nobody gets through.
 onEachDatabase(
   'while many grants are revoked, others are served',
   async (t, _database, address) => {
     const storage = await withManyGrants(t, knexStorage(address));
-    t.true((await answeredMeanwhile(storage, storage.grants.revoke({ clientId: 'timetable' }, NOW))) > 0);
+    t.true((await answeredMeanwhile(storage, storage.grants.revoke(OF_ANN, NOW))) > 0);
   },
   [sqlite],
 );
@@ -60,7 +164,7 @@ function failing(
   t: ExecutionContext,
   client: TestDatabase['client'],
   address: string,
-): { readonly storage: Storage; readonly failAfter: (statements: number) => void } {
+): { readonly host: Knex; readonly storage: Storage; readonly failAfter: (statements: number) => void } {
   let left = Infinity;
   const host = watchedKnex(client, address, () => {
     left -= 1;
@@ -68,6 +172,7 @@ function failing(
   });
   t.teardown(async () => host.destroy());
   return {
+    host,
     storage: knexStorage(host),
     failAfter: (statements) => {
       left = statements;
@@ -80,44 +185,58 @@ onEachDatabase(
   async (t, { client }, address) => {
     const { storage, failAfter } = failing(t, client, address);
     await withManyGrants(t, storage);
-    const keys = IDS.map((value) => ({ kind: 'grant', value }) as const);
-    const revokedIds = async () => {
-      const grants = await Promise.all(IDS.map(async (id) => storage.grants.find(id)));
-      return grants.flatMap((grant) => (grant?.revokedAt === undefined ? [] : grant.id));
-    };
 
-    failAfter(13);
-    await t.throwsAsync(storage.grants.revoke({ clientId: 'timetable' }, NOW), { code: 'ERR_STORAGE' });
+    failAfter(9);
+    await t.throwsAsync(storage.grants.revoke(OF_ANN, NOW), { code: 'ERR_STORAGE' });
     failAfter(Infinity);
-    const first = await revokedIds();
-    t.true(first.length > 0 && first.length < IDS.length, `${first.length}`);
-    const recorded = await storage.revocations.among(keys);
-    const recordedIds = recorded.map(({ value }) => value);
-    t.deepEqual(recordedIds.toSorted(), first.toSorted(), 'each with its record');
+    const left = await living(storage);
+    t.true(left.length > 0 && left.length < IDS.length, `${left.length}`);
 
-    const second = await storage.grants.revoke({ clientId: 'timetable' }, NOW);
-    t.is(first.length + second.length, IDS.length);
-    t.is((await revokedIds()).length, IDS.length);
-    t.is((await storage.revocations.among(keys)).length, IDS.length);
+    t.deepEqual((await storage.grants.revoke(OF_ANN, NOW)).toSorted(), left.toSorted());
+    t.deepEqual(await living(storage), []);
   },
   [postgresql, mariadb],
 );
 
 onEachDatabase(
-  'a client whose removal is interrupted is gone, and removing it again removes the rest',
+  'a user or a client whose end is interrupted at any statement is ended wholly, or not at all',
   async (t, { client }, address) => {
     const { storage, failAfter } = failing(t, client, address);
     await withManyGrants(t, storage);
+    const before = await storage.revocations.sequence();
+    for (const party of [{ userId: 'ann' }, { clientId: 'timetable' }] satisfies EndedParty[]) {
+      for (let statements = 0; statements < 4; statements += 1) {
+        failAfter(statements);
+        await t.throwsAsync(storage.revocations.end(party), { code: 'ERR_STORAGE' });
+        failAfter(Infinity);
+        t.is(await storage.revocations.sequence(), before);
+      }
+    }
+    t.is((await living(storage)).length, IDS.length);
+  },
+  [postgresql, mariadb],
+);
 
-    failAfter(6);
+onEachDatabase(
+  'a client whose removal is interrupted is gone with all that it has, and removing it again removes the rest',
+  async (t, { client }, address) => {
+    const { host, storage, failAfter } = failing(t, client, address);
+    await withManyGrants(t, storage);
+    const count = async (): Promise<number> => (await host('gatehouse_grants').select('id')).length;
+
+    failAfter(8);
     await t.throwsAsync(storage.clients.remove('timetable'), { code: 'ERR_STORAGE' });
     failAfter(Infinity);
     t.is(await storage.clients.find('timetable'), undefined);
-    const left = await storage.grants.list('ann');
-    t.true(left.length > 0 && left.length < IDS.length, `${left.length}`);
+    const left = await count();
+    t.true(left > 0 && left < IDS.length, `${left}`);
+    t.deepEqual(await living(storage), []);
+    await storage.clients.insert(aClient({ id: 'timetable' }), []);
+    t.deepEqual(await living(storage), [], 'nor of one that has its id afterwards');
 
+    t.true(await storage.clients.remove('timetable'));
+    t.is(await count(), 0);
     t.false(await storage.clients.remove('timetable'));
-    t.deepEqual(await storage.grants.list('ann'), []);
   },
   [postgresql, mariadb],
 );

@@ -1,12 +1,17 @@
 import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import type { ExecutionContext } from 'ava';
+import knex from 'knex';
+import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import type { Redemption, Storage } from '../../lib/contracts.ts';
+import type { Redemption, Storage, TokenInQuestion } from '../../lib/contracts.ts';
 import { aCode, aGrant, aRequest, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
 import { onEachDatabase } from './databases.ts';
+import type { TestDatabase } from './databases.ts';
 import { start, startCluster } from './processes.ts';
+import type { Begun } from './processes.ts';
 
 const NODES = ['a', 'b', 'c', 'd'];
 const cluster = startCluster(NODES.length);
@@ -23,6 +28,27 @@ async function withCodes(
   const codes = Array.from({ length: count }, (_, index) => `code ${index}`);
   for (const id of codes) await storage.credentials.start(aGrant({ id }), aCode({ id, grantId: id }));
   return { storage, codes };
+}
+
+function tokenOf(id: string, userId = 'ann'): TokenInQuestion {
+  return { id, clientId: 'timetable', grant: { id, userId }, sequence: 0 };
+}
+
+function connect(t: ExecutionContext, client: TestDatabase['client'], address: string): Knex {
+  const connection = client === 'better-sqlite3' ? { filename: address.slice('sqlite:'.length) } : address;
+  const host = knex({ client, connection, useNullAsDefault: true });
+  t.teardown(async () => host.destroy());
+  return host;
+}
+
+/** The numbers of the users' ends. */
+async function endsOf(
+  t: ExecutionContext,
+  client: TestDatabase['client'],
+  address: string,
+): Promise<Map<string, number>> {
+  const rows = await connect(t, client, address)('gatehouse_revocations').where({ kind: 'user' });
+  return new Map(rows.map(({ value, sequence }) => [value, Number(sequence)]));
 }
 
 onEachDatabase(
@@ -96,10 +122,88 @@ onEachDatabase(
       for (const id of [`${code} a 0`, `${code} b 0`]) {
         t.is(await storage.credentials.find('refresh_token', id), undefined);
       }
-      const [record] = await storage.revocations.among([{ kind: 'grant', value: code }]);
-      // Whoever redeemed in time holds an access token, so the record has to last as long as the successor.
-      if (redeemed === 1) t.is(record?.expiresAt, NOW + 100 * HOUR, code);
+      t.false(await storage.revocations.stands(tokenOf(code)), code);
     }
+
+    await storage.prune(NOW + 100 * HOUR, 10_000);
+    for (const [index, code] of codes.entries()) {
+      const isRedeemed = [byA, byB].some((ended) => ended[index]?.outcome === 'redeemed');
+      // Whoever redeemed in time holds an access token, so the revoked grant has to last as long as the successor.
+      t.is((await storage.grants.find(code))?.revokedAt, isRedeemed ? NOW : undefined, code);
+    }
+  },
+);
+
+onEachDatabase(
+  'what is begun by processes while others end its users is dead, but for what was begun afterwards',
+  async (t, { client }, address) => {
+    const { storage } = await withCodes(t, address, 0);
+    const users = Array.from({ length: 20 }, (_, index) => `user ${index}`);
+    const first = await storage.revocations.sequence();
+    const [byA, byB] = await cluster.atOnce<Begun[]>(address, [
+      { do: 'login', users, times: 4, by: 'a' },
+      { do: 'login', users: users.toReversed(), times: 4, by: 'b' },
+      { do: 'end', users },
+      { do: 'end', users: users.toReversed() },
+    ]);
+
+    const ends = await endsOf(t, client, address);
+    t.deepEqual([...ends.keys()].toSorted(), users.toSorted());
+    t.is(await storage.revocations.sequence(), first + 2 * users.length);
+    let dead = 0;
+    for (const { id, userId, sequence } of [...byA!, ...byB!]) {
+      const isDead = sequence < ends.get(userId)!;
+      if (isDead) dead += 1;
+      const what = `${id}, begun at ${sequence}, ended at ${ends.get(userId)}`;
+      t.is((await storage.sessions.find(id)) === undefined, isDead, what);
+      t.is((await storage.credentials.find('refresh_token', id)) === undefined, isDead, what);
+      t.is(await storage.revocations.stands(tokenOf(id, userId)), !isDead, what);
+      if (!isDead) continue;
+      const late = await storage.credentials.redeem({ kind: 'refresh_token', id }, { at: NOW });
+      t.deepEqual(late, { outcome: 'gone' }, what);
+      t.false(await storage.revocations.stands(tokenOf(id, userId)), what);
+    }
+    t.true(dead > 0);
+  },
+);
+
+onEachDatabase(
+  'processes that end users at once give each end its number, and no number is seen before a smaller one',
+  async (t, { client }, address) => {
+    const { storage } = await withCodes(t, address, 0);
+    const first = await storage.revocations.sequence();
+    const ofNodes = NODES.map((by) => Array.from({ length: 25 }, (_, index) => `${by} ${index}`));
+    const host = connect(t, client, address);
+    let isOver = false;
+    const seen: { sequence: number; ends: number; greatest: number }[] = [];
+    const watching = (async () => {
+      while (!isOver) {
+        const [row] = await host('gatehouse_revocations')
+          .sum({ ends: host.raw(`case when kind = 'user' then 1 else 0 end`) })
+          .max({ greatest: host.raw(`case when kind = 'user' then sequence else 0 end`) })
+          .max({ sequence: host.raw(`case when kind = 'sequence' then sequence else 0 end`) });
+        const { ends, greatest, sequence } = row as Record<string, unknown>;
+        seen.push({ ends: Number(ends), greatest: Number(greatest), sequence: Number(sequence) });
+        await nextTurn();
+      }
+    })();
+    await cluster.atOnce(
+      address,
+      ofNodes.map((users) => ({ do: 'end', users })),
+    );
+    isOver = true;
+    await watching;
+
+    for (const { sequence, ends, greatest } of seen) {
+      t.is(ends, sequence - first);
+      t.is(greatest, ends === 0 ? 0 : sequence);
+    }
+    t.true(new Set(seen.map(({ ends }) => ends)).size > 2, `${seen.length} looks`);
+    const numbers = [...(await endsOf(t, client, address)).values()];
+    t.deepEqual(
+      numbers.toSorted((a, b) => a - b),
+      Array.from({ length: 100 }, (_, index) => first + 1 + index),
+    );
   },
 );
 

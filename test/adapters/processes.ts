@@ -27,7 +27,24 @@ export type Task =
       readonly now: number;
     }
   /** Revokes each of the grants. Answers with the ids of those that it revoked. */
-  | { readonly do: 'revoke'; readonly grants: readonly string[] };
+  | { readonly do: 'revoke'; readonly grants: readonly string[] }
+  /** Logs each of the users in and authorizes an app for them, so many times. Answers with what was {@link Begun}. */
+  | {
+      readonly do: 'login';
+      readonly users: readonly string[];
+      readonly times: number;
+      readonly by: string;
+    }
+  /** Ends each of the users. */
+  | { readonly do: 'end'; readonly users: readonly string[] };
+
+/** A session and a grant of the same id, the grant's code redeemed for a refresh token of that id. */
+export interface Begun {
+  readonly id: string;
+  readonly userId: string;
+  /** What both have noted. */
+  readonly sequence: number;
+}
 
 export interface Order {
   readonly number: number;

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import knex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aCode, aGrant, anInteraction, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
+import { aCode, aGrant, aSession, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 
 onEachDatabase(
@@ -38,7 +38,7 @@ onEachDatabase('many who prune at once remove everything once', async (t, _datab
   const [storage] = storages;
   await storage!.migrate();
   for (let index = 0; index < 700; index += 1) {
-    await storage!.interactions.save(anInteraction({ id: `${index}`, expiresAt: NOW - 1 }));
+    await storage!.sessions.insert(aSession({ id: `${index}`, uid: `${index}`, expiresAt: NOW - 1 }));
   }
   const removed = await Promise.all(
     storages.map(async (one) => {

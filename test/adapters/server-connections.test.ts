@@ -129,7 +129,7 @@ onEachDatabase(
     t.is((await storage.credentials.find('code', aCode().id))?.grant.id, aGrant().id);
     await host.raw('discard all');
     t.deepEqual(await storage.credentials.redeem(aCode(), exchange), { outcome: 'redeemed' });
-    t.deepEqual(await storage.grants.revoke({ userId: 'ann' }, NOW), [aGrant().id]);
+    t.deepEqual(await storage.grants.revoke({ userId: 'ann', clientId: 'timetable' }, NOW), [aGrant().id]);
   },
   [postgresql],
 );

@@ -106,14 +106,14 @@ onLockedServers(
     const isPg = database.client === 'pg';
     const transaction = await begin(t, other);
     await transaction.raw(isPg ? 'lock table gatehouse_sessions' : 'lock tables gatehouse_sessions write');
-    await t.throwsAsync(storage.sessions.save(aSession()), { code: 'ERR_STORAGE' });
+    await t.throwsAsync(storage.sessions.insert(aSession()), { code: 'ERR_STORAGE' });
     await untilNobodyWaits(other, database);
 
     if (!isPg) await transaction.raw('unlock tables');
     await transaction.rollback();
     t.is(await storage.sessions.find(aSession().id), undefined);
-    await storage.sessions.save(aSession());
-    t.deepEqual(await storage.sessions.find(aSession().id), aSession());
+    await storage.sessions.insert(aSession());
+    t.deepEqual((await storage.sessions.find(aSession().id))?.session, aSession());
   },
 );
 
@@ -125,7 +125,7 @@ onLockedServers('a deadlock is tried again', 5000, async (t, { storage, other })
   await transaction('gatehouse_grants')
     .where({ id: 'b' })
     .update({ needed_until: NOW + 100 * HOUR });
-  const revoking = storage.grants.revoke({ userId: 'ann' }, NOW);
+  const revoking = storage.grants.revoke({ userId: 'ann', clientId: 'timetable' }, NOW);
   await delay(200);
   await transaction('gatehouse_grants')
     .whereIn('id', ['a', aGrant().id])

@@ -2,8 +2,16 @@
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { Redemption, Storage, StoredRequest } from '../../lib/contracts.ts';
-import { aRefreshToken, aRequest, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
-import type { Answer, Order, Task } from './processes.ts';
+import {
+  aCode,
+  aGrant,
+  aRefreshToken,
+  aRequest,
+  aSession,
+  HOUR,
+  NOW,
+} from '../../lib/testing/storage/rows.ts';
+import type { Answer, Begun, Order, Task } from './processes.ts';
 
 const storages = new Map<string, Storage>();
 
@@ -48,6 +56,16 @@ async function work(storage: Storage, task: Task): Promise<unknown> {
     }
     case 'revoke':
       return (await Promise.all(task.grants.map(async (id) => storage.grants.revoke({ id }, NOW)))).flat();
+    case 'login': {
+      const begun: Begun[] = [];
+      for (let time = 0; time < task.times; time += 1) {
+        for (const userId of task.users) begun.push(await logIn(storage, userId, `${task.by} ${time}`));
+      }
+      return begun;
+    }
+    case 'end':
+      for (const userId of task.users) await storage.revocations.end({ userId });
+      return undefined;
     default:
       return storage.close();
   }
@@ -62,6 +80,18 @@ async function redeem({ credentials }: Storage, code: string, by: string): Promi
       sealedSuccessor: by,
     },
   );
+}
+
+/** All of it, whatever becomes of the user meanwhile. */
+async function logIn(storage: Storage, userId: string, by: string): Promise<Begun> {
+  const { credentials, revocations, sessions } = storage;
+  const sequence = await revocations.sequence();
+  const id = `${userId} ${by}`;
+  await sessions.insert(aSession({ id, uid: id, userId, sequence }));
+  await credentials.start(aGrant({ id, userId, sequence }), aCode({ id, grantId: id }), { sessionId: id });
+  await credentials.redeem({ kind: 'code', id }, { at: NOW, successor: aRefreshToken({ id, grantId: id }) });
+  await sessions.update(aSession({ id }));
+  return { id, userId, sequence };
 }
 
 async function begin(
