@@ -9,6 +9,8 @@ const BATCH = 200;
 // from it has expired, and so is the record of its revocation.
 export const EXPIRING: readonly { table: string; key: readonly string[]; column: string }[] = [
   { table: 'gatehouse_sessions', key: ['id'], column: 'expires_at' },
+  // Of nodes of the version before, which may serve still.
+  { table: 'gatehouse_interactions', key: ['id'], column: 'expires_at' },
   { table: 'gatehouse_credentials', key: ['id', 'kind'], column: 'expires_at' },
   { table: 'gatehouse_grants', key: ['id'], column: 'needed_until' },
   { table: 'gatehouse_revocations', key: ['kind', 'value'], column: 'expires_at' },

@@ -9,7 +9,7 @@ import { createTable } from '../../adapters/knex/table.ts';
 import { NOW } from '../../lib/testing/storage/rows.ts';
 import type { TestDatabase } from './databases.ts';
 
-/** Makes the database of the first version of the schema, with a client, its secret, a consent, a grant and a code in it. */
+/** Makes the database of the first version of the schema, with something in each of its tables. */
 export async function makeFirstVersion(database: Knex, { client }: TestDatabase): Promise<void> {
   const dialect = dialectFor(client, database);
   const migrations = {
@@ -19,7 +19,8 @@ export async function makeFirstVersion(database: Knex, { client }: TestDatabase)
   } as const;
   for (const sql of [...createTable(dialect, migrations), ...firstTables.up(dialect)])
     await database.raw(sql);
-  for (const [table, row] of Object.entries(ROWS)) await database(`gatehouse_${table}`).insert(row);
+  for (const [title, row] of Object.entries(ROWS))
+    await database(`gatehouse_${title.split(' ')[0]}`).insert(row);
 }
 
 /** What the storage does on a database. */
@@ -28,7 +29,7 @@ export function dialectFor(client: TestDatabase['client'], { client: knexClient 
   return client === 'mysql2' ? mysqlDialect(knexClient) : sqliteDialect();
 }
 
-// Written out, because it is what lies in the databases of hosts.
+// By table. Written out, because it is what lies in the databases of hosts.
 const ROWS = {
   migrations: { name: '0001_first_tables', applied_at: NOW },
   clients: {
@@ -83,5 +84,34 @@ const ROWS = {
     expires_at: NOW + 60,
     consumed_at: null,
     sealed_successor: null,
+  },
+  sessions: {
+    id: 'session-1',
+    uid: 'uid-1',
+    user_id: 'ann',
+    payload: `{"loginTs":${NOW}}`,
+    expires_at: NOW + 3600,
+  },
+  // Before the login of somebody.
+  'sessions anonymous': {
+    id: 'anonymous',
+    uid: 'uid-2',
+    user_id: null,
+    payload: '{}',
+    expires_at: NOW + 3600,
+  },
+  interactions: { id: 'interaction-1', payload: '{}', expires_at: NOW + 3600 },
+  revocations: { kind: 'client', value: 'revoked', revoked_at: NOW - 5, expires_at: NOW + 3600 },
+  'revocations of a token': { kind: 'token', value: 'jti-1', revoked_at: NOW, expires_at: NOW + 3600 },
+  'revocations of a grant': { kind: 'grant', value: 'grant-0', revoked_at: NOW, expires_at: NOW + 3600 },
+  'grants at the revoked client': {
+    id: 'grant-2',
+    user_id: 'ann',
+    client_id: 'revoked',
+    scopes: '[]',
+    created_at: NOW,
+    expires_at: NOW + 3600,
+    revoked_at: null,
+    needed_until: NOW + 3600,
   },
 };

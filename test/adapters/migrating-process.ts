@@ -4,11 +4,11 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import type { TestDatabase } from './databases.ts';
 import { watchedKnex } from './watched-knex.ts';
 
-const [client, address = '', table = ''] = process.argv.slice(2);
+const [client, address = '', beginning = ''] = process.argv.slice(2);
 
 await knexStorage(
   watchedKnex(client as TestDatabase['client'], address, (sql) => {
-    if (sql.startsWith(`create table if not exists ${table} `)) getStuck();
+    if (sql.startsWith(beginning)) getStuck();
   }),
 ).migrate();
 

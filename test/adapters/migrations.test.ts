@@ -5,6 +5,7 @@ import knex from 'knex';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
+import type { Storage, TokenInQuestion } from '../../lib/contracts.ts';
 import {
   aClient,
   aCode,
@@ -13,6 +14,7 @@ import {
   aRecord,
   aRequest,
   aSecret,
+  aSession,
   HOUR,
   NOW,
 } from '../../lib/testing/storage/rows.ts';
@@ -25,6 +27,7 @@ import { watchedKnex } from './watched-knex.ts';
 const SECOND = '0002_audit_assignments_idempotency';
 const THIRD = '0003_attempts';
 const FOURTH = '0004_disabled_by';
+const FIFTH = '0005_revocation_sequence';
 
 const cluster = startCluster(4);
 
@@ -48,10 +51,18 @@ async function isWhole(t: ExecutionContext, host: Knex): Promise<void> {
     SECOND,
     THIRD,
     FOURTH,
+    FIFTH,
   ]);
-  t.deepEqual(await clients.find(aClient().id), { client: aClient(), secrets: [aSecret()] });
+  t.deepEqual(await clients.find(aClient().id), {
+    client: aClient(),
+    secrets: [aSecret()],
+    sequence: 0,
+  });
   t.deepEqual(await consents.list('ann'), [aConsent()]);
-  t.deepEqual(await credentials.find('code', aCode().id), { credential: aCode(), grant: aGrant() });
+  t.deepEqual(await credentials.find('code', aCode().id), {
+    credential: aCode(),
+    grant: aGrant({ sequence: 0 }),
+  });
 
   await consents.touch('ann', 'timetable', NOW + 5);
   t.deepEqual(await consents.find('ann', 'timetable'), aConsent({ lastUsedAt: NOW + 5 }));
@@ -61,15 +72,51 @@ async function isWhole(t: ExecutionContext, host: Knex): Promise<void> {
   t.is(await attempts.count('a', { limit: 1, now: NOW, expiresAt: NOW + HOUR }), undefined);
   await assignments.save('ann', { roles: ['registrar'], permissions: [] });
   t.deepEqual((await assignments.find('ann')).roles, ['registrar']);
+  await standsAsBefore(t, storage);
+}
+
+/** What was revoked stays so, and what was not ends when its user or client is ended. */
+async function standsAsBefore(
+  t: ExecutionContext,
+  { prune, revocations, sessions }: Pick<Storage, 'prune' | 'revocations' | 'sessions'>,
+): Promise<void> {
+  const ofApp: TokenInQuestion = { id: 'jti-2', clientId: 'timetable', grant: undefined, sequence: 0 };
+  const ofAnn: TokenInQuestion = { ...ofApp, grant: { id: aGrant().id, userId: 'ann' } };
+  const ofRevoked: TokenInQuestion = { ...ofApp, clientId: 'revoked' };
+  const good = [ofApp, ofAnn, { ...ofRevoked, sequence: 1 }];
+  const dead = [
+    ofRevoked,
+    { ...ofRevoked, grant: { id: 'grant-2', userId: 'ann' } },
+    { ...ofApp, id: 'jti-1' },
+    { ...ofAnn, id: 'jti-1' },
+  ];
+  const stand = async (tokens: readonly TokenInQuestion[]): Promise<boolean[]> =>
+    Promise.all(tokens.map(async (token) => revocations.stands(token)));
+  t.is(await revocations.sequence(), 1);
+  t.deepEqual(await stand(good), [true, true, true]);
+  t.deepEqual(await stand(dead), [false, false, false, false]);
+  const session = { ...aSession(), sequence: 0 };
+  t.deepEqual(await sessions.find(session.id), { session, sequence: 1 });
+  t.is(await sessions.find('anonymous'), undefined);
+
+  await revocations.end({ userId: 'ann' });
+  t.is(await revocations.sequence(), 2);
+  t.is(await sessions.find(session.id), undefined);
+  t.deepEqual(await stand(good), [true, false, true]);
+  while ((await prune(NOW * 2, 100)) > 0);
+  t.is(await revocations.sequence(), 2);
+  t.deepEqual(await stand([...good, ofRevoked]), [true, false, true, false], 'ends are kept for good');
 }
 
 onEachDatabase('a database of the first version keeps its rows', async (t, database, address) => {
   const host = await onFirstVersion(t, database, address);
   const storage = knexStorage(host);
-  t.deepEqual(await storage.pendingMigrations(), [SECOND, THIRD, FOURTH]);
+  t.deepEqual(await storage.pendingMigrations(), [SECOND, THIRD, FOURTH, FIFTH]);
   await t.throwsAsync(storage.audit.list({}), { code: 'ERR_MIGRATIONS_PENDING' });
   await t.throwsAsync(storage.consents.list('ann'), { code: 'ERR_MIGRATIONS_PENDING' });
   await t.throwsAsync(storage.diagnose(), { code: 'ERR_MIGRATIONS_PENDING' });
+  await t.throwsAsync(storage.sessions.find(aSession().id), { code: 'ERR_MIGRATIONS_PENDING' });
+  await t.throwsAsync(storage.revocations.sequence(), { code: 'ERR_MIGRATIONS_PENDING' });
   await storage.migrate();
   await isWhole(t, host);
 });
@@ -95,7 +142,21 @@ onEachDatabase(
     const later = { user_id: 'bob', client_id: 'timetable', scopes: '[]', created_at: NOW, updated_at: NOW };
     await host('gatehouse_consents').insert(later);
     await host('gatehouse_clients').update({ disabled: 1 });
-    const { clients, consents } = knexStorage(host);
+    await host('gatehouse_interactions').insert({ id: 'later', payload: '{}', expires_at: NOW });
+    const session = { id: 'later', uid: 'later', user_id: 'bob', payload: '{}', expires_at: NOW };
+    await host('gatehouse_sessions').insert(session);
+    const { updated_at: _, ...grant } = { ...later, id: 'later', expires_at: NOW, needed_until: NOW };
+    await host('gatehouse_grants').insert(grant);
+    const storage = knexStorage(host);
+    const { clients, consents, revocations, sessions } = storage;
+    t.is((await sessions.find('later'))?.session.userId, 'bob');
+    const token = { id: 'a', clientId: 'timetable', grant: { id: 'later', userId: 'bob' }, sequence: 0 };
+    t.true(await revocations.stands(token));
+    await revocations.end({ userId: 'bob' });
+    t.is(await sessions.find('later'), undefined);
+    t.false(await revocations.stands(token));
+    while ((await storage.prune(NOW * 2, 100)) > 0);
+    t.deepEqual(await host('gatehouse_interactions'), []);
     t.deepEqual(await consents.find('bob', 'timetable'), aConsent({ userId: 'bob', scopes: [] }));
     t.deepEqual((await clients.find(aClient().id))?.client, aClient({ disabled: true }));
   },
@@ -106,7 +167,7 @@ onEachDatabase(
   async (t, database, address) => {
     const host = await onFirstVersion(t, database, address);
     let stops = 0;
-    for (let last = 1; last < 40; last += 1) {
+    for (let last = 1; last < 80; last += 1) {
       let count = 0;
       let isBroken = true;
       const stopping = watchedKnex(database.client, address, (sql) => {
@@ -130,15 +191,21 @@ onEachDatabase(
   },
 );
 
-onEachDatabase(
-  'a process that is killed in the middle of a migration leaves nothing that the next cannot finish',
-  async (t, database, address) => {
-    const host = await onFirstVersion(t, database, address);
-    const child = start('migrating-process.ts', database.client, address, 'gatehouse_idempotency');
-    await once(child, 'message');
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-    await knexStorage(host).migrate();
-    await isWhole(t, host);
-  },
-);
+for (const beginning of [
+  'create table if not exists gatehouse_idempotency ',
+  'insert into gatehouse_revocations',
+  'update gatehouse_revocations',
+]) {
+  onEachDatabase(
+    `a process that is killed in the middle of a migration, before ${beginning}, leaves nothing that the next cannot finish`,
+    async (t, database, address) => {
+      const host = await onFirstVersion(t, database, address);
+      const child = start('migrating-process.ts', database.client, address, beginning);
+      await once(child, 'message');
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      await knexStorage(host).migrate();
+      await isWhole(t, host);
+    },
+  );
+}

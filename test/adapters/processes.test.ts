@@ -174,10 +174,10 @@ onEachDatabase(
     const first = await storage.revocations.sequence();
     const ofNodes = NODES.map((by) => Array.from({ length: 25 }, (_, index) => `${by} ${index}`));
     const host = connect(t, client, address);
-    let isOver = false;
+    const over = new AbortController();
     const seen: { sequence: number; ends: number; greatest: number }[] = [];
     const watching = (async () => {
-      while (!isOver) {
+      while (!over.signal.aborted) {
         const [row] = await host('gatehouse_revocations')
           .sum({ ends: host.raw(`case when kind = 'user' then 1 else 0 end`) })
           .max({ greatest: host.raw(`case when kind = 'user' then sequence else 0 end`) })
@@ -191,7 +191,7 @@ onEachDatabase(
       address,
       ofNodes.map((users) => ({ do: 'end', users })),
     );
-    isOver = true;
+    over.abort();
     await watching;
 
     for (const { sequence, ends, greatest } of seen) {
@@ -238,7 +238,12 @@ onEachDatabase('processes that migrate at once run each migration once', async (
 onEachDatabase(
   'a process that is killed while it migrates leaves no lock behind',
   async (t, { client }, address) => {
-    const child = start('migrating-process.ts', client, address, 'gatehouse_grants');
+    const child = start(
+      'migrating-process.ts',
+      client,
+      address,
+      'create table if not exists gatehouse_grants ',
+    );
     await once(child, 'message');
     child.kill('SIGKILL');
     await once(child, 'exit');
