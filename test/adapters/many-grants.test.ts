@@ -122,13 +122,11 @@ onEachDatabase(
     const started = { grant: aGrant({ id: 'late', sequence: before }), code: aCode({ grantId: 'late' }) };
     t.true(await credentials.start(started.grant, started.code, { sessionId: aSession().id }));
     t.deepEqual(await credentials.redeem(started.code, { at: NOW }), { outcome: 'redeemed' });
-    let isEnded = false;
-    const ending = revocations.end({ userId: 'bob' }).then(() => {
-      isEnded = true;
-    });
+    let isOpen = true;
+    const ending = revocations.end({ userId: 'bob' }).finally(() => t.false(isOpen));
     t.deepEqual(await storage.grants.revoke({ id: IDS[0]! }, NOW), [IDS[0]]);
-    t.false(isEnded);
 
+    isOpen = false;
     await transaction.commit();
     await ending;
     t.is(await revocations.sequence(), before + 2);

@@ -9,13 +9,16 @@ import {
   aRecord,
   aRefreshToken,
   aRequest,
+  aRevokedToken,
   aSecret,
+  aSession,
   HOUR,
   NOW,
 } from '../../lib/testing/storage/rows.ts';
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 import { watchedKnex } from './watched-knex.ts';
 
+const TOKEN = { id: 'a', clientId: 'timetable', grant: { id: 'b', userId: 'ann' }, sequence: 0 };
 const WINDOW = { limit: 2, now: NOW, expiresAt: NOW + HOUR };
 const MANY = Array.from({ length: 200 }, (_, index) => aRecord({ id: `${index}` }));
 
@@ -33,7 +36,31 @@ const OPERATIONS: readonly {
   {
     name: 'start a grant that rests on a consent',
     run: async ({ credentials }) =>
-      credentials.start(aGrant({ id: '2' }), aCode({ id: '2', grantId: '2' }), aConsent()),
+      credentials.start(aGrant({ id: '2' }), aCode({ id: '2', grantId: '2' }), { consent: aConsent() }),
+    statements: { pg: 1, mysql2: 4 },
+  },
+  {
+    name: 'begin a session',
+    run: async ({ sessions }) => sessions.insert(aSession()),
+    statements: { pg: 1, mysql2: 1 },
+  },
+  {
+    name: 'find it, and the number for what begins with it',
+    run: async ({ sessions }) => sessions.find(aSession().id),
+    statements: { pg: 1, mysql2: 1 },
+  },
+  {
+    name: 'change it',
+    run: async ({ sessions }) => sessions.update(aSession({ expiresAt: NOW })),
+    statements: { pg: 1, mysql2: 1 },
+  },
+  {
+    name: 'start a grant that rests on a session and a consent',
+    run: async ({ credentials }) =>
+      credentials.start(aGrant({ id: '3' }), aCode({ id: '3', grantId: '3' }), {
+        consent: aConsent(),
+        sessionId: aSession().id,
+      }),
     statements: { pg: 1, mysql2: 4 },
   },
   {
@@ -63,18 +90,39 @@ const OPERATIONS: readonly {
     statements: { pg: 1, mysql2: 1 },
   },
   {
-    name: 'look for revocations',
-    run: async ({ revocations }) =>
-      revocations.among([
-        { kind: 'token', value: 'a' },
-        { kind: 'grant', value: 'b' },
-      ]),
+    name: "ask whether a user's token stands",
+    run: async ({ revocations }) => revocations.stands(TOKEN),
+    statements: { pg: 1, mysql2: 1 },
+  },
+  {
+    name: "ask whether a client's token stands",
+    run: async ({ revocations }) => revocations.stands({ ...TOKEN, grant: undefined }),
+    statements: { pg: 1, mysql2: 1 },
+  },
+  {
+    name: 'read the number of the latest end',
+    run: async ({ revocations }) => revocations.sequence(),
+    statements: { pg: 1, mysql2: 1 },
+  },
+  {
+    name: 'revoke a token',
+    run: async ({ revocations }) => revocations.add(aRevokedToken()),
     statements: { pg: 1, mysql2: 1 },
   },
   {
     name: 'revoke a grant',
     run: async ({ grants }) => grants.revoke({ id: aGrant().id }, NOW),
-    statements: { pg: 5, mysql2: 5 },
+    statements: { pg: 4, mysql2: 4 },
+  },
+  {
+    name: 'end a user',
+    run: async ({ revocations }) => revocations.end({ userId: 'ann' }),
+    statements: { pg: 4, mysql2: 4 },
+  },
+  {
+    name: 'end a client',
+    run: async ({ revocations }) => revocations.end({ clientId: 'timetable' }),
+    statements: { pg: 4, mysql2: 4 },
   },
   {
     name: 'begin a request',

@@ -9,11 +9,10 @@ import {
   aConsent,
   aGrant,
   aKey,
-  anInteraction,
   aRecord,
   aRefreshToken,
   aRequest,
-  aRevocation,
+  aRevokedToken,
   aSecret,
   aSession,
   NOW,
@@ -62,26 +61,27 @@ test('no statement reads a whole table, but the list of clients', async (t) => {
   await storage.consents.touch('ann', id, NOW);
   await storage.consents.remove('ann', id);
   await storage.credentials.start(aGrant(), aCode());
+  const basis = { consent: aConsent({ createdAt: 0 }), sessionId: aSession().id };
+  for (const on of [basis, { consent: basis.consent }, { sessionId: basis.sessionId }])
+    await storage.credentials.start(aGrant(), aCode(), on);
   await storage.credentials.find('code', aCode().id);
   const successor = aRefreshToken({ expiresAt: NOW * 2 });
   await storage.credentials.redeem(aCode(), { at: NOW, successor });
   await storage.grants.find(aGrant().id);
-  await storage.grants.list('ann');
   await storage.grants.revoke({ id: aGrant().id }, NOW);
-  await storage.grants.revoke({ userId: 'ann' }, NOW);
   await storage.grants.revoke({ userId: 'ann', clientId: id }, NOW);
-  await storage.grants.revoke({ clientId: id }, NOW);
-  await storage.revocations.add(aRevocation());
-  await storage.revocations.among([aRevocation(), aRevocation({ kind: 'grant' })]);
-  await storage.revocations.since(NOW);
-  await storage.sessions.save(aSession());
+  await storage.revocations.add(aRevokedToken());
+  await storage.revocations.end({ userId: 'ann' });
+  await storage.revocations.end({ clientId: id });
+  await storage.revocations.sequence();
+  const token = { id: 'a', clientId: id, grant: { id: aGrant().id, userId: 'ann' }, sequence: 0 };
+  await storage.revocations.stands(token);
+  await storage.revocations.stands({ ...token, grant: undefined });
+  await storage.sessions.insert(aSession());
+  await storage.sessions.update(aSession());
   await storage.sessions.find(aSession().id);
-  await storage.sessions.findByUid(aSession().uid);
   await storage.sessions.remove(aSession().id);
   await storage.sessions.removeOfUser('ann');
-  await storage.interactions.save(anInteraction());
-  await storage.interactions.find(anInteraction().id);
-  await storage.interactions.remove(anInteraction().id);
   await storage.keys.add(aKey());
   await storage.keys.list('token');
   await storage.keys.retire(aKey().id, NOW);

@@ -4,7 +4,9 @@ import type { Knex } from 'knex';
 import type { TestDatabase } from './databases.ts';
 
 /** What a connection's method for statements is called by Knex with, whichever driver. */
-type Statement = string | { readonly text: string } | { readonly sql: string };
+type Statement =
+  | string
+  | (({ readonly text: string } | { readonly sql: string }) & { readonly values?: readonly unknown[] });
 
 type Send = (statement: Statement, ...rest: unknown[]) => unknown;
 
@@ -16,7 +18,7 @@ type Send = (statement: Statement, ...rest: unknown[]) => unknown;
 export function watchedKnex(
   client: TestDatabase['client'],
   address: string,
-  see: (sql: string) => void,
+  see: (sql: string, values: readonly unknown[]) => void,
 ): Knex {
   const method = client === 'better-sqlite3' ? 'prepare' : 'query';
   return knex({
@@ -28,7 +30,7 @@ export function watchedKnex(
       afterCreate(connection: Record<string, Send>, done: (error?: Error) => void) {
         const send = connection[method]!.bind(connection);
         connection[method] = (statement, ...rest) => {
-          see(textOf(statement));
+          see(textOf(statement), typeof statement === 'string' ? [] : (statement.values ?? []));
           return send(statement, ...rest);
         };
         done();
