@@ -9,7 +9,7 @@ const WELL_KNOWN = '/.well-known/oauth-authorization-server';
 
 /**
  * Whether the server is at its issuer, as seen from outside: proxies in front of it decide that as much as the server
- * itself does. Starts an authorization of one of the clients, which is forgotten after a while.
+ * itself does. Begins an authorization of one of the clients, of which nothing is kept, and signs nobody out.
  */
 export async function checkIssuer(subject: CheckSubject): Promise<readonly Finding[]> {
   const { issuer } = subject;
@@ -20,7 +20,13 @@ export async function checkIssuer(subject: CheckSubject): Promise<readonly Findi
   if (wrong.length > 0) return wrong;
   const unreachable = await checkPublishedKeys(String(metadata['jwks_uri']));
   if (unreachable.length > 0) return unreachable;
-  return checkAuthorization(subject, metadata['authorization_endpoint'] as string);
+  return [
+    ...(await checkAuthorization(subject, {
+      issuer,
+      endpoint: metadata['authorization_endpoint'] as string,
+    })),
+    ...(await checkCookies(issuer)),
+  ];
 }
 
 interface Reading {
@@ -108,7 +114,10 @@ function compare(issuer: string, metadata: Readonly<Record<string, unknown>>): F
   ];
 }
 
-async function checkAuthorization(subject: CheckSubject, endpoint: string): Promise<readonly Finding[]> {
+async function checkAuthorization(
+  subject: CheckSubject,
+  { issuer, endpoint }: { issuer: string; endpoint: string },
+): Promise<readonly Finding[]> {
   const client = await findCodeClient(subject);
   if (!client) return [];
   const answer = await visit(authorizationRequest(endpoint, client));
@@ -122,19 +131,42 @@ async function checkAuthorization(subject: CheckSubject, endpoint: string): Prom
       },
     ];
   }
-  if (answer.cookies.length === 0) {
+  if (!isAskedToLogIn(answer.location, issuer)) {
     return [
       {
         code: 'authorization_unanswered',
         severity: 'warning',
         message: `An authorization request of "${client.name}" to ${endpoint} was answered with ${answer.status} and starts no login.`,
         remedy:
-          'See that the server uses the same database as this check, and that the proxy passes Set-Cookie on.',
+          'See that the server uses the same database as this check, and that the proxy does not rewrite Location.',
+      },
+    ];
+  }
+  return [];
+}
+
+function isAskedToLogIn(location: string | null, issuer: string): boolean {
+  const asked = location === null ? null : URL.parse(location, issuer);
+  return asked?.href.startsWith(`${issuer}/oauth/interaction/`) === true;
+}
+
+/** Looks at the cookie by which a session begins and ends. Pages of the host's own may have no such logout. */
+async function checkCookies(issuer: string): Promise<readonly Finding[]> {
+  const endpoint = `${issuer}/oauth/logout`;
+  const answer = await visit(endpoint, 'POST');
+  if ('trouble' in answer || answer.status !== 200) return [];
+  if (answer.cookies.length === 0) {
+    return [
+      {
+        code: 'cookies_lost',
+        severity: 'error',
+        message: `An answer of ${endpoint} comes without its cookie, so nobody can sign in.`,
+        remedy: 'See that the proxy passes Set-Cookie on.',
       },
     ];
   }
   const insecure = answer.cookies.filter((cookie) => !/;\s*secure/i.test(cookie)).map(nameOf);
-  if (insecure.length === 0 || !endpoint.startsWith('https:')) return [];
+  if (insecure.length === 0 || !issuer.startsWith('https:')) return [];
   return [
     {
       code: 'cookies_insecure',

@@ -12,9 +12,9 @@ export type Answer =
 const PATIENCE = 5000;
 
 /** Requests a URL once, for five seconds at most, and follows no redirect. */
-export async function visit(url: string): Promise<Answer> {
+export async function visit(url: string, method = 'GET'): Promise<Answer> {
   try {
-    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(PATIENCE) });
+    const response = await fetch(url, { method, redirect: 'manual', signal: AbortSignal.timeout(PATIENCE) });
     return {
       status: response.status,
       location: response.headers.get('location'),

@@ -174,7 +174,11 @@ test('endpoints that lead somewhere else', async (t) => {
 test('a server that does not know the clients of this database', async (t) => {
   await using platform = await startPlatform();
   t.like(await visit(platform.auth.issuer, await withApp()), [
-    { code: 'authorization_unanswered', severity: 'warning' },
+    {
+      code: 'authorization_unanswered',
+      severity: 'warning',
+      message: `An authorization request of "Portal" to ${platform.auth.issuer}/oauth/authorize was answered with 400 and starts no login.`,
+    },
   ]);
 });
 
@@ -194,23 +198,36 @@ test.serial('cookies of an https server are Secure, unless a proxy takes that aw
   try {
     behind((response) => response);
     t.deepEqual(await visit(issuer, storage), []);
-    behind(withoutSecure);
-    const [found] = await visit(issuer, storage);
+    behind((response) => withCookies(response, () => []));
+    t.like(await visit(issuer, storage), [{ code: 'cookies_lost', severity: 'error' }]);
+    behind(elsewhere);
+    t.like(await visit(issuer, storage), [{ code: 'authorization_unanswered' }]);
+    behind((response) => withCookies(response, (cookie) => [cookie.replace(/; secure/i, '')]));
+    const [found, ...more] = await visit(issuer, storage);
     t.like(found, { code: 'cookies_insecure', severity: 'error' });
     t.regex(
       found!.message,
-      /^Cookies of https:\/\/platform\.example\/oauth\/authorize are not Secure: __Secure-/,
+      /^Cookies of https:\/\/platform\.example\/oauth\/logout are not Secure: __Host-gatehouse_session\b/,
     );
+    t.deepEqual(more, []);
   } finally {
     globalThis.fetch = real;
   }
 });
 
-function withoutSecure(response: Response): Response {
+function withCookies(response: Response, change: (cookie: string) => readonly string[]): Response {
   const headers = new Headers(response.headers);
   headers.delete('set-cookie');
-  for (const cookie of response.headers.getSetCookie())
-    headers.append('set-cookie', cookie.replace(/; secure/i, ''));
+  for (const cookie of response.headers.getSetCookie().flatMap(change)) headers.append('set-cookie', cookie);
+  return new Response(response.body, { status: response.status, headers });
+}
+
+/** As a proxy that knows the server by another name. */
+function elsewhere(response: Response): Response {
+  const location = response.headers.get('location');
+  if (location === null) return response;
+  const headers = new Headers(response.headers);
+  headers.set('location', new URL(location, 'http://internal:3000').href);
   return new Response(response.body, { status: response.status, headers });
 }
 
