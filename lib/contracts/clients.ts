@@ -1,5 +1,3 @@
-import type { RevocationStore } from './grants.ts';
-
 /**
  * How a client gets its tokens, chosen at creation: people authorize it (RFC 6749 section 4.1), or it acts for itself
  * (section 4.4).
@@ -65,7 +63,7 @@ export interface ClientSecret {
 export interface StoredClient {
   readonly client: Client;
   readonly secrets: readonly ClientSecret[];
-  /** The number of the client's latest end, see {@link RevocationStore}; 0 when there was none. */
+  /** The number of the client's latest end, see `RevocationStore`; 0 when there was none. */
   readonly sequence: number;
 }
 
@@ -96,7 +94,7 @@ export interface ClientStore {
    */
   update(client: Client, ifUpdatedAt?: number): Promise<boolean>;
   /**
-   * Removes the client and its secrets and ends it (see {@link RevocationStore.end}), at once; then its consents and grants,
+   * Removes the client and its secrets and ends it (see `RevocationStore.end`), at once; then its consents and grants,
    * in batches. After an error, calling again removes the rest (and resolves to `false`).
    */
   remove(id: string): Promise<boolean>;

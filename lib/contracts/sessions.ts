@@ -1,5 +1,3 @@
-import type { RevocationStore } from './grants.ts';
-
 /** A login of somebody in a browser. */
 export interface StoredSession {
   /** SHA-256 of the id that the browser holds, base64url. */
@@ -11,7 +9,7 @@ export interface StoredSession {
   readonly payload: Readonly<Record<string, unknown>>;
   /** In seconds since 1970. */
   readonly expiresAt: number;
-  /** {@link RevocationStore.sequence} before the password was checked. */
+  /** `RevocationStore.sequence` before the password was checked. */
   readonly sequence: number;
 }
 
@@ -24,7 +22,7 @@ export interface SessionStore {
   insert(session: StoredSession): Promise<void>;
   /**
    * Finds the session of a browser, unless its user has been ended since it began; and, as of the same moment,
-   * {@link RevocationStore.sequence}, for what begins with it.
+   * `RevocationStore.sequence`, for what begins with it.
    */
   find(id: string): Promise<{ session: StoredSession; sequence: number } | undefined>;
   /** Changes a session that is there. Resolves to `false` when it is not there any more. */
