@@ -22,6 +22,8 @@ export interface BenchDatabase {
     clientId: string;
     expiresAt: number;
   }) => Promise<void>;
+  /** Ends other users than those of the grants, numbered as these. */
+  readonly addEnds: (range: { from: number; to: number }) => Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -77,6 +79,16 @@ function filler(database: Knex, client: keyof typeof NUMBERS): BenchDatabase['ad
   };
 }
 
+function ender(database: Knex, client: keyof typeof NUMBERS): BenchDatabase['addEnds'] {
+  const { series, id } = NUMBERS[client];
+  return async ({ from, to }) => {
+    await database.raw(`insert into gatehouse_revocations (kind, value, revoked_at, expires_at, sequence)
+      select 'user', ${id}, ${PAST}, ${FUTURE}, i from (${series(from, to)}) numbers`);
+    await database('gatehouse_revocations').where({ kind: 'sequence', value: '' }).update({ sequence: to });
+    if (client === 'pg') await database.raw('analyze gatehouse_revocations');
+  };
+}
+
 export async function sqliteDatabase(): Promise<BenchDatabase> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
   const filename = join(folder, 'bench.db');
@@ -85,6 +97,7 @@ export async function sqliteDatabase(): Promise<BenchDatabase> {
     name: 'SQLite',
     address: `sqlite:${filename}`,
     knex: opened,
+    addEnds: ender(opened, 'better-sqlite3'),
     addGrants: filler(opened, 'better-sqlite3'),
     async remove() {
       await opened.destroy();
@@ -104,6 +117,7 @@ export async function serverDatabase(client: 'pg' | 'mysql2', server: string): P
     name: client === 'pg' ? 'PostgreSQL' : 'MariaDB',
     address: address.href,
     knex: opened,
+    addEnds: ender(opened, client),
     addGrants: filler(opened, client),
     async remove() {
       await opened.destroy();

@@ -2,6 +2,7 @@
 //   npx node --conditions=gatehouse:source test/bench/storage-scale.ts [sqlite] [postgresql] [mariadb]
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
+import type { TokenInQuestion } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { FUTURE, idOf, PAST, serverDatabase, sqliteDatabase, userOf } from './filled-database.ts';
@@ -36,7 +37,12 @@ for (const [name, make] of Object.entries(MAKERS)) {
 }
 console.table(results);
 
-async function measure({ address, addGrants, name }: BenchDatabase): Promise<Record<string, string>> {
+async function measure({
+  address,
+  addEnds,
+  addGrants,
+  name,
+}: BenchDatabase): Promise<Record<string, string>> {
   const storage = knexStorage(address, { timeout: 60_000 });
   const result: Record<string, string> = {};
   const say = (what: string, value: string) => {
@@ -48,17 +54,23 @@ async function measure({ address, addGrants, name }: BenchDatabase): Promise<Rec
   let filled = 0;
   for (const size of [SMALL, LARGE]) {
     await addGrants({ from: filled + 1, to: size, clientId: 'timetable', expiresAt: FUTURE });
+    await addEnds({ from: filled + 1, to: size });
     for (let index = filled / 1000; index < size / 1000; index += 1)
       await storage.clients.insert(client(index), []);
     filled = size;
     const number = () => 1 + Math.floor(Math.random() * size);
-    const at = `, of ${size} grants`;
+    const at = `, of ${size} grants and ends`;
     say(
       `credentials.find${at}`,
       await time(async () => storage.credentials.find('refresh_token', idOf(number()))),
     );
     say(`grants.find${at}`, await time(async () => storage.grants.find(idOf(number()))));
-    say(`grants.list${at}`, await time(async () => storage.grants.list(userOf(number()))));
+    const ofUser = (): TokenInQuestion => {
+      const one = number();
+      const grant = { id: idOf(one), userId: userOf(one) };
+      return { id: `jti ${one}`, clientId: 'timetable', grant, sequence: 0 };
+    };
+    say(`revocations.stands${at}`, await time(async () => storage.revocations.stands(ofUser())));
     say(
       `clients.find${at}`,
       await time(async () => storage.clients.find(`client ${Math.floor(number() / 1000)}`)),
@@ -95,8 +107,11 @@ async function measure({ address, addGrants, name }: BenchDatabase): Promise<Rec
   const bulk = { clientId: 'bulk', from: 2 * LARGE, to: 2 * LARGE + BULK - 1, expiresAt: FUTURE };
   await addGrants(bulk);
   say(
-    `revoke a client's ${BULK} grants`,
-    await watch(async () => (await storage.grants.revoke({ clientId: 'bulk' }, PAST)).length),
+    `end a client with ${BULK} grants`,
+    await watch(async () => {
+      await storage.revocations.end({ clientId: 'bulk' });
+      return BULK;
+    }),
   );
   say(
     `remove a client with ${BULK} grants`,

@@ -156,7 +156,7 @@ test('a second click on "Sign in" while the first is under way: the person is si
   await around.start(page);
   await page.getByLabel('Email').fill(ANN.email);
   await page.getByLabel('Password').fill(ANN.password);
-  const { reached, resume } = pause('interactions.save');
+  const { reached, resume } = pause('sessions.insert');
   await clickTwice(page, 'Sign in', reached);
   resume();
   await heading(page, 'Authorize Reports');

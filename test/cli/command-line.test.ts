@@ -127,11 +127,11 @@ test('prune removes what has expired and nothing else', async (t) => {
   await storage.migrate();
   const now = Math.floor(Date.now() / 1000);
   for (const [id, expiresAt] of Object.entries({ old: now - 60, older: now - 61, live: now + 3600 })) {
-    await storage.interactions.save({ id, payload: {}, expiresAt });
+    await storage.sessions.insert({ id, uid: id, userId: '1', payload: {}, expiresAt, sequence: 1 });
   }
   const { code, errors, output } = await gatehouse(['prune', '--database', address]);
   t.deepEqual([code, output, errors], [0, 'Removed 2 expired rows.\n', '']);
-  t.is((await storage.interactions.find('live'))?.id, 'live');
+  t.is((await storage.sessions.find('live'))?.session.id, 'live');
   await storage.close();
 });
 

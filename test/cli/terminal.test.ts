@@ -36,18 +36,18 @@ async function expire(address: string, count: number): Promise<void> {
   });
   await database.raw(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
-     insert into gatehouse_interactions (id, payload, expires_at) select 'row' || i, '{}', 1000 from n`,
+     insert into gatehouse_sessions (id, uid, payload, expires_at) select 'row' || i, 'row' || i, '{}', 1000 from n`,
   );
   await database.destroy();
 }
 
-async function countInteractions(address: string): Promise<number> {
+async function countSessions(address: string): Promise<number> {
   const database = knex({
     client: 'better-sqlite3',
     connection: { filename: address.replace('sqlite:', '') },
     useNullAsDefault: true,
   });
-  const [row] = await database('gatehouse_interactions').count({ count: '*' });
+  const [row] = await database('gatehouse_sessions').count({ count: '*' });
   await database.destroy();
   return Number(row!['count']);
 }
@@ -91,7 +91,7 @@ onTerminalTest('Ctrl-C ends prune after the batch under way', async (t) => {
   const { code, output } = await run.outcome;
   t.is(code, 130);
   const removed = /Interrupted: removed ([\d,]+) expired rows, there may be more\./.exec(screen(output))?.[1];
-  const left = await countInteractions(address);
+  const left = await countSessions(address);
   t.true(left > 0);
   t.is(Number(removed?.replaceAll(',', '')), 300_000 - left);
 });

@@ -122,7 +122,7 @@ test('signing in: 503 while the storage is away, and afterwards the same form wo
   const form = await browser.get(platform.url('/oauth/login'));
   const fields = { ...form.hiddenFields(), login: 'dora@school.example', password: 'password of dora' };
   const submit = async (): Promise<Page> => browser.post(form.url, new URLSearchParams(fields));
-  for (const call of ['sessions.save', '*']) {
+  for (const call of ['sessions.insert', '*']) {
     broken.add(call);
     const page = await submit();
     broken.clear();
