@@ -118,7 +118,7 @@ test('“Not you?” leads to the login page, and somebody else goes on', async 
   t.deepEqual(page.complaints, []);
 });
 
-test('back after the consent: the page says that it is over, and nothing is given twice', async (t) => {
+test('back after the consent: the page is there again, and gives nothing until it is answered again', async (t) => {
   await using around = await startBoth();
   await using page = await openTab();
   await around.start(page);
@@ -126,10 +126,18 @@ test('back after the consent: the page says that it is over, and nothing is give
   await mouse.choose(page, 'button', 'Authorize');
   await arrive(page);
   await page.goBack();
-  await heading(page, OVER);
+  await heading(page, 'Authorize Reports');
   await page.goForward();
   await arrive(page);
   t.is(around.client.callbacks.length, 1);
+  await page.goBack();
+  await mouse.choose(page, 'button', 'Authorize');
+  await arrive(page);
+  const [first, second, ...more] = around.client.callbacks;
+  t.is(second?.get('state'), 'xyz');
+  t.truthy(second?.get('code'));
+  t.not(second?.get('code'), first?.get('code'));
+  t.is(more.length, 0);
   t.deepEqual(page.complaints, []);
 });
 
@@ -235,7 +243,7 @@ test('two tabs at once end with their own states, whichever is first', async (t)
   }
 });
 
-test('a finished sign-in is over in every other tab', async (t) => {
+test('a sign-in page in another tab still asks for the password, and then goes on with what was agreed to', async (t) => {
   await using around = await startBoth();
   await using page = await openTab();
   await around.start(page);
@@ -245,9 +253,14 @@ test('a finished sign-in is over in every other tab', async (t) => {
   await signIn(page, mouse, ANN);
   await mouse.choose(page, 'button', 'Authorize');
   await arrive(page);
-  await signIn(beside, mouse, ANN);
-  await heading(beside, OVER);
+  await beside.reload();
+  await heading(beside, 'Sign in');
+  await signIn(beside, mouse, { ...ANN, password: 'wrong' });
+  await beside.getByRole('alert').waitFor();
   t.is(around.client.callbacks.length, 1);
+  await signIn(beside, mouse, ANN);
+  await arrive(beside);
+  t.is(around.client.callbacks.length, 2);
   t.deepEqual([...page.complaints, ...beside.complaints], []);
 });
 

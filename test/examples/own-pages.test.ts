@@ -87,7 +87,11 @@ test('an error has a page, also for a login that nobody began', async (t) => {
   t.is(wrong.status, 400);
   t.is(wrong.heading, 'That did not work');
   const { page } = await begin();
-  const elsewhere = await new Browser().get(page.url);
-  t.is(elsewhere.status, 400);
-  t.is(elsewhere.heading, 'That did not work');
+  const forged = page.url.href.replace(/\.[\w-]+$/, '.forged');
+  t.not(forged, page.url.href);
+  for (const url of [`${school.origin}/oauth/interaction/nobody`, forged]) {
+    const unknown = await new Browser().get(url);
+    t.is(unknown.status, 400, url);
+    t.is(unknown.heading, 'That did not work');
+  }
 });
