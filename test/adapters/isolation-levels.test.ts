@@ -1,19 +1,33 @@
-// A host decides how its transactions see each other. Whatever it is, a credential is spent once, and a request begun once.
+// A host decides how its transactions see each other. Whatever it is, a credential is spent once, a request begun
+// once, and what is ended or removed stays so.
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { auditContract } from '../../lib/testing/storage/audit.ts';
+import { credentialContract } from '../../lib/testing/storage/credentials.ts';
 import { grantContract } from '../../lib/testing/storage/grants.ts';
 import { idempotencyContract } from '../../lib/testing/storage/idempotency.ts';
 import { leaseContract } from '../../lib/testing/storage/leases.ts';
 import { redemptionContract } from '../../lib/testing/storage/redemption.ts';
+import { revocationContract } from '../../lib/testing/storage/revocations.ts';
+import { sessionContract } from '../../lib/testing/storage/sessions.ts';
 import { mariadb, postgresql } from './databases.ts';
 import { hostKnex } from './host-knex.ts';
 
 const isolation = 'transaction isolation level';
 
-const CONTRACTS = [redemptionContract, grantContract, auditContract, idempotencyContract, leaseContract];
+const CONTRACTS = [
+  redemptionContract,
+  grantContract,
+  auditContract,
+  idempotencyContract,
+  leaseContract,
+  credentialContract,
+  revocationContract,
+  sessionContract,
+];
 
-const RACES = /at once|at the same time|by many|both or neither|a hundred/;
+const RACES =
+  /at once|at the same time|by many|wholly|saved later|whenever it is saved|both or neither|a hundred/;
 
 for (const [{ name, register, cleared }, client, setting] of [
   [postgresql, 'pg', `set session characteristics as ${isolation} repeatable read`],
