@@ -25,6 +25,7 @@ import { watchedKnex } from './watched-knex.ts';
 const SECOND = '0002_audit_assignments_idempotency';
 const THIRD = '0003_attempts';
 const FOURTH = '0004_disabled_by';
+const SIXTH = '0006_consent_hosts';
 
 const cluster = startCluster(4);
 
@@ -48,12 +49,15 @@ async function isWhole(t: ExecutionContext, host: Knex): Promise<void> {
     SECOND,
     THIRD,
     FOURTH,
+    SIXTH,
   ]);
   t.deepEqual(await clients.find(aClient().id), { client: aClient(), secrets: [aSecret()] });
-  t.deepEqual(await consents.list('ann'), [aConsent()]);
+  t.deepEqual(await consents.list('ann'), [aConsent({ hosts: {} })]);
   t.deepEqual(await credentials.find('code', aCode().id), { credential: aCode(), grant: aGrant() });
 
   await consents.touch('ann', 'timetable', NOW + 5);
+  t.deepEqual(await consents.find('ann', 'timetable'), aConsent({ hosts: {}, lastUsedAt: NOW + 5 }));
+  await consents.add(aConsent());
   t.deepEqual(await consents.find('ann', 'timetable'), aConsent({ lastUsedAt: NOW + 5 }));
   await audit.append([aRecord({ id: 'a' })], NOW + HOUR);
   t.deepEqual(await audit.list({}), [aRecord({ id: 'a' })]);
@@ -66,7 +70,7 @@ async function isWhole(t: ExecutionContext, host: Knex): Promise<void> {
 onEachDatabase('a database of the first version keeps its rows', async (t, database, address) => {
   const host = await onFirstVersion(t, database, address);
   const storage = knexStorage(host);
-  t.deepEqual(await storage.pendingMigrations(), [SECOND, THIRD, FOURTH]);
+  t.deepEqual(await storage.pendingMigrations(), [SECOND, THIRD, FOURTH, SIXTH]);
   await t.throwsAsync(storage.audit.list({}), { code: 'ERR_MIGRATIONS_PENDING' });
   await t.throwsAsync(storage.consents.list('ann'), { code: 'ERR_MIGRATIONS_PENDING' });
   await t.throwsAsync(storage.diagnose(), { code: 'ERR_MIGRATIONS_PENDING' });
@@ -96,7 +100,7 @@ onEachDatabase(
     await host('gatehouse_consents').insert(later);
     await host('gatehouse_clients').update({ disabled: 1 });
     const { clients, consents } = knexStorage(host);
-    t.deepEqual(await consents.find('bob', 'timetable'), aConsent({ userId: 'bob', scopes: [] }));
+    t.deepEqual(await consents.find('bob', 'timetable'), aConsent({ userId: 'bob', scopes: [], hosts: {} }));
     t.deepEqual((await clients.find(aClient().id))?.client, aClient({ disabled: true }));
   },
 );

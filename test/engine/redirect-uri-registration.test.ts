@@ -44,7 +44,7 @@ test('registration takes what can be matched exactly', async (t) => {
 });
 
 test('registration refuses what cannot, and what runs or leads elsewhere', async (t) => {
-  const OTHER_SCHEME = 'use https (or http); other schemes are for native apps';
+  const OTHER_SCHEME = 'use https; other schemes are for native apps';
   const BLANK = 'no spaces, control characters or letters outside of ASCII; encode them';
   const ABSOLUTE = 'give an absolute URI, such as https://app.example/callback';
   const USER = 'no user name or password';
