@@ -1,3 +1,6 @@
+// The package of the names has no types of its own.
+// oxlint-disable-next-line typescript/triple-slash-reference
+/// <reference path="./script-names.d.ts" />
 import type { FieldErrorCode } from '../errors.ts';
 
 /** Says what is wrong with a name that a person gives an app, or nothing when it can be mistaken for no other. */

@@ -86,6 +86,7 @@ test('somebody else’s app is not there, in the very words of one that is not',
   const asked: Record<string, (id: string) => Promise<unknown>> = {
     find: (id) => dora.find(id),
     update: (id) => dora.update(id, { name: 'Mine now' }),
+    revokeTokens: (id) => dora.revokeTokens(id),
     disable: (id) => dora.disable(id),
     canEnable: (id) => dora.canEnable(id),
     enable: (id) => dora.enable(id),

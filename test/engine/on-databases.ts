@@ -1,5 +1,4 @@
 import type { ExecutionContext } from 'ava';
-import type { AuthServerOptions } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { startPlatform } from '../harness/platform.ts';
@@ -9,7 +8,7 @@ import type { Platform } from '../harness/platform.ts';
 export async function platformOn(
   t: ExecutionContext,
   address: string,
-  given: Partial<AuthServerOptions<'view_schools' | 'edit_schools', 'registrar', never>> = {},
+  given: Parameters<typeof startPlatform>[0] = {},
 ): Promise<Platform> {
   const storage = knexStorage(address);
   const platform = await startPlatform({
@@ -19,7 +18,7 @@ export async function platformOn(
       'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
     },
     ...given,
-  } as Parameters<typeof startPlatform>[0]);
+  });
   t.teardown(async () => {
     await platform[Symbol.asyncDispose]();
     await storage.close();
