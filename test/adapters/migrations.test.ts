@@ -25,6 +25,7 @@ import { watchedKnex } from './watched-knex.ts';
 const SECOND = '0002_audit_assignments_idempotency';
 const THIRD = '0003_attempts';
 const FOURTH = '0004_disabled_by';
+const FIFTH = '0005_revocation_sequence';
 const SIXTH = '0006_consent_hosts';
 
 const cluster = startCluster(4);
@@ -49,9 +50,10 @@ async function isWhole(t: ExecutionContext, host: Knex): Promise<void> {
     SECOND,
     THIRD,
     FOURTH,
+    FIFTH,
     SIXTH,
   ]);
-  t.deepEqual(await clients.find(aClient().id), { client: aClient(), secrets: [aSecret()] });
+  t.deepEqual(await clients.find(aClient().id), { client: aClient(), secrets: [aSecret()], sequence: 0 });
   t.deepEqual(await consents.list('ann'), [aConsent({ hosts: {} })]);
   t.deepEqual(await credentials.find('code', aCode().id), { credential: aCode(), grant: aGrant() });
 
@@ -70,7 +72,7 @@ async function isWhole(t: ExecutionContext, host: Knex): Promise<void> {
 onEachDatabase('a database of the first version keeps its rows', async (t, database, address) => {
   const host = await onFirstVersion(t, database, address);
   const storage = knexStorage(host);
-  t.deepEqual(await storage.pendingMigrations(), [SECOND, THIRD, FOURTH, SIXTH]);
+  t.deepEqual(await storage.pendingMigrations(), [SECOND, THIRD, FOURTH, FIFTH, SIXTH]);
   await t.throwsAsync(storage.audit.list({}), { code: 'ERR_MIGRATIONS_PENDING' });
   await t.throwsAsync(storage.consents.list('ann'), { code: 'ERR_MIGRATIONS_PENDING' });
   await t.throwsAsync(storage.diagnose(), { code: 'ERR_MIGRATIONS_PENDING' });
