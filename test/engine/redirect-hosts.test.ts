@@ -143,3 +143,33 @@ onEachDatabase(
     }
   },
 );
+
+onEachDatabase(
+  'the proof that somebody has just agreed is good for that request, in that session',
+  async (t, _, address) => {
+    const platform = await platformOn(t, address);
+    const browser = await signedIn(platform, t);
+    const app = await registerNative(platform, ['http://127.0.0.1/callback']);
+    const redirect_uri = 'http://127.0.0.1:50001/callback';
+    const { parameters } = pkce();
+    const page = await ask(platform, app, browser, { ...parameters, redirect_uri });
+    const answer = await browser.submit(page, 'Authorize');
+    const proof = answer.location!.searchParams.get('consent_proof')!;
+    t.truthy(proof);
+    const asked = { ...parameters, redirect_uri, consent_proof: proof };
+    const changes: Record<string, string>[] = [
+      { redirect_uri: 'http://127.0.0.1:50002/callback' },
+      { scope: 'schools:read' },
+      { code_challenge: pkce().parameters['code_challenge']! },
+      { consent_proof: `${proof.slice(0, -2)}xx` },
+      { consent_proof: page.url.pathname.split('/').at(-1)! },
+    ];
+    for (const change of changes) {
+      const again = await ask(platform, app, browser, { ...asked, ...change });
+      t.true(isAsked(again), JSON.stringify(change));
+    }
+    const other = await signedIn(platform, t);
+    t.true(isAsked(await ask(platform, app, other, asked)), 'another session');
+    t.truthy((await browser.follow(answer)).location?.searchParams.get('code'));
+  },
+);
