@@ -160,7 +160,7 @@ onEachDatabase(
     const changes: Record<string, string>[] = [
       { redirect_uri: 'http://127.0.0.1:50002/callback' },
       { scope: 'schools:read' },
-      { code_challenge: pkce().parameters['code_challenge']! },
+      { code_challenge: pkce().parameters['code_challenge'] },
       { consent_proof: `${proof.slice(0, -2)}xx` },
       { consent_proof: page.url.pathname.split('/').at(-1)! },
     ];
