@@ -65,10 +65,10 @@ function loginForm({ action, client }: Interaction, mistake = ''): string {
 </form>`;
 }
 
-function consentForm({ action, client, scopes, user }: Interaction): string {
+function consentForm({ action, client, limited, scopes, user }: Interaction): string {
   const wishes = scopes.map(({ description }) => `<li>${escape(description)}</li>`).join('');
   return `<h1>${escape(client.name)} asks for access</h1><p>You are ${escape(user?.name ?? '')}.</p>
-<ul>${wishes || '<li>Do all that you may do</li>'}</ul>
+<ul>${wishes || `<li>${limited ? 'Learn who you are, and no more' : 'Do all that you may do'}</li>`}</ul>
 <form method="post">
   <button formaction="${action}/consent">Allow</button>
   <button formaction="${action}/deny">Cancel</button>

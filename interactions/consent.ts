@@ -7,7 +7,7 @@ import type { Site } from './site.ts';
 /** Shows the consent page: which app wants what, who is asked, and where they go next. */
 export function askForConsent(ctx: Context, interaction: Interaction, site: Site): void {
   const { brand, nameOf, show, text } = site;
-  const { action, canSwitchUser, client, redirectUri, scopes, user } = interaction;
+  const { action, canSwitchUser, client, limited, redirectUri, scopes, user } = interaction;
   const names = { client: client.name, brand };
   show(ctx, {
     view: 'consent',
@@ -16,6 +16,7 @@ export function askForConsent(ctx: Context, interaction: Interaction, site: Site
     formsStayHere: false,
     action,
     scopes: scopes.map((scope) => nameOf('scope', scope)),
+    limited,
     user: user && displayName(user),
     canSwitchUser,
     destination: destination(redirectUri),

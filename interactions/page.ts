@@ -23,8 +23,10 @@ export type View =
   | {
       readonly view: 'consent';
       readonly action: string;
-      /** What the app would be able to do, in words; empty: all that the person can. */
+      /** What the app would be able to do, in words. */
       readonly scopes: readonly string[];
+      /** `false`: all that the person can. With `true` and no scopes, nothing. */
+      readonly limited: boolean;
       readonly user: string | undefined;
       readonly canSwitchUser: boolean;
       /** The origin, or the scheme, that the person is sent to. */

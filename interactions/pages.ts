@@ -31,6 +31,7 @@ export function pages(options: PagesOptions = {}): Interactions {
   return function makePages(flow) {
     const siteFor = makeSites(settings, { assets, flow, views });
     return {
+      brand: brandOf(settings, flow),
       middleware: pageRoutes(flow, siteFor, assets),
       error: async (ctx, error) => showError(ctx, error, siteFor(ctx)),
     };
@@ -90,7 +91,7 @@ function makeFrame(
     text: texts.get(language)!,
     terms,
     privacy,
-    brand: name ?? new URL(origin).host,
+    brand: brandOf({ name }, { origin }),
     logo: logo.kind === 'remote' ? logo.url.href : basePath + assets.path(ownLogo),
     logoIsMark: logo.kind === 'mark',
     stylesheetsOf: ({ isSignedIn }) => (isSignedIn ? signedIn : signedOut),
@@ -98,4 +99,8 @@ function makeFrame(
     imageOrigins: logo.kind === 'remote' ? [logo.url.origin] : [],
     isNegotiated: languages.length > 1,
   };
+}
+
+function brandOf({ name }: Pick<Settings, 'name'>, { origin }: Pick<InteractionFlow, 'origin'>): string {
+  return name ?? new URL(origin).host;
 }

@@ -2,6 +2,7 @@ import { createAuditLog } from './audit/audit-log.ts';
 import { runChecks } from './checks/run-checks.ts';
 import type { ClientRegistry, Finding, Gate, StoredKey } from './contracts.ts';
 import type { Duration } from './duration.ts';
+import { ConfigError } from './errors.ts';
 import { createClientImport } from './engine/client-import.ts';
 import type { ImportedClient, ImportOutcome } from './engine/client-import.ts';
 import { createClientRegistry } from './engine/client-registry.ts';
@@ -14,6 +15,8 @@ import { checkAlgorithm, checkDuration, checkIssuer, checkLogger, checkScopes } 
 import { checkKeyEncryptionKey, requireKeyEncryptionKey } from './option-checks/key-encryption.ts';
 import { checkGate, checkStorage } from './option-checks/ports.ts';
 import type { AuthServerOptions, SigningAlgorithm } from './options.ts';
+import { createRevoke } from './engine/revoke.ts';
+import type { RevocationTarget } from './engine/revoke.ts';
 import { pruneExpired, RESTS } from './prune.ts';
 import type { PruneOptions } from './prune.ts';
 
@@ -65,6 +68,13 @@ export interface Administration<P extends string = string, R extends string = st
      */
     rotate(options?: KeyRotation): Promise<SigningKey>;
   };
+  /**
+   * Revokes, as `auth.revoke()` does, all tokens of a client, all tokens and logins of a user, or one grant. Running servers
+   * know within their `revocationLag`.
+   *
+   * @throws ConfigError for anything else, a token too: only a server can read one
+   */
+  revoke(target: Exclude<RevocationTarget, { readonly token: string }>): Promise<void>;
   /** Removes what has expired, in small batches. Resolves to the number of rows removed. */
   prune(options?: PruneOptions): Promise<number>;
   /**
@@ -116,6 +126,12 @@ export function createAdministration<P extends string, R extends string>(
         });
         return newest ? ring.rotate(delay) : ring.list()[0]!;
       },
+    },
+    async revoke(target) {
+      if ('token' in target)
+        throw new ConfigError('revoke()', 'pass one of { client }, { user } and { grant }');
+      const revoke = createRevoke(storage, { verify: async () => undefined, audit });
+      await revoke(target);
     },
     prune: async (how = {}) => pruneExpired(storage, how, RESTS.ofCommand),
     check: async ({ issuer } = {}) =>

@@ -1,5 +1,7 @@
 import { createActorLoader } from './access/acting.ts';
 import { createAssignments } from './access/assignments.ts';
+import { createFindHeldByClient } from './access/client-holdings.ts';
+import type { FindHeldByClient } from './access/client-holdings.ts';
 import { createGuard } from './access/guard.ts';
 import type { Guard } from './access/guard.ts';
 import { createHolders } from './access/holders.ts';
@@ -33,6 +35,7 @@ export interface Access<P extends string, R extends string, U extends User> {
   readonly assignments: Assignments<P, R>;
   readonly directory: ClientDirectory;
   readonly guard: Guard<P, U>;
+  readonly heldByClient: FindHeldByClient<P>;
   readonly holders: Holders<U>;
   readonly noteUse: NoteUse;
   readonly registryFor: RegistryFor;
@@ -45,6 +48,7 @@ export function createAccess<P extends string, R extends string, U extends User>
 ): Access<P, R, U> {
   const directory = createClientDirectory(lastUses.clients, { maxAge: revocationLag, logger });
   const holders = createHolders({ users, assignments: storage.assignments });
+  const heldByClient = createFindHeldByClient<P>(gate, holders);
   const noteUse = createNoteUse(lastUses.consents, logger);
   const guard = createGuard<P, U>({
     realm: issuer,
@@ -60,7 +64,7 @@ export function createAccess<P extends string, R extends string, U extends User>
       return isGood;
     },
     // Not from the directory: what it and the guard remember would add up to twice the lag.
-    loadPrincipal: createPrincipalLoader({ holders, clients: storage.clients, gate, scopes }),
+    loadPrincipal: createPrincipalLoader({ holders, heldByClient, clients: storage.clients, gate, scopes }),
     loadActor: createActorLoader({ holders, gate, scopes }),
   });
   const registryFor = createClientRegistry(
@@ -81,5 +85,5 @@ export function createAccess<P extends string, R extends string, U extends User>
     audit,
     onChange: (userId) => guard.forget({ userId }),
   });
-  return { assignments, directory, guard, holders, noteUse, registryFor };
+  return { assignments, directory, guard, heldByClient, holders, noteUse, registryFor };
 }

@@ -7,9 +7,10 @@ import { createAuditLog } from './audit/audit-log.ts';
 import type { AuthServer } from './auth-server.ts';
 import { runChecks } from './checks/run-checks.ts';
 import { choresOf } from './chores.ts';
-import type { Pages, User } from './contracts.ts';
+import type { AuditOrigin, Pages, User } from './contracts.ts';
 import { createAccess } from './create-access.ts';
 import { createCallback } from './create-callback.ts';
+import { answerStrangersHere } from './engine/answer-here.ts';
 import { auditEvents } from './engine/audit.ts';
 import { createAuthorizationRequests } from './engine/authorization-request.ts';
 import { engineConfiguration } from './engine/configuration.ts';
@@ -120,14 +121,17 @@ export async function createAuthServer<
     findKeys: () => keyRing.reload(),
   });
 
-  const { assignments, directory, guard, holders, noteUse, registryFor } = createAccess(options, {
-    admission,
-    audit,
-    lastUses,
-    observers,
-    trace,
-    verify,
-  });
+  const { assignments, directory, guard, heldByClient, holders, noteUse, registryFor } = createAccess(
+    options,
+    {
+      admission,
+      audit,
+      lastUses,
+      observers,
+      trace,
+      verify,
+    },
+  );
 
   const requests = createAuthorizationRequests(options, cookieKeys);
   // The engine takes its signing keys once, so it is made anew when they change; requests under way keep the old one.
@@ -135,6 +139,7 @@ export async function createAuthServer<
   const buildProvider = (): Provider => {
     const configuration = engineConfiguration(options, {
       clients: directory,
+      heldByClient,
       cookieKeys,
       requests,
       signing: keyRing.signing,
@@ -142,11 +147,17 @@ export async function createAuthServer<
     });
     const built = createProvider(options, configuration, directory, throttles.clients);
     noteDenials(built);
+    answerStrangersHere(built);
     auditEvents(built, audit, noteUse);
     return built;
   };
   let provider = buildProvider();
 
+  const revokeFor = (origin?: AuditOrigin): ReturnType<typeof createRevoke> =>
+    createRevoke(storage, {
+      verify,
+      audit: origin ? { ...audit, record: (event) => audit.record(event, origin) } : audit,
+    });
   const enterDeveloperArea = createDeveloperArea({
     registryFor,
     audit,
@@ -154,6 +165,9 @@ export async function createAuthServer<
     scopes,
     users,
     heldBy: async (user) => holders.heldBy(user as U),
+    heldByClient,
+    revokeFor,
+    reservedNames: () => [...(pages.brand === undefined ? [] : [pages.brand]), ...options.reservedNames],
     idempotency: storage.idempotency,
   });
   const connectionsOf = createConnectedApps({ storage, scopes, audit });
@@ -198,7 +212,7 @@ export async function createAuthServer<
     callback: () => createCallback({ health, logger, mount, trustProxy }),
     guard: () => guard,
     requires: createRequires<P>({ gate, realm: issuer, observers }),
-    revoke: createRevoke(storage, { verify, audit }),
+    revoke: revokeFor(),
     keys: {
       list: () => keyRing.list(),
       rotate: async ({ after = keyDelay } = {}) => keyRing.rotate(checkDuration('after', after, 0)),

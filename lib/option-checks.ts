@@ -239,6 +239,13 @@ export function checkBoolean(option: string, value: unknown): boolean {
   return value;
 }
 
+export function checkNames(option: string, names: unknown): readonly string[] {
+  if (!Array.isArray(names) || !names.every((name) => typeof name === 'string' && name.trim() !== '')) {
+    throw new ConfigError(option, "list the names as strings, such as ['Acme Mail']");
+  }
+  return Object.freeze([...(names as string[])]);
+}
+
 export function checkFunction<F>(option: string, value: F | undefined): F | undefined {
   if (value !== undefined && typeof value !== 'function')
     throw new ConfigError(option, 'pass a function, or leave it out');

@@ -15,6 +15,7 @@ import {
   checkLogger,
   checkLoginUrl,
   checkMountPath,
+  checkNames,
   checkPagePath,
   checkScopes,
   checkSecrets,
@@ -96,6 +97,11 @@ export interface AuthServerOptions<
    * @default '/developer/apps'
    */
   readonly developerPath?: string | false;
+  /**
+   * What people may not call their apps, besides the brand of the pages, such as the names of your own apps: neither this nor
+   * what looks like it. Who holds `manage_all_apps` may. @default []
+   */
+  readonly reservedNames?: readonly string[];
   /** Where people see the apps that they have authorized, and disconnect them. `false`: nowhere. @default '/account/apps' */
   readonly accountPath?: string | false;
   /** `knexStorage(knex)`, or `memoryStorage()` for tests and first steps. */
@@ -108,6 +114,11 @@ export interface AuthServerOptions<
   readonly scopes?: Readonly<Record<string, Scope<NoInfer<P>>>>;
   /** A preset's name, or single lifetimes. @default 'reference' */
   readonly lifetimes?: LifetimePreset | Lifetimes;
+  /**
+   * Whether every client has to use PKCE (RFC 7636). Left out, those have to that keep no secret; others may, and are held to
+   * it once they have begun. @default false
+   */
+  readonly requirePkce?: boolean;
   /** What access tokens are signed with. @default 'ES256' */
   readonly signingAlgorithm?: SigningAlgorithm;
   /**
@@ -169,7 +180,14 @@ export interface ResolvedOptions<
   Required<
     Pick<
       AuthServerOptions<P, R, U>,
-      'users' | 'storage' | 'interactions' | 'gate' | 'signingAlgorithm' | 'trustProxy' | 'logger'
+      | 'users'
+      | 'storage'
+      | 'interactions'
+      | 'gate'
+      | 'requirePkce'
+      | 'signingAlgorithm'
+      | 'trustProxy'
+      | 'logger'
     >
   >
 > {
@@ -183,6 +201,7 @@ export interface ResolvedOptions<
   readonly currentUser: AuthServerOptions<P, R, U>['currentUser'];
   readonly loginUrl: string | undefined;
   readonly developerPath: string | undefined;
+  readonly reservedNames: readonly string[];
   readonly accountPath: string | undefined;
   readonly scopes: ReadonlyMap<string, Scope<P>>;
   /** In seconds. */
@@ -207,12 +226,14 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof AuthServerOptions>([
   'currentUser',
   'loginUrl',
   'developerPath',
+  'reservedNames',
   'accountPath',
   'storage',
   'interactions',
   'gate',
   'scopes',
   'lifetimes',
+  'requirePkce',
   'signingAlgorithm',
   'cookieKeys',
   'keyEncryptionKey',
@@ -256,6 +277,8 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     maxRequests = 1000,
     pruneInterval = '1 hour',
     refreshGrace = 60,
+    requirePkce = false,
+    reservedNames = [],
     revocationLag = 5,
     scopes = {},
     signingAlgorithm = 'ES256',
@@ -277,12 +300,14 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     currentUser: checkFunction('currentUser', options.currentUser),
     loginUrl: checkLoginUrl(options.loginUrl, issuer.issuer, options.currentUser !== undefined),
     developerPath: gate.has('manage_apps') ? developers : undefined,
+    reservedNames: checkNames('reservedNames', reservedNames),
     accountPath: checkPagePath('accountPath', accountPath),
     storage,
     interactions,
     gate,
     scopes: checkScopes(scopes, gate),
     lifetimes: checkLifetimes(lifetimes),
+    requirePkce: checkBoolean('requirePkce', requirePkce),
     signingAlgorithm: checkAlgorithm(signingAlgorithm),
     cookieKeys: options.cookieKeys === undefined ? undefined : checkSecrets('cookieKeys', options.cookieKeys),
     keyEncryptionKeys: checkKeyEncryptionKey(options.keyEncryptionKey),

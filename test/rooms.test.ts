@@ -24,10 +24,11 @@ const ROOMS: Readonly<Record<string, string>> = {
   'lib/options': 'lib/contracts lib/duration lib/errors lib/option-checks type:oidc-provider',
   'lib/option-checks': 'lib/contracts lib/duration lib/errors lib/options',
   'lib/http': 'lib/contracts lib/errors lib/request-id raw-body',
-  'lib/access': 'lib/contracts lib/errors lib/http/problem lib/http/refusal',
+  'lib/access': 'lib/agreement lib/contracts lib/errors lib/http/problem lib/http/refusal',
   'lib/agreement': 'lib/contracts',
   'lib/idempotency': 'lib/clock lib/contracts',
-  'lib/apps': 'lib/agreement lib/clock lib/contracts lib/errors lib/idempotency',
+  'lib/apps':
+    'lib/agreement lib/clock lib/contracts lib/errors lib/idempotency unhomoglyph unicode-match-property-value-ecmascript',
   'lib/audit': 'lib/clock lib/contracts lib/errors',
   'lib/throttle': 'lib/clock lib/contracts lib/errors',
   'lib/api':

@@ -13,9 +13,11 @@ export function consentStore({ consents }: Tables): ConsentStore {
       const key = keyOf(consent.userId, consent.clientId);
       const known = consents.get(key);
       const { createdAt, lastUsedAt } = known ?? consent;
-      const scopes = [...new Set([...(known?.scopes ?? []), ...consent.scopes])].toSorted();
+      const scopes = merged(known?.scopes, consent.scopes);
+      const hosts = { ...known?.hosts };
+      for (const [host, agreed] of Object.entries(consent.hosts)) hosts[host] = merged(hosts[host], agreed);
       const updatedAt = Math.max(consent.updatedAt, known?.updatedAt ?? 0);
-      consents.set(key, { ...consent, scopes, createdAt, updatedAt, lastUsedAt });
+      consents.set(key, { ...consent, scopes, hosts, createdAt, updatedAt, lastUsedAt });
     },
     async touch(userId, clientId, at) {
       const key = keyOf(userId, clientId);
@@ -32,4 +34,8 @@ export function consentStore({ consents }: Tables): ConsentStore {
         .map(copy);
     },
   };
+}
+
+function merged(before: readonly string[] = [], scopes: readonly string[] = []): readonly string[] {
+  return [...new Set([...before, ...scopes])].toSorted();
 }

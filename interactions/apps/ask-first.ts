@@ -2,8 +2,8 @@ import { sentence } from '../sentence.ts';
 import { appPath, findApp, showPage } from './visit.ts';
 import type { Step } from './visit.ts';
 
-/** Asks whether an app is really to be deleted or disabled. */
-export function askFirst(what: 'delete' | 'disable'): Step {
+/** Asks whether an app is really to be deleted or disabled, or to lose its tokens. */
+export function askFirst(what: 'delete' | 'disable' | 'revoke'): Step {
   return async function ask(visit) {
     const { home, site } = visit;
     const { text } = site;

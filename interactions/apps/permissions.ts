@@ -1,6 +1,6 @@
 import type { Client, ClientFields } from '../../lib/contracts.ts';
 import { readForm } from '../../lib/http/body.ts';
-import type { Problem } from '../page.ts';
+import type { Page, Problem } from '../page.ts';
 import { seeOther } from '../see-other.ts';
 import { frameOf } from './app-page.ts';
 import { refusalOf, stateSeen, versionOf } from './form.ts';
@@ -14,7 +14,7 @@ type Given = Pick<Client, 'roles' | 'permissions' | 'scopes'>;
 /** Shows what an app may do: by itself, or, when people sign in to it, which scopes it may ask them for. */
 export async function showPermissions(visit: Visit): Promise<void> {
   const client = await findApp(visit);
-  show(visit, client, { given: client });
+  await show(visit, client, { given: client });
 }
 
 /** Saves what was checked. */
@@ -48,11 +48,32 @@ function changesOf({ permissions, roles, scopes }: Given, { grantType }: Client)
   return grantType === 'client_credentials' ? { roles, permissions } : { roles, permissions, scopes };
 }
 
-function show(
+/** What an app that acts for itself may do at this moment, and which of what it was given its owner does not hold. */
+async function effectOf(
+  { developer, site }: Visit,
+  client: Client,
+): Promise<Extract<Page, { view: 'apps/permissions' }>['effect']> {
+  if (client.grantType !== 'client_credentials' || client.ownerId === undefined) return undefined;
+  const given = new Set([
+    ...client.permissions,
+    ...developer.roles
+      .filter(({ name }) => client.roles.includes(name))
+      .flatMap(({ permissions }) => permissions.map(({ name }) => name)),
+  ]);
+  const effective = await developer.effective(client);
+  const named = developer.permissions.filter(({ name }) => given.has(name));
+  const wordsOf = (isEffective: boolean): readonly string[] =>
+    named
+      .filter(({ name }) => effective.has(name) === isEffective)
+      .map((permission) => site.nameOf('permission', permission));
+  return { permissions: wordsOf(true), without: wordsOf(false) };
+}
+
+async function show(
   visit: Visit,
   client: Client,
   { given, ...page }: { given: Given; status?: number; problems?: readonly Problem[] },
-): void {
+): Promise<void> {
   const { developer, home, site } = visit;
   showPage(visit, {
     view: 'apps/permissions',
@@ -72,6 +93,7 @@ function show(
       isOpen: true,
     })),
     everyScope: given.scopes === undefined,
+    effect: await effectOf(visit, client),
     ...page,
   });
 }

@@ -11,6 +11,7 @@ import { deleteApp } from './delete.ts';
 import { disableApp, enableApp } from './disable.ts';
 import { listApps } from './list.ts';
 import { savePermissions, showPermissions } from './permissions.ts';
+import { revokeTokens } from './revoke.ts';
 import { addSecret, askToRemoveSecret, removeSecret, showSecrets } from './secrets.ts';
 import { saveSettings, showSettings } from './settings.ts';
 import { appPath, parameter } from './visit.ts';
@@ -52,6 +53,8 @@ export function appRoutes(
     .get(`${app}/secrets/:secret/remove`, ...view, run(askToRemoveSecret))
     .post(`${app}/secrets/:secret/remove`, ...form, run(removeSecret))
     .get(`${app}/activity`, ...view, run(showActivity))
+    .get(`${app}/revoke`, ...view, run(askFirst('revoke')))
+    .post(`${app}/revoke`, ...form, run(revokeTokens))
     .get(`${app}/disable`, ...view, run(askFirst('disable')))
     .post(`${app}/disable`, ...form, run(disableApp))
     // What a posted form leaves in the address bar, opened again.

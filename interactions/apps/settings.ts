@@ -58,6 +58,8 @@ async function show(
   const { clock, flow, text } = site;
   const owner = developer.administrator ? await developer.owner(client) : undefined;
   const mayEnable = client.disabled && (await developer.canEnable(client.id));
+  // They would be told so when they save.
+  const isFixed = client.firstParty && !developer.administrator;
   const kind = text[`apps.kind.${kindOf(client)}.name`];
   showPage(visit, {
     view: 'apps/settings',
@@ -66,16 +68,19 @@ async function show(
     action: appPath(home, client.id),
     version: versionOf(client),
     mayBeFirstParty: developer.administrator,
+    isFixed,
     hasPeople: client.grantType === 'authorization_code',
     hasPlace: client.grantType === 'authorization_code' && !client.confidential,
     facts: [
       { label: text['apps.kind'], value: kind },
       { label: text['apps.created'], value: clock.day(client.createdAt).words },
       ...(owner ? [{ label: text['apps.owner'], value: displayName(owner) }] : []),
+      ...(isFixed ? client.redirectUris : []).map((value) => ({ label: text['apps.redirectUris'], value })),
     ],
     clientId: client.id,
     connect: connectOf(client, flow),
     enable: mayEnable ? appPath(home, client.id, 'enable') : undefined,
+    revoke: appPath(home, client.id, 'revoke'),
     disable: appPath(home, client.id, 'disable'),
     delete: appPath(home, client.id, 'delete'),
     scripts: ['copy.js'],

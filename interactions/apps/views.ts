@@ -39,6 +39,8 @@ export type AppView =
       readonly version: string;
       readonly form: AppForm;
       readonly mayBeFirstParty: boolean;
+      /** Whether the person may change nothing of it, because it is first-party and they are no administrator. */
+      readonly isFixed: boolean;
       readonly hasPeople: boolean;
       /** Whether it may move between browser and device. */
       readonly hasPlace: boolean;
@@ -48,6 +50,8 @@ export type AppView =
       readonly isDisabled: boolean;
       /** Of the form that enables it again; `undefined` when the person may not. */
       readonly enable: string | undefined;
+      /** Of the page that asks whether to revoke all its tokens. */
+      readonly revoke: string;
       readonly disable: string;
       readonly delete: string;
     })
@@ -58,6 +62,13 @@ export type AppView =
       readonly roles: readonly Choice[];
       readonly permissions: readonly Choice[];
       readonly scopes: readonly Choice[];
+      /**
+       * Of an app that acts for itself and has an owner: what it may do at this moment, and what it was given without effect.
+       * `undefined` for others, for whom it is what is checked.
+       */
+      readonly effect:
+        | { readonly permissions: readonly string[]; readonly without: readonly string[] }
+        | undefined;
       /** Of an app that people sign in to: whether it may ask for every scope. */
       readonly everyScope: boolean;
       readonly hasPeople: boolean;

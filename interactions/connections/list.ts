@@ -26,13 +26,14 @@ export async function listConnections(visit: Visit): Promise<void> {
 }
 
 function describe(
-  { client, createdAt, lastUsedAt, scopes }: Connection,
+  { client, createdAt, lastUsedAt, limited, scopes }: Connection,
   { home, site }: Visit,
 ): ConnectionRow {
   const { clock, nameOf } = site;
   return {
     name: printable(client.name),
     scopes: scopes.map((scope) => nameOf('scope', scope)),
+    limited,
     since: clock.day(createdAt),
     lastUsed: lastUsedAt === undefined ? undefined : clock.day(lastUsedAt),
     isDisabled: client.disabled,

@@ -9,8 +9,10 @@ export interface ConnectionsView {
 /** An app that the person has authorized. */
 export interface ConnectionRow {
   readonly name: string;
-  /** What it may do, in words; empty: everything that the person may do. */
+  /** What it may do, in words. */
   readonly scopes: readonly string[];
+  /** `false`: everything that the person may do. With `true` and no scopes, nothing. */
+  readonly limited: boolean;
   readonly since: Moment;
   readonly lastUsed: Moment | undefined;
   readonly isDisabled: boolean;

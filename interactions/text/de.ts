@@ -38,6 +38,8 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'consent.lead': '{client} möchte auf Ihr Konto bei {brand} zugreifen.',
   'consent.scopes': 'Die App darf dann:',
   'consent.noScopes': 'Die App kann dann in Ihrem Namen handeln, mit allen Berechtigungen, die Sie haben.',
+  'consent.nothing':
+    'Die App erfährt, wer Sie sind: Ihren Namen und Ihre E-Mail-Adresse. Sonst darf sie nichts.',
   'consent.user': 'Angemeldet als',
   'consent.switch': 'Nicht Sie?',
   'consent.destination': 'Danach geht es weiter zu',
@@ -65,6 +67,8 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
     'Keine App kann auf Ihr Konto bei {brand} zugreifen. Sobald Sie einer App den Zugriff erlauben, steht sie hier, und Sie können sie wieder trennen.',
   'connections.scopes': 'Sie darf:',
   'connections.noScopes': 'Sie darf alles, was Sie dürfen.',
+  'connections.nothing':
+    'Sie weiß, wer Sie sind: Ihren Namen und Ihre E-Mail-Adresse. Sonst darf sie nichts.',
   'connections.since': 'Erlaubt am',
   'connections.lastUsed': 'Zuletzt genutzt am',
   'connections.neverUsed': 'Noch nicht genutzt',
@@ -122,6 +126,8 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
     'Eine installierte App ohne Secret, mit PKCE (public, native). Bei Redirects zu 127.0.0.1 passt jeder Port, und Schemas wie com.example.app: sind erlaubt.',
   'apps.firstParty': 'First-Party-App',
   'apps.firstPartyHint': 'Sie gehört zur Plattform selbst: Niemand wird gefragt, ob sie zugreifen darf.',
+  'apps.firstPartyFixed':
+    'Diese App gehört zur Plattform selbst. Ihren Namen, ihre Redirect-URIs und wo sie läuft, ändert nur die Administration.',
   'apps.create': 'App anlegen',
   'apps.createdHeading': '{client} ist angelegt',
   'apps.secretOnce':
@@ -141,7 +147,13 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.isDisabled': 'Diese App ist deaktiviert: Sie bekommt keine Tokens, und ihre bisherigen gelten nicht.',
   'apps.cannotEnable': 'Nur die Administration kann sie wieder aktivieren.',
 
-  'apps.stop': 'Deaktivieren oder löschen',
+  'apps.stop': 'Widerrufen, deaktivieren oder löschen',
+  'apps.revoke': 'Alle Tokens widerrufen',
+  'apps.revokeHint':
+    'Alle ihre Tokens werden für immer ungültig: ihre eigenen und die der Personen, die sie nutzen.',
+  'apps.revokeHeading': 'Alle Tokens von {client} widerrufen?',
+  'apps.revokeLead':
+    'Alle ihre Tokens werden für immer ungültig: ihre eigenen und die der Personen, die sie nutzen. Wer eines ihrer Secrets hat, bekommt neue: Ersetzen Sie zuerst das Secret, wenn es in falsche Hände geraten ist.',
   'apps.disable': 'Deaktivieren',
   'apps.disableHint':
     'Sie bekommt keine Tokens mehr, und ihre bisherigen gelten nicht, bis sie wieder aktiviert wird.',
@@ -162,6 +174,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
     'Dieses Formular wurde schon einmal gesendet: Die App ist angelegt und steht in dieser Liste. Wenn Ihnen das Secret fehlt, fügen Sie auf ihrer Seite „Secrets“ ein weiteres hinzu.',
   'apps.done.saved': 'Gespeichert.',
   'apps.done.disabled': 'Die App ist deaktiviert.',
+  'apps.done.tokensRevoked': 'Alle Tokens der App sind widerrufen.',
   'apps.done.enabled': 'Die App ist aktiviert.',
   'apps.done.deleted': 'Die App ist gelöscht.',
   'apps.done.secretAddedBefore':
@@ -174,6 +187,11 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.problem.grant_type_unknown': 'Wählen Sie, wie die App ihre Tokens bekommt.',
   'apps.problem.administrators_only':
     'Welche Apps First-Party-Apps sind, entscheidet nur die Administration.',
+  'apps.problem.first_party_fixed': 'Das ändert bei einer First-Party-App nur die Administration.',
+  'apps.problem.name_reserved':
+    'Dieser Name, oder einer, der so aussieht, gehört der Plattform. Wählen Sie einen anderen.',
+  'apps.problem.name_mixed_scripts':
+    'Der Name mischt Buchstaben mehrerer Schriften, von denen manche gleich aussehen. Verwenden Sie die einer Schrift.',
   'apps.problem.too_many_apps':
     'Sie haben {most} Apps; mehr kann eine Person nicht haben. Löschen Sie erst eine.',
   'apps.problem.redirect_uri_missing': 'Geben Sie mindestens eine Redirect-URI ein.',
@@ -190,6 +208,8 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.problem.uri_form': 'Schreiben Sie sie in der Form https://host/pfad.',
   'apps.problem.uri_scheme':
     'Sie muss mit https: oder http: beginnen. Andere Schemas sind für Apps auf einem Computer oder Smartphone.',
+  'apps.problem.uri_insecure':
+    'Sie muss mit https: beginnen. Ohne geht es nur für die Adresse des eigenen Computers, zum Beispiel http://localhost.',
   'apps.problem.uri_private_scheme':
     'Ein eigenes Schema ist Ihr umgekehrter Domainname: com.example.app:/callback.',
   'apps.problem.uri_http_host':
@@ -214,12 +234,17 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'permissions.permissions': 'Einzelne Berechtigungen',
   'permissions.nothing': 'Sie haben keine Berechtigung, die Sie ihr geben könnten.',
   'permissions.fixed': 'Von der Administration gegeben; Sie können es nicht ändern.',
+  'permissions.effective': 'Was sie zurzeit darf',
+  'permissions.effectiveLead': 'Was ihr gegeben wurde und wer sie besitzt selbst auch hat.',
+  'permissions.effectiveNothing': 'Nichts.',
+  'permissions.withoutEffect': 'Ohne Wirkung, weil wer sie besitzt es nicht hat:',
   'permissions.people':
     'Diese App handelt für die Personen, die sich bei ihr anmelden; es gelten die Berechtigungen der jeweiligen Person. Ein Scope beschränkt ein Token auf einen Teil davon.',
   'permissions.scopes': 'Scopes, um die sie bitten darf',
   'permissions.noScopes':
     'Hier gibt es keine Scopes: Mit ihren Tokens darf die App alles, was die Person darf.',
-  'permissions.withoutScope': 'Ein Token ohne Scope darf alles, was die Person darf.',
+  'permissions.withoutScope':
+    'Bittet sie um keinen, bekommt sie alle ihrer Liste; mit einer leeren erfährt sie nur, wer die Person ist. Ohne Liste darf sie dann alles, was die Person darf.',
   'permissions.everyScope': 'Alle Scopes, auch später hinzugefügte',
   'permissions.someScopes': 'Nur diese:',
 

@@ -34,6 +34,8 @@ export const en = {
   'consent.lead': '{client} is asking for access to your {brand} account.',
   'consent.scopes': 'It will be able to:',
   'consent.noScopes': 'It will be able to act on your behalf, with the permissions that you have.',
+  'consent.nothing':
+    'It will learn who you are: your name and your email address. It will be able to do nothing else.',
   'consent.user': 'Signed in as',
   'consent.switch': 'Not you?',
   'consent.destination': 'You will be sent to',
@@ -60,6 +62,7 @@ export const en = {
     'No app can use your {brand} account. Apps that you authorize are listed here, and you can disconnect them.',
   'connections.scopes': 'It can:',
   'connections.noScopes': 'It can do everything that you can do.',
+  'connections.nothing': 'It knows who you are: your name and your email address. It can do nothing else.',
   'connections.since': 'Authorized',
   'connections.lastUsed': 'Last used',
   'connections.neverUsed': 'Not used yet',
@@ -117,6 +120,8 @@ export const en = {
     'An installed app without a secret, with PKCE (public, native). Redirects to 127.0.0.1 match on any port, and schemes such as com.example.app: are allowed.',
   'apps.firstParty': 'First-party',
   'apps.firstPartyHint': 'It belongs to the platform itself: people are not asked to authorize it.',
+  'apps.firstPartyFixed':
+    'This app belongs to the platform itself. Only an administrator changes its name, its redirect URIs, and where it runs.',
   'apps.create': 'Create app',
   'apps.createdHeading': '{client} is created',
   'apps.secretOnce': 'Copy the secret now. It is shown this once; nobody can read it later.',
@@ -135,7 +140,13 @@ export const en = {
   'apps.isDisabled': 'This app is disabled: it gets no tokens, and those that it has do not work.',
   'apps.cannotEnable': 'Only an administrator can enable it again.',
 
-  'apps.stop': 'Disable or delete',
+  'apps.stop': 'Revoke, disable or delete',
+  'apps.revoke': 'Revoke all tokens',
+  'apps.revokeHint':
+    'Every token that it has stops working for good, its own and those of the people who use it.',
+  'apps.revokeHeading': 'Revoke all tokens of {client}?',
+  'apps.revokeLead':
+    'Every token that it has stops working for good, its own and those of the people who use it. Whoever has one of its secrets can get new ones: if a secret has leaked, replace it first.',
   'apps.disable': 'Disable',
   'apps.disableHint': 'It gets no tokens, and those that it has stop working, until it is enabled again.',
   'apps.disableHeading': 'Disable {client}?',
@@ -153,6 +164,7 @@ export const en = {
     'This form was sent before: the app is created, and listed here. If you do not have its secret, add another one on its Secrets page.',
   'apps.done.saved': 'Saved.',
   'apps.done.disabled': 'The app is disabled.',
+  'apps.done.tokensRevoked': 'All tokens of the app are revoked.',
   'apps.done.enabled': 'The app is enabled.',
   'apps.done.deleted': 'The app is deleted.',
   'apps.done.secretAddedBefore':
@@ -164,6 +176,11 @@ export const en = {
     'The name has characters that cannot be seen. Type it again without them.',
   'apps.problem.grant_type_unknown': 'Choose how the app gets its tokens.',
   'apps.problem.administrators_only': 'Only an administrator decides which apps are first-party.',
+  'apps.problem.first_party_fixed': 'Only an administrator changes this of a first-party app.',
+  'apps.problem.name_reserved':
+    'This name, or one that looks like it, belongs to the platform. Choose another one.',
+  'apps.problem.name_mixed_scripts':
+    'The name mixes letters of several scripts, some of which look the same. Use those of one script.',
   'apps.problem.too_many_apps': 'You have {most} apps, the most that one person can have. Delete one first.',
   'apps.problem.redirect_uri_missing': 'Give at least one redirect URI.',
   'apps.problem.too_many_redirect_uris': 'Give at most {most} redirect URIs.',
@@ -177,8 +194,9 @@ export const en = {
     'An asterisk stands for nothing else here. Give each address on a line of its own.',
   'apps.problem.uri_credentials': 'It must not have a user name or a password.',
   'apps.problem.uri_form': 'Write it as https://host/path.',
-  'apps.problem.uri_scheme':
-    'It must begin with https: or http:. Other schemes are for apps on a computer or phone.',
+  'apps.problem.uri_scheme': 'It must begin with https:. Other schemes are for apps on a computer or phone.',
+  'apps.problem.uri_insecure':
+    'It must begin with https:. Only this computer’s own address, such as http://localhost, works without.',
   'apps.problem.uri_private_scheme':
     'A scheme of your own is a domain name of yours, reversed: com.example.app:/callback.',
   'apps.problem.uri_http_host':
@@ -199,12 +217,17 @@ export const en = {
   'permissions.permissions': 'Single permissions',
   'permissions.nothing': 'You hold no permission that you could give it.',
   'permissions.fixed': 'Given by an administrator; you cannot change it.',
+  'permissions.effective': 'What it may do now',
+  'permissions.effectiveLead': 'What it was given and its owner holds too.',
+  'permissions.effectiveNothing': 'Nothing.',
+  'permissions.withoutEffect': 'Without effect, because its owner does not hold it:',
   'permissions.people':
     'This app acts for the people who sign in to it, so the permissions of each person apply. A scope limits a token to a part of them.',
   'permissions.scopes': 'Scopes that it may ask for',
   'permissions.noScopes':
     'There are no scopes here: with its tokens the app may do whatever the person may do.',
-  'permissions.withoutScope': 'A token without a scope may do whatever the person may do.',
+  'permissions.withoutScope':
+    'When it asks for none, it gets all in its list, and with an empty list it only learns who the person is. Without a list it may then do whatever the person may do.',
   'permissions.everyScope': 'Every scope, also those that are added later',
   'permissions.someScopes': 'Only these:',
 

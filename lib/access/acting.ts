@@ -1,10 +1,11 @@
 /** Requests that speak for somebody without a token. Only the test kit makes them: nothing in a request can. */
 import type { IncomingMessage } from 'node:http';
 
+import { scopesOf } from '../agreement.ts';
 import type { Assignment, Client, Gate, Principal, User } from '../contracts.ts';
 import { ConfigError } from '../errors.ts';
 import type { Holders } from './holders.ts';
-import { createMakePrincipal } from './make-principal.ts';
+import { createMakePrincipal, heldBy } from './make-principal.ts';
 import type { PrincipalRules } from './make-principal.ts';
 
 /** Who a request speaks for. */
@@ -54,9 +55,11 @@ export function createActorLoader<P extends string, U extends User>(
   return async function loadActor({ client, held, scopes: granted, user }) {
     if (held) checkHeld(held, gate);
     checkNames('scope', granted, (name) => scopes.has(name));
-    if (!user) return makePrincipal({ type: 'client', user, client }, held ?? client, granted);
+    const limit = scopesOf({ scope: granted.join(' ') }, client);
+    if (!user) return makePrincipal({ type: 'client', user, client }, heldBy(held ?? client, gate), limit);
     const own = user as U;
-    return makePrincipal({ type: 'user', user: own, client }, held ?? (await holders.heldBy(own)), granted);
+    const holdings = heldBy(held ?? (await holders.heldBy(own)), gate);
+    return makePrincipal({ type: 'user', user: own, client }, holdings, limit);
   };
 }
 

@@ -1,12 +1,15 @@
+import { scopesOf } from '../agreement.ts';
 import type { AccessTokenClaims, Client, ClientStore, Principal, User } from '../contracts.ts';
+import type { FindHeldByClient } from './client-holdings.ts';
 import type { Holders } from './holders.ts';
-import { createMakePrincipal } from './make-principal.ts';
+import { createMakePrincipal, heldBy } from './make-principal.ts';
 import type { PrincipalRules } from './make-principal.ts';
 
 /** What the loader asks for the people, the clients and the rules. */
 export interface PrincipalPorts<P extends string = string, U extends User = User> extends PrincipalRules<P> {
   readonly holders: Pick<Holders<U>, 'find'>;
   readonly clients: Pick<ClientStore, 'find'>;
+  readonly heldByClient: FindHeldByClient<P>;
 }
 
 /** Finds out who a verified token speaks for. `undefined`: the user or the client is gone or disabled. */
@@ -23,7 +26,7 @@ export type LoadPrincipal<P extends string = string, U extends User = User> = (
 export function createPrincipalLoader<P extends string, U extends User>(
   ports: PrincipalPorts<P, U>,
 ): LoadPrincipal<P, U> {
-  const { holders, clients } = ports;
+  const { clients, heldByClient, holders } = ports;
   const makePrincipal = createMakePrincipal<P, U>(ports);
 
   /** The client of the token, if it may still act, for itself or for a user. */
@@ -35,12 +38,15 @@ export function createPrincipalLoader<P extends string, U extends User>(
   async function loadUser(claims: AccessTokenClaims): Promise<Principal<P, U> | undefined> {
     const [client, holder] = await Promise.all([findClient(claims.client_id), holders.find(claims.sub)]);
     if (!client || !holder) return undefined;
-    return makePrincipal({ type: 'user', user: holder.user, client }, holder.assignment, grantedBy(claims));
+    const held = heldBy(holder.assignment, ports.gate);
+    return makePrincipal({ type: 'user', user: holder.user, client }, held, scopesOf(claims, client));
   }
 
   async function loadClient(claims: AccessTokenClaims): Promise<Principal<P, U> | undefined> {
     const client = await findClient(claims.client_id);
-    return client && makePrincipal({ type: 'client', user: undefined, client }, client, grantedBy(claims));
+    if (!client) return undefined;
+    const held = await heldByClient(client);
+    return makePrincipal({ type: 'client', user: undefined, client }, held, scopesOf(claims, client));
   }
 
   return async function loadPrincipal(claims) {
@@ -53,8 +59,4 @@ export function createPrincipalLoader<P extends string, U extends User>(
         return undefined;
     }
   };
-}
-
-function grantedBy({ scope }: AccessTokenClaims): string[] {
-  return scope?.split(' ').filter(Boolean) ?? [];
 }

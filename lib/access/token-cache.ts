@@ -17,7 +17,7 @@ export interface TokenMatch {
   /** The `jti` of a token. Its text would not do: who has an ES256 token can give it another signature that is right too. */
   readonly tokenId?: string | undefined;
   readonly grantId?: string | undefined;
-  /** A user, through whatever client. */
+  /** A user, through whatever client, and the clients that they own. */
   readonly userId?: string | undefined;
   /** A client, for itself and for users. */
   readonly clientId?: string | undefined;
@@ -63,11 +63,11 @@ export class TokenCache<P extends string = string, U extends User = User> {
       return;
     }
     const { tokenId, grantId, userId, clientId } = match;
-    for (const [key, { claims }] of this.#tokens) {
+    for (const [key, { claims, principal }] of this.#tokens) {
       if (
         claims.jti === tokenId ||
         (grantId !== undefined && claims.grant_id === grantId) ||
-        (claims.principal === 'user' && claims.sub === userId) ||
+        (userId !== undefined && userId === holderOf(claims, principal)) ||
         claims.client_id === clientId
       ) {
         this.#tokens.delete(key);
@@ -86,6 +86,11 @@ export class TokenCache<P extends string = string, U extends User = User> {
       }
     }
   }
+}
+
+/** The user on whom it depends what the token may do: of a client's, its owner. */
+function holderOf(claims: AccessTokenClaims, { client }: Principal): string | undefined {
+  return claims.principal === 'user' ? claims.sub : client.ownerId;
 }
 
 // A Map hashes its whole key on every look-up, which for a token is most of what the guard costs. The end of a token is

@@ -20,13 +20,15 @@ export function createConnectedApps({
   async function describe(consent: Consent): Promise<Connection | undefined> {
     const stored = await clients.find(consent.clientId);
     if (!stored) return undefined;
+    const names = isUnlimited(consent) ? stored.client.scopes : consent.scopes;
     return {
       client: stored.client,
       // A scope that is no longer defined is told by its name: leaving it out could make "nothing" look like "everything".
-      scopes: namedScopes(consent).map((name) => ({
+      scopes: (names ?? []).map((name) => ({
         name,
         description: scopes.get(name)?.description ?? name,
       })),
+      limited: names !== undefined,
       createdAt: consent.createdAt,
       lastUsedAt: consent.lastUsedAt,
     };

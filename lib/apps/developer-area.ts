@@ -21,6 +21,9 @@ import {
   PermissionMissingError,
 } from '../errors.ts';
 import { listActivity } from './activity.ts';
+import { loadAppNameCheck } from './app-names.ts';
+import type { CheckAppName } from './app-names.ts';
+import { refuseFirstParty } from './first-party.ts';
 import { createOnce } from './once.ts';
 import { giveTo, offerTo } from './what-apps-get.ts';
 
@@ -34,6 +37,12 @@ export interface DeveloperAreaPorts {
   readonly users: Pick<UserStore, 'find'>;
   /** The roles and the single permissions of a user. */
   readonly heldBy: (user: User) => Promise<Assignment>;
+  /** What an app holds at this moment. */
+  readonly heldByClient: (client: Client) => Promise<{ readonly sources: ReadonlyMap<string, unknown> }>;
+  /** Revokes all tokens of a client; recorded as done by `origin`. */
+  readonly revokeFor: (origin: AuditOrigin) => (target: { readonly client: string }) => Promise<void>;
+  /** What people may not call their apps. */
+  readonly reservedNames: () => readonly string[];
   readonly idempotency: IdempotencyStore;
 }
 
@@ -93,7 +102,10 @@ export function createDeveloperArea(
       find: owned,
       owner: async ({ ownerId }) => (ownerId === undefined ? undefined : users.find(ownerId)),
       async create(fields, onceKey) {
-        refuseFirstParty(fields, { administrator, firstParty: false });
+        if (!administrator) {
+          refuseFirstParty(fields);
+          refuseLookAlike(fields.name, await loadAppNameCheck(), ports.reservedNames());
+        }
         return once([user.id, 'create', onceKey], async () => {
           if (!administrator) await refuseTooManyApps(registry, user.id);
           return registry.create({ ...fields, ...giveTo(undefined, fields, offer), ownerId: user.id });
@@ -102,10 +114,13 @@ export function createDeveloperArea(
       async update(id, changes, { ifUpdatedAt } = {}) {
         // The types leave the owner out; a host's own pages in JavaScript may hand on whatever was posted.
         const { ownerId: _ownerId, ...rest }: Partial<ClientFields> = changes;
+        const checkName = administrator || changes.name === undefined ? undefined : await loadAppNameCheck();
         return registry.update(id, (client) => {
           refuseForeign(client);
           if (client.updatedAt !== (ifUpdatedAt ?? client.updatedAt)) throw new ClientChangedError();
-          refuseFirstParty(changes, { administrator, firstParty: client.firstParty });
+          if (!administrator) refuseFirstParty(changes, client);
+          if (checkName && changes.name !== client.name)
+            refuseLookAlike(changes.name, checkName, ports.reservedNames());
           return { ...rest, ...giveTo(client, changes, offer) };
         });
       },
@@ -120,6 +135,13 @@ export function createDeveloperArea(
       async delete(id) {
         await owned(id);
         return registry.delete(id);
+      },
+      async revokeTokens(id) {
+        await owned(id);
+        await ports.revokeFor({ ...origin, actorId: user.id })({ client: id });
+      },
+      async effective(client) {
+        return new Set((await ports.heldByClient(client)).sources.keys());
       },
       async secrets(id) {
         await owned(id);
@@ -140,13 +162,10 @@ export function createDeveloperArea(
   };
 }
 
-/** @param app - what it is now: whether it is the platform's own is for administrators to say */
-function refuseFirstParty(
-  { firstParty }: Partial<ClientFields>,
-  app: { readonly administrator: boolean; readonly firstParty: boolean },
-): void {
-  if (app.administrator || firstParty === undefined || firstParty === app.firstParty) return;
-  throw new ClientInvalidError([fieldError('firstParty', 'administrators_only')]);
+function refuseLookAlike(name: unknown, check: CheckAppName, reserved: readonly string[]): void {
+  // Anything else is the registry's to refuse.
+  const mistake = typeof name === 'string' ? check(name, reserved) : undefined;
+  if (mistake) throw new ClientInvalidError([fieldError('name', mistake)]);
 }
 
 async function refuseTooManyApps(registry: ClientRegistry, ownerId: string): Promise<void> {

@@ -16,15 +16,18 @@ export interface Client {
   readonly confidential: boolean;
   /** An installed app: loopback redirect URIs match on any port (RFC 8252 section 7.3) and private-use schemes are allowed. */
   readonly native: boolean;
-  /** Of the platform itself: people are not asked for consent. */
+  /** Of the platform itself: people are not asked for consent, but for where it runs on their devices. */
   readonly firstParty: boolean;
-  /** The scopes it may ask for; `undefined`: every scope the server knows. */
+  /**
+   * The scopes it may ask for, and gets when it names none. Empty: it gets tokens that may do nothing. `undefined`: every scope
+   * the server knows, and without one everything that its user, or it itself, may do.
+   */
   readonly scopes: readonly string[] | undefined;
-  /** For client credentials: the client's own. */
+  /** For client credentials: the client's own. With an owner, those count that the owner has too. */
   readonly roles: readonly string[];
-  /** For client credentials: what it may do besides its roles. */
+  /** For client credentials: what it may do besides its roles. With an owner, those count that the owner holds too. */
   readonly permissions: readonly string[];
-  /** Id of the user who owns it in the developer area. */
+  /** Id of the user who owns it in the developer area. For itself it holds no more than they do. */
   readonly ownerId: string | undefined;
   /** `true`: it gets no tokens, and those that it has are refused. */
   readonly disabled: boolean;
@@ -126,7 +129,7 @@ export interface ClientFields<P extends string = string, R extends string = stri
   readonly native?: boolean;
   /** The platform's own: people are not asked for consent. @default false */
   readonly firstParty?: boolean;
-  /** The scopes it may ask for. @default all */
+  /** The scopes it may ask for, and gets when it names none; empty: none. @default all, and without one no limit */
   readonly scopes?: readonly string[] | undefined;
   /** For `client_credentials`: its roles. */
   readonly roles?: readonly R[];

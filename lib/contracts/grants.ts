@@ -6,6 +6,12 @@ export interface Consent {
   readonly clientId: string;
   /** Those agreed to so far, each once and sorted. An empty name stands for a request without scopes: all that the user may do. */
   readonly scopes: readonly string[];
+  /**
+   * Which of them were agreed to for which redirect host: an origin such as `https://reports.example`, or the scheme of an
+   * installed app such as `com.example.reports:`. Each list has its scopes once and sorted; an empty one stands for a request
+   * that named none and was limited to none. For a host that is not in here, nobody was ever asked.
+   */
+  readonly hosts: Readonly<Record<string, readonly string[]>>;
   readonly createdAt: number;
   readonly updatedAt: number;
   /** When the client last acted for the user, to the hour. */
@@ -17,8 +23,8 @@ export interface ConsentStore {
   /** Finds what a user has agreed to for a client. */
   find(userId: string, clientId: string): Promise<Consent | undefined>;
   /**
-   * Inserts, or adds the scopes to those of the one that is there, which keeps its `createdAt` and `lastUsedAt`, and the later
-   * `updatedAt`. Of many at once none is lost, and none brings back what was removed before it.
+   * Inserts, or adds the scopes, and those of each host, to those of the one that is there, which keeps its `createdAt` and
+   * `lastUsedAt`, and the later `updatedAt`. Of many at once none is lost, and none brings back what was removed before it.
    */
   add(consent: Consent): Promise<void>;
   /** Notes that the client acted for the user, at a time in seconds since 1970. May be lossy; never blocks a request. */
@@ -37,6 +43,7 @@ export interface Grant {
   readonly id: string;
   readonly userId: string;
   readonly clientId: string;
+  /** None: all that the user may do. A single space: nothing at all. */
   readonly scopes: readonly string[];
   readonly createdAt: number;
   /** When its code expires. A storage keeps the grant for as long as any credential of it lives. */

@@ -14,8 +14,13 @@ export interface Interaction {
   readonly client: Client;
   /** Who is logged in; `undefined` on the login page of a browser that nobody is logged in on. */
   readonly user: User | undefined;
-  /** The requested scopes in words; empty when none was asked for. */
+  /** The requested scopes in words; where the app named none, those that it is registered with. */
   readonly scopes: readonly { readonly name: string; readonly description: string }[];
+  /**
+   * Whether the app gets no more than these scopes. `false`: it gets all that the user may do. With `true` and no scopes, it
+   * may do nothing but learn who the user is.
+   */
+  readonly limited: boolean;
   /** Where the browser goes afterwards. */
   readonly redirectUri: string;
   /** The login that the client has guessed: `login_hint` (OpenID Connect Core 1.0 section 3.1.2.1). */
@@ -113,14 +118,16 @@ export interface Developer {
    *
    * @param once - a random string of the form that asked for it: whatever the number of posts, one app is made
    * @returns `undefined` when an earlier post made it, or is about to
-   * @throws ClientInvalidError with one entry per mistake, also for what the person may not give
+   * @throws ClientInvalidError with one entry per mistake, also for what the person may not give, and, but for
+   * administrators, for a name that can be mistaken for the platform's own
    */
   create(
     fields: Omit<ClientFields, 'ownerId'>,
     once: string,
   ): Promise<{ client: Client; secret: string | undefined } | undefined>;
   /**
-   * Changes the given fields. Roles and permissions that the app has and the person may not give stay as they are.
+   * Changes the given fields. Roles and permissions that the app has and the person may not give stay as they are. Of a
+   * first-party app only an administrator changes the name, the redirect URIs and the kind, or adds scopes.
    *
    * @param options.ifUpdatedAt - in seconds since 1970: changes nothing unless the app was last updated then, as when the
    * person saw it
@@ -143,6 +150,16 @@ export interface Developer {
   enable(id: string): Promise<Client>;
   /** Removes an app with its secrets and all that people have agreed to. `false`: somebody else was first. */
   delete(id: string): Promise<boolean>;
+  /**
+   * Revokes every token of an app, its own and those of the people who use it, for good: when a secret has leaked. Remove
+   * the secret first, because whoever has it gets new tokens.
+   */
+  revokeTokens(id: string): Promise<void>;
+  /**
+   * The permissions that an app which acts for itself has at this moment: of those that it was given, the ones that its owner
+   * holds too; without an owner, all of them.
+   */
+  effective(client: Client): Promise<ReadonlySet<string>>;
   /** The app's secrets, oldest first and expired ones too; values are not kept. */
   secrets(id: string): Promise<readonly ClientSecret[]>;
   /**
@@ -167,8 +184,10 @@ export interface Developer {
 /** An app that a person has authorized. Times are in seconds since 1970. */
 export interface Connection {
   readonly client: Client;
-  /** What it may do, in words; empty: everything that the person may do. */
+  /** What it may do, in words. */
   readonly scopes: readonly { readonly name: string; readonly description: string }[];
+  /** `false`: it may do everything that the person may do. With `true` and no scopes, nothing. */
+  readonly limited: boolean;
   /** Since when. */
   readonly createdAt: number;
   /** To the hour; `undefined` when it was never used. */
@@ -205,6 +224,8 @@ export interface Pages {
    * of this package say they are; else with 500, and a line in the log.
    */
   readonly middleware: Middleware;
+  /** What the pages call the platform: nobody but administrators gives an app this name, or one that looks like it. */
+  readonly brand?: string | undefined;
   /** Shows an error to a person, with the given status. */
   error(ctx: Context, error: PageError): Promise<void>;
 }

@@ -7,8 +7,16 @@ export type PermissionSource = { readonly type: 'direct' } | { readonly type: 'r
 interface PrincipalBase<P extends string, S extends object> {
   /** The client that presented the token. */
   readonly client: Client;
-  /** The scopes of the token; empty when none was granted. */
+  /**
+   * The scopes that limit the token: those that it was issued with, as far as the client may still have them. Empty when
+   * there are none; {@link UserPrincipal.limited} tells what that means.
+   */
   readonly scopes: readonly string[];
+  /**
+   * Whether scopes limit what the caller may do. `false`: the client is registered without a list of scopes and asked for
+   * none. With `true` and no scopes, the caller may do nothing.
+   */
+  readonly limited: boolean;
   /** The roles that the user or the client holds. Ask `can()`, not these, what the caller may do. */
   readonly roles: readonly string[];
   /** What the caller may do with this token, scopes considered. */
@@ -106,6 +114,8 @@ export interface AccessTokenClaims {
   readonly exp: number;
   readonly jti: string;
   readonly scope?: string | undefined;
+  /** `true`: it was asked for without scopes by a client that is registered for none, and may do nothing. */
+  readonly limited?: boolean | undefined;
   /** Whether the token speaks for a user or for the client itself. */
   readonly principal: 'user' | 'client';
   /** The grant it came from; tokens of users only. */

@@ -14,6 +14,8 @@ export interface AuthorizationRequest {
   readonly reasons: readonly string[];
   /** What the client has sent, complete. */
   readonly parameters: Readonly<Record<string, string>>;
+  /** No scope was asked for, and the client is registered for none: what they are asked to agree to is nothing. */
+  readonly limited?: true | undefined;
   /** The login session that it came with: its `uid` and its user. */
   readonly session?: { readonly uid: string; readonly userId: string } | undefined;
   /** Nobody was logged in at the host when its login page was asked for, so whoever comes back has just logged in. */

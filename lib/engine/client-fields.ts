@@ -17,11 +17,13 @@ const UNSAFE_IN_NAME = /[\p{Cc}\p{Cf}]/u;
 /**
  * Checks the fields of a client all at once and fills in the defaults.
  *
+ * @param registered - the redirect URIs that the client has
  * @throws ClientInvalidError with one entry per mistake
  */
 export function checkClientFields(
   given: ClientFields,
   { gate, scopes }: KnownNames,
+  registered: readonly string[] = [],
 ): Omit<Client, 'id' | 'createdAt' | 'updatedAt' | 'disabled' | 'disabledBy'> {
   const mistakes: FieldError[] = [];
   const refuse: Refuse = (...mistake) => void mistakes.push(fieldError(...mistake));
@@ -50,6 +52,8 @@ export function checkClientFields(
     if (redirectUris.length === 0) refuse('redirectUris', 'redirect_uri_missing');
     redirectUris.forEach((uri, index) => {
       const mistake = redirectUriMistake(uri, { native });
+      // What was registered before http was refused works on, and does not keep the client from being changed.
+      if (mistake?.[0] === 'uri_insecure' && registered.includes(uri)) return;
       if (mistake) refuse(`redirectUris[${index}]`, ...mistake);
     });
     if (native && confidential) refuse('native', 'native_with_secret');
@@ -102,7 +106,7 @@ export function checkClientChanges(
   if (changed.some(([field]) => field === 'grantType')) {
     throw new ClientInvalidError([fieldError('grantType', 'grant_type_fixed')]);
   }
-  return checkClientFields({ ...fields, ...Object.fromEntries(changed) }, names);
+  return checkClientFields({ ...fields, ...Object.fromEntries(changed) }, names, client.redirectUris);
 }
 
 const FIELDS: ReadonlySet<string> = new Set<keyof ClientFields>([

@@ -10,6 +10,7 @@ import { createLoadGrant } from './consent.ts';
 import { createCookieKeys } from './cookie-keys.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { createIntrospectionPolicy } from './introspection-policy.ts';
+import type { HeldByClient } from './introspection-policy.ts';
 import { createPrompts } from './prompts.ts';
 import { currentState, stateOf } from './request-state.ts';
 import { createResourceServerInfo, createRotation } from './scopes.ts';
@@ -23,12 +24,14 @@ export function engineConfiguration(
   options: ResolvedOptions,
   {
     clients,
+    heldByClient,
     cookieKeys,
     requests,
     signing,
     renderError,
   }: {
     clients: ClientDirectory;
+    heldByClient: HeldByClient;
     cookieKeys: readonly string[];
     requests: AuthorizationRequests;
     /** The key that signs first. */
@@ -36,7 +39,7 @@ export function engineConfiguration(
     renderError: RenderError;
   },
 ): Configuration {
-  const { issuer, basePath, lifetimes, secure, signingAlgorithm, storage } = options;
+  const { issuer, basePath, lifetimes, requirePkce, secure, signingAlgorithm, storage } = options;
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
   const prefix = secure ? (basePath === '' ? '__Host-' : '__Secure-') : '';
   // Cookies know neither ports nor where a path ends: a server that met the session of another one by its own name would
@@ -89,7 +92,7 @@ export function engineConfiguration(
       },
       introspection: {
         enabled: true,
-        allowedPolicy: createIntrospectionPolicy(options, clients),
+        allowedPolicy: createIntrospectionPolicy(options, { clients, heldByClient }),
       },
       resourceIndicators: {
         enabled: true,
@@ -105,10 +108,11 @@ export function engineConfiguration(
           prompt: prompt.name as AuthorizationRequest['prompt'],
           reasons: prompt.reasons,
           parameters: params as Record<string, string>,
+          ...(prompt.details['limited'] === true ? { limited: true } : {}),
           session: session && { uid: session.uid, userId: session.accountId },
         })}`,
     },
-    pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' },
+    pkce: { required: (_ctx, client) => requirePkce || client.clientAuthMethod === 'none' },
     ttl: {
       AccessToken: lifetimes.accessToken,
       ClientCredentials: lifetimes.accessToken,
@@ -128,13 +132,16 @@ export function engineConfiguration(
     expiresWithSession: () => false,
     revokeGrantPolicy: (ctx) => !(ctx.oidc.route === 'revocation' && ctx.oidc.entities.AccessToken),
     extraTokenClaims: async (_ctx, token) => {
-      if ('grantId' in token && token.grantId) return { principal: 'user', grant_id: token.grantId };
+      const state = currentState();
+      const limit = state?.isLimitedToNothing ? { limited: true } : {};
+      if ('grantId' in token && token.grantId)
+        return { principal: 'user', grant_id: token.grantId, ...limit };
       // As it was when the client was authenticated: it may have been ended since.
-      const sequence = currentState()?.sequence ?? (await clients.find(token.clientId!))?.sequence ?? 0;
-      return { principal: 'client', ...(sequence > 0 ? { revocation_sequence: sequence } : {}) };
+      const sequence = state?.sequence ?? (await clients.find(token.clientId!))?.sequence ?? 0;
+      return { principal: 'client', ...limit, ...(sequence > 0 ? { revocation_sequence: sequence } : {}) };
     },
     findAccount: createFindAccount(options.users),
-    loadExistingGrant: createLoadGrant(storage.consents, clients, issuer),
+    loadExistingGrant: createLoadGrant({ clients, consents: storage.consents, requests, resource: issuer }),
     // Decided in cross-origin.ts: the engine would refuse the whole request, and tell a known client from an unknown one.
     clientBasedCORS: () => true,
     renderError,

@@ -3,45 +3,80 @@ import { randomUUID } from 'node:crypto';
 import type { Configuration, Grant, KoaContextWithOIDC } from 'oidc-provider';
 
 import { isUnlimited, toAgreement } from '../agreement.ts';
-import type { Consent, ConsentStore } from '../contracts.ts';
+import type { Wanted } from '../agreement.ts';
+import type { Client, ConsentStore } from '../contracts.ts';
+import type { AuthorizationRequests } from './authorization-request.ts';
 import type { ClientDirectory } from './client-directory.ts';
+import { isProofOf, PROOF } from './consent-proof.ts';
+import { isOnDevice, redirectHost } from './redirect-host.ts';
 import { stateOf } from './request-state.ts';
 
 /**
- * Makes the grant of an authorization request out of what the user agreed to before, in whatever browser.
+ * Makes the grant of an authorization request out of what the user agreed to before, in whatever browser, for where this
+ * request leads.
  *
  * Each authorization gets a grant of its own, so that revoking one family of tokens never touches another browser or
  * device. It is kept when its code is (see adapter/credentials.ts); a request that ends in a page leaves no row.
  */
-export function createLoadGrant(
-  consents: ConsentStore,
-  clients: ClientDirectory,
-  resource: string,
-): NonNullable<Configuration['loadExistingGrant']> {
+export function createLoadGrant({
+  clients,
+  consents,
+  requests,
+  resource,
+}: {
+  clients: ClientDirectory;
+  consents: ConsentStore;
+  requests: Pick<AuthorizationRequests, 'read'>;
+  resource: string;
+}): NonNullable<Configuration['loadExistingGrant']> {
   return async (ctx) => {
     const { account, client, provider, requestParamScopes } = ctx.oidc;
     const agreed = await findAgreed(ctx);
     if (!agreed) return undefined;
+    const wanted = wantedBy(ctx);
     // A token without scopes may do more than one with some: who agreed to some is asked.
-    if (requestParamScopes.size === 0 && agreed !== 'all' && !isUnlimited(agreed)) return undefined;
+    if (
+      wanted.scopes.length === 0 &&
+      !wanted.limited &&
+      agreed !== 'all' &&
+      !isUnlimited({ scopes: agreed })
+    ) {
+      return undefined;
+    }
     const grant = new provider.Grant({ accountId: account!.accountId, clientId: client!.clientId });
     grant.jti = randomUUID();
-    const granted = [...requestParamScopes].filter(
-      (scope) => agreed === 'all' || agreed.scopes.includes(scope),
-    );
+    const granted = [...requestParamScopes].filter((scope) => agreed === 'all' || agreed.includes(scope));
     if (granted.length > 0) grant.addResourceScope(resource, granted.join(' '));
     allowEmptyScope(grant);
     return grant;
   };
 
-  async function findAgreed(ctx: KoaContextWithOIDC): Promise<Consent | 'all' | undefined> {
+  async function findAgreed(ctx: KoaContextWithOIDC): Promise<readonly string[] | 'all' | undefined> {
     const clientId = ctx.oidc.client!.clientId;
+    const redirectUri = ctx.oidc.params!['redirect_uri'] as string;
     const stored = await clients.find(clientId);
-    if (stored?.client.firstParty) return 'all';
-    const agreed = await consents.find(ctx.oidc.account!.accountId, clientId);
-    if (agreed) stateOf(ctx).agreed = agreed;
-    return agreed;
+    if (stored?.client.firstParty && !isOnDevice(redirectUri, stored.client)) return 'all';
+    const consent = stored && (await consents.find(ctx.oidc.account!.accountId, clientId));
+    if (!consent) return undefined;
+    stateOf(ctx).agreed = consent;
+    const host = redirectHost(redirectUri, stored.client);
+    if (host !== undefined) return consent.hosts[host];
+    return (await hasJustAgreed(ctx)) ? toAgreement(wantedBy(ctx)) : undefined;
   }
+
+  async function hasJustAgreed(ctx: KoaContextWithOIDC): Promise<boolean> {
+    const proof = ctx.query[PROOF];
+    return isProofOf(typeof proof === 'string' ? await requests.read(proof) : undefined, {
+      parameters: { ...ctx.oidc.params },
+      sessionUid: ctx.oidc.session!.uid,
+      limited: stateOf(ctx).isLimitedToNothing === true,
+    });
+  }
+}
+
+function wantedBy(ctx: KoaContextWithOIDC): Wanted {
+  const scopes = [...ctx.oidc.requestParamScopes];
+  return { scopes, limited: scopes.length > 0 || stateOf(ctx).isLimitedToNothing === true };
 }
 
 // The engine refuses an authorization request that ends with no scope granted (actions/authorization/interactions.js).
@@ -57,17 +92,25 @@ export function isConsentMissing(ctx: KoaContextWithOIDC): boolean {
   return ctx.oidc.entities.Grant?.jti === undefined;
 }
 
-/** Remembers what a user agreed to, on top of what they agreed to before. */
+/**
+ * Remembers what a user agreed to, on top of what they agreed to before.
+ *
+ * @returns `false` when they will be asked again all the same, because of where it leads
+ */
 export async function rememberConsent(
   consents: Pick<ConsentStore, 'add'>,
-  agreed: { userId: string; clientId: string; scopes: readonly string[]; at: number },
-): Promise<void> {
+  agreed: Wanted & { userId: string; client: Client; redirectUri: string; at: number },
+): Promise<boolean> {
+  const scopes = toAgreement(agreed);
+  const host = redirectHost(agreed.redirectUri, agreed.client);
   await consents.add({
     userId: agreed.userId,
-    clientId: agreed.clientId,
-    scopes: toAgreement(agreed.scopes),
+    clientId: agreed.client.id,
+    scopes,
+    hosts: host === undefined ? {} : { [host]: scopes },
     createdAt: agreed.at,
     updatedAt: agreed.at,
     lastUsedAt: undefined,
   });
+  return host !== undefined;
 }

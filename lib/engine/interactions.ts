@@ -9,6 +9,7 @@ import { answered } from './authorization-request.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
 import type { ClientDirectory } from './client-directory.ts';
 import { rememberConsent } from './consent.ts';
+import { PROOF, toProof } from './consent-proof.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { createLoginSessions } from './login-session.ts';
 import { originOf } from './origin.ts';
@@ -76,10 +77,14 @@ export function createInteractionFlow(
     },
     login: (ctx, { uid }, user) => finishLogin(ctx, uid, user),
     async consent(ctx, { uid }) {
-      const decision = decisionOn(await findOpen(ctx, uid, 'consent'));
-      await rememberConsent(storage.consents, { ...decision.consent, at: now() });
+      const open = await findOpen(ctx, uid, 'consent');
+      const decision = decisionOn(open);
+      const { client, limited, redirectUri } = await describe(open, uid);
+      const agreed = { ...decision.consent, client, limited, redirectUri };
+      const isRemembered = await rememberConsent(storage.consents, { ...agreed, at: now() });
       audit.record({ type: 'consent_given', ...decision.consent }, originOf(ctx));
-      return requests.urlOf(answered(decision.request, ['login', 'consent']));
+      const proof = isRemembered ? {} : { [PROOF]: await requests.write(toProof(decision.request)) };
+      return requests.urlOf({ ...answered(decision.request, ['login', 'consent']), ...proof });
     },
     async deny(ctx, { uid }) {
       const { consent, request } = decisionOn(await findOpen(ctx, uid, 'consent'));
@@ -137,6 +142,7 @@ export function createInteractionFlow(
       prompt,
       client: stored.client,
       user: userId === undefined ? undefined : await users.find(userId),
+      limited: requestedScopes(request).length > 0 || request.limited === true,
       scopes: requestedScopes(request).flatMap((name) => {
         const scope = options.scopes.get(name);
         return scope ? [{ name, description: scope.description }] : [];

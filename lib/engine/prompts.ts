@@ -29,6 +29,8 @@ export function createPrompts(currentUser: ResolvedOptions['currentUser']): inte
   consent.checks.add(
     new Check('no_consent', 'consent was never given', 'consent_required', isConsentMissing),
   );
+  // What the page says has to be what is agreed to, whatever becomes of the client in the meantime.
+  consent.details = (ctx) => ({ limited: stateOf(ctx).isLimitedToNothing === true });
   return policy;
 }
 

@@ -10,7 +10,7 @@ const PRIVATE_USE_SCHEME = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/;
 
 /**
  * Says what is wrong with a redirect URI, or nothing when it can be registered (RFC 6749 section 3.1.2, RFC 9700
- * section 2.1, RFC 8252 section 7).
+ * sections 2.1 and 2.6, RFC 8252 section 7).
  */
 export function redirectUriMistake(uri: unknown, { native }: { native: boolean }): Mistake | undefined {
   if (typeof uri !== 'string' || uri === '') return ['uri_empty'];
@@ -25,10 +25,17 @@ export function redirectUriMistake(uri: unknown, { native }: { native: boolean }
   }
   if (url.protocol === 'https:' || url.protocol === 'http:') {
     if (!/^https?:\/\/[^/\\]/.test(uri)) return ['uri_form'];
-    return native ? nativeWebMistake(url) : undefined;
+    return native ? nativeWebMistake(url) : webMistake(url);
   }
   if (!native) return ['uri_scheme'];
   return PRIVATE_USE_SCHEME.test(url.protocol) ? undefined : ['uri_private_scheme'];
+}
+
+// Codes that travel over http can be read on the way. Loopback addresses never leave the machine.
+function webMistake({ protocol, hostname }: URL): Mistake | undefined {
+  return protocol === 'http:' && !/^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname)
+    ? ['uri_insecure']
+    : undefined;
 }
 
 // The engine has these rules too, and would refuse every request of a client that does not keep them.

@@ -24,6 +24,8 @@ export interface RequestState {
   triedClientId?: string;
   /** The consent that an authorization rests on; none when the client needs none. */
   agreed?: Consent;
+  /** No scope was asked for, and the client is registered for none: what comes of this may do nothing. */
+  isLimitedToNothing?: true;
   /** The login session of the request's browser, as the storage has it. */
   session?: FoundSession;
   /** The end number that the client had when the request first named it, see `StoredClient.sequence`. */

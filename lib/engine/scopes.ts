@@ -3,6 +3,8 @@ import type { Client, KoaContextWithOIDC, ResourceServer } from 'oidc-provider';
 
 import type { ResolvedOptions } from '../options.ts';
 import type { ClientDirectory } from './client-directory.ts';
+import { isLimitedToNothing } from './limited-grant.ts';
+import { stateOf } from './request-state.ts';
 
 type ResourceServerInfo = (
   ctx: KoaContextWithOIDC,
@@ -23,15 +25,15 @@ export function createResourceServerInfo(
   const { issuer, signingAlgorithm } = options;
   return async (ctx, resource, client) => {
     if (resource !== issuer) throw new errors.InvalidTarget();
-    const allowed = await allowedScopes(client.clientId, options, clients);
+    const { isListed, scopes: allowed } = await allowedScopes(client.clientId, options, clients);
     const { AuthorizationCode: code, RefreshToken: refreshToken } = ctx.oidc.entities;
     const source = refreshToken ?? code;
     if (source) {
       refuseWithoutScope(ctx, source, allowed);
+      noteLimit(ctx);
     } else {
-      const refused = [...ctx.oidc.requestParamScopes].filter((scope) => !allowed.includes(scope));
-      if (refused.length > 0)
-        throw new errors.InvalidScope('requested scope is not allowed', refused.join(' '));
+      refuseUnknown(ctx, allowed);
+      if (isListed) askForAll(ctx, allowed);
     }
     return {
       scope: allowed.join(' '),
@@ -51,11 +53,19 @@ export function createRotation(
   clients: ClientDirectory,
 ): (ctx: KoaContextWithOIDC) => Promise<true> {
   return async (ctx) => {
-    const { Client: client, RefreshToken: refreshToken } = ctx.oidc.entities;
+    const { Client: client, Grant: grant, RefreshToken: refreshToken } = ctx.oidc.entities;
     if (client && refreshToken) {
       const resource = ctx.oidc.params?.['resource'];
       if (typeof resource === 'string' && resource !== options.issuer) throw new errors.InvalidTarget();
-      refuseWithoutScope(ctx, refreshToken, await allowedScopes(client.clientId, options, clients));
+      const { isListed, scopes: allowed } = await allowedScopes(client.clientId, options, clients);
+      refuseWithoutScope(ctx, refreshToken, allowed);
+      noteLimit(ctx);
+      const isWithoutScopes = [...refreshToken.scopes].every((scope) => scope === '');
+      // The client has been given a list since: the next token says what is left.
+      if (isListed && isWithoutScopes && !stateOf(ctx).isLimitedToNothing) {
+        askForAll(ctx, allowed);
+        if (allowed.length > 0) grant?.addResourceScope(options.issuer, allowed.join(' '));
+      }
     }
     return true;
   };
@@ -66,9 +76,34 @@ async function allowedScopes(
   clientId: string,
   { scopes }: ResolvedOptions,
   clients: ClientDirectory,
-): Promise<readonly string[]> {
+): Promise<{ readonly isListed: boolean; readonly scopes: readonly string[] }> {
   const own = (await clients.find(clientId))?.client.scopes;
-  return [...scopes.keys()].filter((scope) => own === undefined || own.includes(scope));
+  return {
+    isListed: own !== undefined,
+    scopes: [...scopes.keys()].filter((scope) => own === undefined || own.includes(scope)),
+  };
+}
+
+function refuseUnknown(ctx: KoaContextWithOIDC, allowed: readonly string[]): void {
+  const refused = [...ctx.oidc.requestParamScopes].filter((scope) => !allowed.includes(scope));
+  // The engine has taken this one out by now, and a request without scopes would be left, which may ask for everything.
+  const { scope } = ctx.query;
+  if (ctx.oidc.route === 'authorization' && typeof scope === 'string') {
+    refused.push(...scope.split(' ').filter((name) => name === 'offline_access' && !refused.includes(name)));
+  }
+  if (refused.length > 0) throw new errors.InvalidScope('requested scope is not allowed', refused.join(' '));
+}
+
+/** RFC 6749 section 3.3: who names no scope asks for those that the client is registered with, and never for more. */
+function askForAll(ctx: KoaContextWithOIDC, allowed: readonly string[]): void {
+  if (ctx.oidc.requestParamScopes.size > 0) return;
+  if (allowed.length > 0) ctx.oidc.params!['scope'] = allowed.join(' ');
+  else stateOf(ctx).isLimitedToNothing = true;
+}
+
+function noteLimit(ctx: KoaContextWithOIDC): void {
+  const state = stateOf(ctx);
+  if (state.grant && isLimitedToNothing(state.grant)) state.isLimitedToNothing = true;
 }
 
 /**

@@ -17,6 +17,9 @@ const MISTAKES = {
   user_id: "give a user's id",
   client_id_form: '1 to 255 printable ASCII characters without spaces',
   administrators_only: 'for an administrator to decide',
+  first_party_fixed: 'of a first-party client only an administrator changes this',
+  name_reserved: 'this name, or one that looks like it, belongs to the platform',
+  name_mixed_scripts: 'use the letters of one script; some of others look the same (UTS 39)',
   too_many_apps: '{most} are the most that one person can have; delete one first',
 
   redirect_uri_missing: 'an authorization code client needs at least one',
@@ -30,7 +33,9 @@ const MISTAKES = {
   uri_wildcard: 'wildcards are not matched; register each URI (RFC 9700 section 2.1)',
   uri_credentials: 'no user name or password',
   uri_form: 'write it as https://host/path',
-  uri_scheme: 'use https (or http); other schemes are for native apps',
+  uri_scheme: 'use https; other schemes are for native apps',
+  uri_insecure:
+    'use https; http is for loopback addresses only, such as http://localhost (RFC 9700 section 2.6)',
   uri_private_scheme:
     'a scheme of your own is a reversed domain name, such as com.example.app:/callback (RFC 8252 section 7.1)',
   uri_http_host: 'a native app uses http on 127.0.0.1, [::1] or localhost only (RFC 8252 section 7.3)',

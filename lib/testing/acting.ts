@@ -5,7 +5,7 @@ import type Koa from 'koa';
 import { actAs, checkHeld } from '../access/acting.ts';
 import type { Actor } from '../access/acting.ts';
 import { admit } from '../access/guard.ts';
-import { createMakePrincipal } from '../access/make-principal.ts';
+import { createMakePrincipal, heldBy } from '../access/make-principal.ts';
 import type { Powers, Who } from '../access/make-principal.ts';
 import type { Assignment, Client, ClientPrincipal, Gate, User, UserPrincipal } from '../contracts.ts';
 import { ConfigError } from '../errors.ts';
@@ -168,7 +168,8 @@ function actInContext<W extends Who>(
     throw new ConfigError('gate', 'with a context, pass the gate too: { gate, permissions }');
   }
   checkHeld(held, options.gate);
-  const principal = createMakePrincipal({ gate: options.gate, scopes: new Map() })(who, held, []);
+  const makePrincipal = createMakePrincipal({ gate: options.gate, scopes: new Map() });
+  const principal = makePrincipal(who, heldBy(held, options.gate), undefined);
   admit(ctx.state, principal);
   // For a guard further on.
   if (ctx.req) actAs(ctx.req, { user: who.user, client: who.client, held, scopes: [] });

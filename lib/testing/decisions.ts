@@ -28,6 +28,7 @@ export function createDecisions(given: Interactions | undefined): Decisions {
     interactions(flow) {
       const pages = given?.(flow);
       return {
+        brand: pages?.brand,
         async middleware(ctx, next) {
           const uid = INTERACTION.exec(ctx.path)?.[1];
           const decision = decisions.get(ctx.get(HEADER));

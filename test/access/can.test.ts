@@ -2,6 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 
 import { defineGate } from '../../lib/access/gate.ts';
+import { createFindHeldByClient } from '../../lib/access/client-holdings.ts';
 import { createPrincipalLoader } from '../../lib/access/principal.ts';
 import type { AccessTokenClaims, Assignment, Gate, Principal } from '../../lib/contracts.ts';
 import { PermissionMissingError } from '../../lib/errors.ts';
@@ -48,10 +49,14 @@ function gateOf({ roles, rules }: Situation): Gate<string, string, Record<string
 
 async function principalOf(gate: Gate, { held, scopes, granted, kind }: Situation): Promise<Principal> {
   const nothing: Assignment = { roles: [], permissions: [] };
+  const holders = {
+    find: async (id: string) => ({ user: { id }, assignment: kind === 'user' ? held : nothing }),
+  };
   const load = createPrincipalLoader({
     gate,
     scopes: new Map(Object.entries(scopes).map(([name, permissions]) => [name, { permissions }])),
-    holders: { find: async (id) => ({ user: { id }, assignment: kind === 'user' ? held : nothing }) },
+    holders,
+    heldByClient: createFindHeldByClient(gate, holders),
     clients: {
       find: async () => ({ client: app(kind === 'client' ? held : nothing), secrets: [], sequence: 0 }),
     },

@@ -6,7 +6,7 @@ import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
 
 import { StorageError } from '../../lib/errors.ts';
-import { ISSUER, createPlatform } from './platform.ts';
+import { ISSUER, app as anApp, createPlatform } from './platform.ts';
 import type { Permission, Person, Platform } from './platform.ts';
 import type { GuardOptions } from '../../lib/access/guard.ts';
 import { request, serve } from './serve.ts';
@@ -262,4 +262,15 @@ test('what a handler throws passes through, and counts against no token', async 
 test('a realm cannot break out of its quotes', async (t) => {
   const { url } = await guarded(t, { realm: 'a"b\\c' });
   t.is((await request(url)).headers.get('www-authenticate'), String.raw`Bearer realm="a\"b\\c"`);
+});
+
+test('the owner of a client is looked up with it, and not again while the token is known', async (t) => {
+  const { platform, url } = await guarded(t);
+  const owned = anApp({ id: 'owned', grantType: 'client_credentials', ownerId: 'ann' });
+  platform.clients.set(owned.id, owned);
+  const token = await platform.clientToken({ sub: owned.id, client_id: owned.id });
+  for (let time = 0; time < 5; time += 1) t.is((await request(url, token)).status, 200);
+  t.is(platform.counts.findUser, 1);
+  await request(url, await platform.clientToken());
+  t.is(platform.counts.findUser, 1, 'nobody owns the other one');
 });

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 
 import { SignJWT, generateKeyPair, jwtVerify } from 'jose';
 
+import { createFindHeldByClient } from '../../lib/access/client-holdings.ts';
 import { defineGate } from '../../lib/access/gate.ts';
 import { createGuard } from '../../lib/access/guard.ts';
 import type { Guard, GuardOptions } from '../../lib/access/guard.ts';
@@ -145,20 +146,22 @@ export function createPlatform(): Platform {
     }
   };
 
+  const holders = createHolders<Person>({
+    users: {
+      async find(id) {
+        counts.findUser += 1;
+        return users.get(id);
+      },
+      permissions: async (user) => user.permissions,
+      roles: async (user) => user.roles,
+    },
+    assignments: keptByTheHost,
+  });
   const loadPrincipal = createPrincipalLoader<Permission, Person>({
     gate,
     scopes,
-    holders: createHolders<Person>({
-      users: {
-        async find(id) {
-          counts.findUser += 1;
-          return users.get(id);
-        },
-        permissions: async (user) => user.permissions,
-        roles: async (user) => user.roles,
-      },
-      assignments: keptByTheHost,
-    }),
+    holders,
+    heldByClient: createFindHeldByClient(gate, holders),
     clients: {
       async find(id) {
         counts.findClient += 1;

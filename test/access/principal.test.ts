@@ -1,5 +1,6 @@
 import test from 'ava';
 
+import { createFindHeldByClient } from '../../lib/access/client-holdings.ts';
 import { createHolders } from '../../lib/access/holders.ts';
 import { createPrincipalLoader } from '../../lib/access/principal.ts';
 import type { LoadPrincipal } from '../../lib/access/principal.ts';
@@ -19,17 +20,19 @@ function claims(changes: Partial<AccessTokenClaims>): AccessTokenClaims {
 }
 
 function loader(people: readonly Person[], clients: readonly Client[]): LoadPrincipal<Permission, Person> {
+  const holders = createHolders<Person>({
+    users: {
+      find: async (id) => people.find((user) => user.id === id),
+      permissions: async (user) => user.permissions,
+      roles: async (user) => user.roles,
+    },
+    assignments: keptByTheHost,
+  });
   return createPrincipalLoader<Permission, Person>({
     gate,
     scopes,
-    holders: createHolders<Person>({
-      users: {
-        find: async (id) => people.find((user) => user.id === id),
-        permissions: async (user) => user.permissions,
-        roles: async (user) => user.roles,
-      },
-      assignments: keptByTheHost,
-    }),
+    holders,
+    heldByClient: createFindHeldByClient(gate, holders),
     clients: {
       async find(id) {
         const client = clients.find((candidate) => candidate.id === id);
@@ -139,7 +142,8 @@ test('roles of users are optional, and the store keeps its this', async (t) => {
   };
   const clients = { find: async () => ({ client: app(), secrets: [], sequence: 0 }) };
   const holders = createHolders({ users: store, assignments: keptByTheHost });
-  const principal = await createPrincipalLoader({ gate, scopes, holders, clients })(claims({}));
+  const heldByClient = createFindHeldByClient(gate, holders);
+  const principal = await createPrincipalLoader({ gate, scopes, holders, heldByClient, clients })(claims({}));
   t.deepEqual(principal?.roles, []);
   t.true(principal?.can('view_grades'));
 });

@@ -1,6 +1,7 @@
 import test from 'ava';
 
 import { defineGate } from '../../lib/access/gate.ts';
+import { createFindHeldByClient } from '../../lib/access/client-holdings.ts';
 import { createPrincipalLoader } from '../../lib/access/principal.ts';
 import type { Gate, Principal, User } from '../../lib/contracts.ts';
 import { PermissionMissingError } from '../../lib/errors.ts';
@@ -36,11 +37,13 @@ async function holder<S extends object>(
   from: Gate<Permission, never, S>,
 ): Promise<Principal<Permission, User, S>> {
   const stored = { client: app({ id: name, name, permissions }), secrets: [], sequence: 0 };
+  const holders = { find: async () => undefined };
   const load = createPrincipalLoader<Permission, User>({
     gate: from,
     scopes: new Map(),
     clients: { find: async () => stored },
-    holders: { find: async () => undefined },
+    holders,
+    heldByClient: createFindHeldByClient<Permission>(from, holders),
   });
   const claims = { iss: 'i', aud: 'a', sub: name, client_id: name, iat: 0, exp: 1, jti: 'j' } as const;
   return (await load({ ...claims, principal: 'client' }))!;

@@ -17,6 +17,7 @@ function known(token: string, claims: Partial<AccessTokenClaims> = {}): KnownTok
   } as const;
   const holdsNothing = {
     scopes: [],
+    limited: false,
     roles: [],
     permissions: new Set<string>(),
     sources: new Map<string, []>(),

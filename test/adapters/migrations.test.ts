@@ -28,6 +28,7 @@ const SECOND = '0002_audit_assignments_idempotency';
 const THIRD = '0003_attempts';
 const FOURTH = '0004_disabled_by';
 const FIFTH = '0005_revocation_sequence';
+const SIXTH = '0006_consent_hosts';
 
 const cluster = startCluster(4);
 
@@ -52,19 +53,22 @@ async function isWhole(t: ExecutionContext, host: Knex): Promise<void> {
     THIRD,
     FOURTH,
     FIFTH,
+    SIXTH,
   ]);
   t.deepEqual(await clients.find(aClient().id), {
     client: aClient(),
     secrets: [aSecret()],
     sequence: 0,
   });
-  t.deepEqual(await consents.list('ann'), [aConsent()]);
+  t.deepEqual(await consents.list('ann'), [aConsent({ hosts: {} })]);
   t.deepEqual(await credentials.find('code', aCode().id), {
     credential: aCode(),
     grant: aGrant({ sequence: 0 }),
   });
 
   await consents.touch('ann', 'timetable', NOW + 5);
+  t.deepEqual(await consents.find('ann', 'timetable'), aConsent({ hosts: {}, lastUsedAt: NOW + 5 }));
+  await consents.add(aConsent());
   t.deepEqual(await consents.find('ann', 'timetable'), aConsent({ lastUsedAt: NOW + 5 }));
   await audit.append([aRecord({ id: 'a' })], NOW + HOUR);
   t.deepEqual(await audit.list({}), [aRecord({ id: 'a' })]);
@@ -111,7 +115,7 @@ async function standsAsBefore(
 onEachDatabase('a database of the first version keeps its rows', async (t, database, address) => {
   const host = await onFirstVersion(t, database, address);
   const storage = knexStorage(host);
-  t.deepEqual(await storage.pendingMigrations(), [SECOND, THIRD, FOURTH, FIFTH]);
+  t.deepEqual(await storage.pendingMigrations(), [SECOND, THIRD, FOURTH, FIFTH, SIXTH]);
   await t.throwsAsync(storage.audit.list({}), { code: 'ERR_MIGRATIONS_PENDING' });
   await t.throwsAsync(storage.consents.list('ann'), { code: 'ERR_MIGRATIONS_PENDING' });
   await t.throwsAsync(storage.diagnose(), { code: 'ERR_MIGRATIONS_PENDING' });
@@ -157,7 +161,7 @@ onEachDatabase(
     t.false(await revocations.stands(token));
     while ((await storage.prune(NOW * 2, 100)) > 0);
     t.deepEqual(await host('gatehouse_interactions'), []);
-    t.deepEqual(await consents.find('bob', 'timetable'), aConsent({ userId: 'bob', scopes: [] }));
+    t.deepEqual(await consents.find('bob', 'timetable'), aConsent({ userId: 'bob', scopes: [], hosts: {} }));
     t.deepEqual((await clients.find(aClient().id))?.client, aClient({ disabled: true }));
   },
 );

@@ -190,6 +190,7 @@ test('closing waits for those that were begun', async (t) => {
       userId,
       clientId: 'timetable',
       scopes: [],
+      hosts: {},
       createdAt: 1,
       updatedAt: 1,
       lastUsedAt: undefined,

@@ -32,3 +32,33 @@ test('what an administrator gave is shown, and stays when the form is saved', as
     permissions: ['view_schools', 'close_schools'],
   });
 });
+
+test('the page says what is effective: what its owner holds too', async (t) => {
+  const { api, open, registerFor, token } = await openArea(t);
+  const { client, secret } = await registerFor('dora', {
+    roles: ['headmaster'],
+    permissions: ['view_schools', 'manage_all_apps'],
+  });
+  const { text } = await open(`/${client.id}/permissions`);
+  const [, may = '', without = ''] =
+    /What it may do now (.*) Without effect, because its owner does not hold it: (.*?) Roles/.exec(text) ??
+    [];
+  t.true(may.endsWith('View schools Edit schools'), text);
+  t.is(without, "Close schools Manage everybody's apps", text);
+
+  const asked = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
+  const { body } = await api('/identity', (await token(asked)).body.access_token);
+  t.like(body['data'], { permissions: ['edit_schools', 'view_schools'] });
+
+  const nothing = await registerFor('dora', { permissions: ['close_schools'] });
+  t.regex(
+    (await open(`/${nothing.client.id}/permissions`)).text,
+    /What it may do now .* Nothing\. Without effect/,
+  );
+});
+
+test('of an app that nobody owns, what it was given is effective', async (t) => {
+  const { open, registerFor } = await openArea(t, 'root');
+  const { client } = await registerFor(undefined, { permissions: ['close_schools'] });
+  t.false((await open(`/${client.id}/permissions`)).text.includes('What it may do now'));
+});

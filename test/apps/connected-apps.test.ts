@@ -66,6 +66,7 @@ test('a scope that is no longer defined is told by its name, not left out', asyn
     userId: 'ann',
     clientId: app.client.id,
     scopes: ['schools:write'],
+    hosts: {},
     createdAt: 1,
     updatedAt: 1,
     lastUsedAt: 3600,

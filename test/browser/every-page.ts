@@ -81,6 +81,8 @@ export async function startEveryPage(): Promise<EveryPage> {
     if (member === 'dora')
       await connect(platform, await registerFor('dora', { name: 'Everything', ...PEOPLE }), { browser });
   }
+  const knowing = await registerFor(undefined, { name: 'Guest book', ...PEOPLE, scopes: [] });
+  const ownFirstParty = await registerFor('dora', { name: 'Portal', ...PEOPLE, firstParty: true });
   const asking = await registerFor(undefined, { name: 'Timetable', ...PEOPLE });
   const authorize = (app: RegisteredApp, scope: string): string => {
     const pkce = {
@@ -104,8 +106,9 @@ export async function startEveryPage(): Promise<EveryPage> {
       dora: {
         consent: at(authorize(asking, 'schools:read')),
         'consent-everything': at(authorize(asking, '')),
+        'consent-nothing': at(authorize(knowing, '')),
         'consent-device': at(authorize(device, 'schools:read')),
-        ...appsOfDora({ service, reports, device, disabled }),
+        ...appsOfDora({ service, reports, device, disabled, firstParty: ownFirstParty }),
         connections: at('/account/apps?done=disconnected'),
         disconnect: at(`/account/apps/${reports.client.id}/disconnect`),
         logout: at('/oauth/logout'),
@@ -191,7 +194,7 @@ function signingIn(authorize: string): Record<string, Way> {
 
 /** The developer area of somebody who has apps of every kind. */
 function appsOfDora(
-  apps: Record<'service' | 'reports' | 'device' | 'disabled', RegisteredApp>,
+  apps: Record<'service' | 'reports' | 'device' | 'disabled' | 'firstParty', RegisteredApp>,
 ): Record<string, Way> {
   const pathOf = (app: keyof typeof apps, tab = ''): string => `/developer/apps/${apps[app].client.id}${tab}`;
   const secrets = pathOf('service', '/secrets');
@@ -216,6 +219,12 @@ function appsOfDora(
     'settings-people': at(pathOf('reports')),
     'settings-device': at(pathOf('device')),
     'settings-disabled': at(pathOf('disabled')),
+    'settings-first-party': at(pathOf('firstParty')),
+    async 'settings-look-alike'(page, open) {
+      await open(pathOf('reports'));
+      await page.locator('#name').fill('Асme Schools');
+      await submit(page, 'form.sheet');
+    },
     async 'settings-refused'(page, open) {
       await open(pathOf('reports'));
       await page.locator('#name').fill('');
@@ -248,6 +257,7 @@ function appsOfDora(
     },
     activity: at(pathOf('service', '/activity')),
     'activity-none': at(pathOf('device', '/activity')),
+    revoke: at(pathOf('service', '/revoke')),
     disable: at(pathOf('service', '/disable')),
     delete: at(pathOf('reports', '/delete')),
     'not-found': at('/developer/apps/nothing'),

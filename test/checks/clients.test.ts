@@ -1,13 +1,13 @@
 import test from 'ava';
 import { createAdministration } from 'koa-gatehouse';
-import type { Administration, Client, ClientFields, Finding } from 'koa-gatehouse';
+import type { Administration, AuthServer, Client, ClientFields, Finding } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { gate, startPlatform } from '../harness/platform.ts';
-import { around } from '../harness/storage.ts';
+import { around, registerAsBefore } from '../harness/storage.ts';
 
-async function administration(): Promise<Administration> {
-  const made = createAdministration({ storage: memoryStorage() });
+async function administration(storage = memoryStorage()): Promise<Administration> {
+  const made = createAdministration({ storage });
   await made.keys.rotate();
   return made;
 }
@@ -20,16 +20,15 @@ function codes(findings: readonly Finding[]): readonly string[] {
 }
 
 test('codes that are sent over http are found, but not those that never leave the machine', async (t) => {
-  const operator = await administration();
+  const storage = memoryStorage();
+  const operator = await administration(storage);
   const { clients } = operator;
   const check = async (): Promise<readonly Finding[]> => operator.check();
   const loopback = ['http://localhost:3000/a', 'http://127.0.0.1/a', 'http://[::1]/a', 'https://a.example/'];
   await clients.create({ ...CODE, redirectUris: loopback });
   t.deepEqual(await check(), []);
-  const { client } = await clients.create({
-    ...CODE,
-    redirectUris: ['https://a.example/', 'http://a.example/cb'],
-  });
+  const redirectUris = ['https://a.example/', 'http://a.example/cb'];
+  const client = await registerAsBefore(operator, storage, { ...CODE, redirectUris });
   t.deepEqual(await check(), [
     {
       code: 'redirect_uri_insecure',
@@ -112,7 +111,8 @@ test('very many clients are read some at a time, and a message names a few of th
   const { keys, clients } = createAdministration({ storage });
   await keys.rotate();
   for (let number = 0; number < 1234; number += 1) {
-    await clients.create({ ...CODE, name: `Client ${number}`, redirectUris: ['http://a.example/'] });
+    const redirectUris = ['http://a.example/'];
+    await registerAsBefore({ clients }, storage, { ...CODE, name: `Client ${number}`, redirectUris });
   }
   let underway = 0;
   let most = 0;
@@ -136,10 +136,13 @@ test('very many clients are read some at a time, and a message names a few of th
 });
 
 test('a server checks itself, cookie keys included', async (t) => {
+  const storage = memoryStorage();
   await using platform = await startPlatform({
+    storage,
     cookieKeys: ['ab'.repeat(20), 'x9Kq2vLm8RtYw3ZpNc7HdFsJbGuEoAi5'],
   });
-  await platform.registerApp({ redirectUris: ['http://a.example/'] });
+  const auth = platform.auth as unknown as AuthServer;
+  await registerAsBefore(auth, storage, { ...CODE, redirectUris: ['http://a.example/'] });
   const found = await platform.auth.check();
   t.deepEqual(codes(found), ['cookie_keys_weak', 'redirect_uri_insecure']);
   t.like(found[0], {

@@ -4,6 +4,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { startPlatform } from '../harness/platform.ts';
+import { registerAsBefore } from '../harness/storage.ts';
 import { gatehouse, gatehouseJson } from './gatehouse.ts';
 
 interface DoctorDocument {
@@ -29,7 +30,7 @@ test('a warning is said with its remedy, and is no failure', async (t) => {
   const operator = createAdministration({ storage });
   await operator.keys.rotate();
   const redirectUris = ['http://portal.example/'];
-  const { client } = await operator.clients.create({
+  const client = await registerAsBefore(operator, storage, {
     name: 'Portal',
     grantType: 'authorization_code',
     redirectUris,

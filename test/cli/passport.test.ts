@@ -507,3 +507,50 @@ test('import asks for what it needs', async (t) => {
     t.regex(errors, message);
   }
 });
+
+test('redirect URIs with http are left out, and an app that has no other is refused', async (t) => {
+  const [some, none] = [randomUUID(), randomUUID()];
+  const code = { grant_types: ['authorization_code', 'refresh_token'], secret: phpHash('x') };
+  const source = await laravel('13.x', [
+    row13({
+      ...code,
+      id: some,
+      name: 'Some',
+      redirect_uris: [
+        'http://app.test/callback',
+        'https://app.example/callback',
+        'http://localhost/callback',
+      ],
+    }),
+    row13({ ...code, id: none, name: 'None', redirect_uris: ['http://app.test/callback'] }),
+  ]);
+  const database = await migrated();
+  const { clients } = await gatehouseJson<ImportDocument>(importing(database, source, '--yes'));
+  const imported = clients.find((one) => one.client_id === some);
+  t.is(imported?.result, 'imported');
+  t.true(
+    imported?.notes.includes(
+      'Redirect URIs with http are left out (RFC 9700 section 2.6): http://app.test/callback. Register them with https.',
+    ),
+    imported?.notes.join(),
+  );
+  t.like(
+    clients.find((one) => one.client_id === none),
+    {
+      result: 'refused',
+      errors: [
+        {
+          field: 'redirectUris[0]',
+          message:
+            'use https; http is for loopback addresses only, such as http://localhost (RFC 9700 section 2.6) (http://app.test/callback)',
+        },
+      ],
+    },
+  );
+  const storage = knexStorage(database);
+  t.deepEqual((await storage.clients.find(some))?.client.redirectUris, [
+    'https://app.example/callback',
+    'http://localhost/callback',
+  ]);
+  await storage.close();
+});

@@ -168,15 +168,17 @@ test('a public client without PKCE, and a wrong verifier', async (t) => {
   const app = await platform.registerApp({ confidential: false });
   const config = await discover(platform, app, 'no secret');
   const state = client.randomState();
+  const code_challenge = await client.calculatePKCECodeChallenge(client.randomPKCECodeVerifier());
+  const parameters = { redirect_uri: app.redirectUri, state, code_challenge, code_challenge_method: 'S256' };
+  const browser = new Browser(platform.reach);
+  const callback = await walk(platform, client.buildAuthorizationUrl(config, parameters), { browser });
   const plain = await walk(
     platform,
     client.buildAuthorizationUrl(config, { redirect_uri: app.redirectUri, state }),
+    { browser },
   );
   t.is(plain.searchParams.get('error'), 'invalid_request');
 
-  const code_challenge = await client.calculatePKCECodeChallenge(client.randomPKCECodeVerifier());
-  const parameters = { redirect_uri: app.redirectUri, state, code_challenge, code_challenge_method: 'S256' };
-  const callback = await walk(platform, client.buildAuthorizationUrl(config, parameters));
   const checks = { expectedState: state, pkceCodeVerifier: client.randomPKCECodeVerifier() };
   const error = await t.throwsAsync(client.authorizationCodeGrant(config, callback, checks), {
     instanceOf: client.ResponseBodyError,

@@ -5,6 +5,9 @@ import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harn
 import type { RegisteredApp } from '../harness/platform.ts';
 
 const platform = await startPlatform();
+/** Somebody who is signed in: others are shown a page. */
+const signedIn = new Browser();
+await authorize(platform, await platform.registerApp(), { browser: signedIn });
 test.after.always(() => platform[Symbol.asyncDispose]());
 
 /** The authorization URL with the parameters exactly as given; `undefined` leaves one out. */
@@ -25,8 +28,8 @@ function repeated(app: RegisteredApp, name: string, value: string): URL {
 }
 
 /** The parameters of a redirect to the app's callback. */
-async function refusal(url: URL): Promise<Record<string, string>> {
-  const { location, status } = await new Browser().get(url);
+async function refusal(url: URL, browser = signedIn): Promise<Record<string, string>> {
+  const { location, status } = await browser.get(url);
   if (status !== 303 || !location?.href.startsWith('https://reports.example/callback?')) {
     throw new Error(`${status} ${location?.href}`);
   }
@@ -146,7 +149,7 @@ test('only response_type=code is answered', async (t) => {
   t.deepEqual(await refusal(urlWith(app, { response_type: undefined })), missing);
   t.deepEqual(await refusal(urlWith(app, { response_type: '' })), missing);
   for (const type of ['token', 'id_token', 'none', 'code token', 'code id_token', 'CODE', '__proto__']) {
-    const { location, status } = await new Browser().get(urlWith(app, { response_type: type }));
+    const { location, status } = await signedIn.get(urlWith(app, { response_type: type }));
     t.is(status, 303, type);
     // What would be answered in the fragment is refused there (OAuth 2.0 Multiple Response Types, section 5).
     const answer = new URLSearchParams(location!.search || location!.hash.slice(1));
@@ -244,11 +247,44 @@ test('an unknown scope is refused before anybody has to log in', async (t) => {
   }
 });
 
-test('offline_access, which other servers want for a refresh token, is dropped', async (t) => {
+test('offline_access, which other servers want for a refresh token, is refused like any unknown scope', async (t) => {
   const app = await platform.registerApp();
-  const { body } = await connect(platform, app, { parameters: { scope: 'offline_access' } });
-  t.false('scope' in body);
-  t.is(typeof body.refresh_token, 'string');
+  for (const scope of ['offline_access', 'schools:read offline_access', 'offline_access unknown']) {
+    for (const prompt of ['', 'consent']) {
+      t.like(await refusal(urlWith(app, { scope, prompt })), {
+        error: 'invalid_scope',
+        error_description: 'requested scope is not allowed',
+      });
+    }
+  }
+  const { body } = await connect(platform, app);
+  t.is(typeof body.refresh_token, 'string', 'and there is one without it');
+});
+
+test('somebody who is not signed in is never sent to the app by an error', async (t) => {
+  const app = await platform.registerApp();
+  const errors = {
+    invalid_scope: urlWith(app, { scope: 'unknown' }),
+    invalid_target: urlWith(app, { resource: 'https://evil.example/' }),
+    unsupported_response_type: urlWith(app, { response_type: 'none' }),
+    unsupported_response_mode: urlWith(app, { response_mode: 'form_post' }),
+    request_not_supported: urlWith(app, { request: 'x' }),
+    invalid_request: urlWith(app, { code_challenge: 'x' }),
+  };
+  for (const [error, url] of Object.entries(errors)) {
+    const page = await new Browser().get(url);
+    t.is(page.status, 400, error);
+    t.is(page.location, undefined, error);
+    t.true(page.text.includes(error), page.text);
+    t.is((await refusal(url))['error'], error, 'who is signed in goes back to the app');
+
+    const silent = new URL(url);
+    silent.searchParams.set('prompt', 'none');
+    const answer = await refusal(silent, new Browser());
+    t.is(answer['error'], error, 'and an app that shows nothing gets its answer');
+    t.is(answer['state'], 'xyz');
+  }
+  t.is((await refusal(urlWith(app, { prompt: 'none' }), new Browser()))['error'], 'login_required');
 });
 
 test('a scope that is not among those of the client is refused', async (t) => {

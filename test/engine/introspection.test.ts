@@ -260,3 +260,38 @@ test('only a client that keeps a secret can ask', async (t) => {
     t.like(answer.body, { active: true });
   }
 });
+
+test('an app that a person owns asks about the tokens of others only while its owner may, too', async (t) => {
+  const gate = defineGate({
+    permissions: { introspect_tokens: 'Ask about tokens', view_schools: 'View schools' },
+  });
+  const held = new Map<string, readonly ('introspect_tokens' | 'view_schools')[]>();
+  await using server = await testServer({
+    gate,
+    users: {
+      authenticate: async () => undefined,
+      find: async (id: string) => (held.has(id) ? { id } : undefined),
+      permissions: async ({ id }: { id: string }) => held.get(id) ?? [],
+    },
+  });
+  const { clients } = server.auth;
+  const fields = {
+    name: 'API',
+    grantType: 'client_credentials',
+    permissions: ['introspect_tokens'],
+  } as const;
+  const [owned, free] = [await clients.create({ ...fields, ownerId: 'olga' }), await clients.create(fields)];
+  const token = await issueToken(server.auth, { client: free.client });
+  const isActive = async ({ client, secret }: typeof owned): Promise<unknown> => {
+    const credentials = { client_id: client.id, client_secret: secret! };
+    return (await postForm(`${server.auth.issuer}/oauth/introspect`, { ...credentials, token })).body?.[
+      'active'
+    ];
+  };
+  t.true(await isActive(free), 'nobody owns it');
+  t.false(await isActive(owned), 'its owner is not there');
+  held.set('olga', ['introspect_tokens']);
+  t.true(await isActive(owned));
+  held.set('olga', ['view_schools']);
+  t.false(await isActive(owned));
+});

@@ -250,10 +250,15 @@ test('a login form of another tab signs in whoever fills it, and ends the pages 
   t.true(isOver(await browser.submit(consent, 'Authorize')));
 });
 
-test('a request that is too long for a page goes back to the app', async (t) => {
+test('a request that is too long for a page goes back to the app, or stays here when nobody is signed in', async (t) => {
   const app = await platform.registerApp();
   const long = authorizeUrl(platform, app, { state: 's'.repeat(6000) });
-  const { location } = await new Browser().get(long);
+  const page = await new Browser().get(long);
+  t.is(page.status, 400);
+  t.true(page.text.includes('the authorization request is too long'), page.text);
+  const browser = new Browser();
+  await authorize(platform, await platform.registerApp(), { browser });
+  const { location } = await browser.get(long);
   t.is(location?.searchParams.get('error'), 'invalid_request');
   t.is(location?.searchParams.get('error_description'), 'the authorization request is too long');
   const fits = authorizeUrl(platform, app, { state: 's'.repeat(4000) });

@@ -9,6 +9,9 @@ import { basic, postForm } from '../harness/requests.ts';
 const platform = await startPlatform();
 const confidential = await platform.registerApp({ firstParty: true });
 const publicApp = await platform.registerApp({ firstParty: true, confidential: false });
+/** Somebody who is signed in: others are shown a page. */
+const signedIn = new Browser();
+await authorize(platform, confidential, { browser: signedIn });
 test.after.always(() => platform[Symbol.asyncDispose]());
 
 async function codeFor(app: RegisteredApp, parameters: Record<string, string> = {}): Promise<string> {
@@ -32,13 +35,17 @@ async function redeem(
 
 const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };
 
-async function refusal(app: RegisteredApp, parameters: Record<string, string>): Promise<object> {
-  const { location, status } = await new Browser().get(authorizeUrl(platform, app, parameters));
+async function refusal(
+  app: RegisteredApp,
+  parameters: Record<string, string>,
+  { browser = signedIn, at = platform } = {},
+): Promise<object> {
+  const { location, status } = await browser.get(authorizeUrl(at, app, parameters));
   if (status !== 303 || location?.origin !== 'https://reports.example') {
     throw new Error(`${status} ${location?.href}`);
   }
   const { state, iss, ...answer } = Object.fromEntries(location.searchParams);
-  if (state !== 'xyz' || iss !== platform.origin) throw new Error(`${state} ${iss}`);
+  if (state !== 'xyz' || iss !== at.origin) throw new Error(`${state} ${iss}`);
   return answer;
 }
 
@@ -179,4 +186,27 @@ test('a public client has no secret that could be sent', async (t) => {
   );
   t.is(overBasic.status, 401);
   t.is((await redeem(code, publicApp, { client_secret: '', code_verifier: verifier })).status, 200);
+});
+
+test('requirePkce asks it of every client, also of one that keeps a secret', async (t) => {
+  const strict = await startPlatform({ requirePkce: true });
+  t.teardown(async () => strict[Symbol.asyncDispose]());
+  const app = await strict.registerApp({ firstParty: true });
+  const browser = new Browser();
+  const { parameters, verifier } = pkce();
+  const code = (await authorize(strict, app, { browser, parameters })).get('code');
+  t.deepEqual(await refusal(app, {}, { browser, at: strict }), {
+    error: 'invalid_request',
+    error_description: 'Authorization Server policy requires PKCE to be used for this request',
+  });
+  const answer = await strict.token({
+    grant_type: 'authorization_code',
+    client_id: app.client.id,
+    client_secret: app.secret,
+    redirect_uri: app.redirectUri,
+    code,
+    code_verifier: verifier,
+  });
+  t.is(answer.status, 200);
+  await t.throwsAsync(startPlatform({ requirePkce: 'yes' as never }), { message: /requirePkce/ });
 });

@@ -52,8 +52,10 @@ test('prompt=consent asks again', async (t) => {
 
 test('an odd prompt is refused', async (t) => {
   const app = await platform.registerApp();
+  const browser = new Browser();
+  await authorize(platform, app, { browser });
   for (const prompt of ['none login', 'create', 'LOGIN', 'constructor']) {
-    const { location } = await new Browser().get(authorizeUrl(platform, app, { prompt }));
+    const { location } = await browser.get(authorizeUrl(platform, app, { prompt }));
     t.is(location?.searchParams.get('error'), 'invalid_request', prompt);
     t.is(location?.searchParams.get('state'), 'xyz', prompt);
   }

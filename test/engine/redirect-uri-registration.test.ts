@@ -1,8 +1,10 @@
 import test from 'ava';
 import { ClientInvalidError } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, connect, startPlatform } from '../harness/platform.ts';
+import { registerAsBefore } from '../harness/storage.ts';
 
 const platform = await startPlatform();
 const CALLBACK = 'https://reports.example/callback';
@@ -44,7 +46,7 @@ test('registration takes what can be matched exactly', async (t) => {
 });
 
 test('registration refuses what cannot, and what runs or leads elsewhere', async (t) => {
-  const OTHER_SCHEME = 'use https (or http); other schemes are for native apps';
+  const OTHER_SCHEME = 'use https; other schemes are for native apps';
   const BLANK = 'no spaces, control characters or letters outside of ASCII; encode them';
   const ABSOLUTE = 'give an absolute URI, such as https://app.example/callback';
   const USER = 'no user name or password';
@@ -134,6 +136,58 @@ test('registration refuses a native app what could not be used afterwards', asyn
       uri,
     );
   }
+});
+
+const INSECURE =
+  'use https; http is for loopback addresses only, such as http://localhost (RFC 9700 section 2.6)';
+
+test('registration refuses http to anything but a loopback address', async (t) => {
+  for (const uri of [
+    'http://app.example/callback',
+    'http://localhost.example/callback',
+    'http://127.0.0.1.example/callback',
+    'http://10.0.0.7/callback',
+    'http://0.0.0.0/callback',
+    'http://[::2]/callback',
+    'http://[::ffff:10.0.0.7]/callback',
+    'http://portal/callback',
+  ]) {
+    t.is(await refusalOf(uri), `redirectUris[0]: ${INSECURE}`, uri);
+    t.is(await refusalOf(uri, { confidential: false }), `redirectUris[0]: ${INSECURE}`, uri);
+  }
+  for (const uri of [
+    'http://localhost:3000/cb',
+    'http://127.0.0.1/cb',
+    'http://127.1.2.3/cb',
+    'http://[::1]:8/cb',
+  ])
+    t.is(await refusalOf(uri), undefined, uri);
+});
+
+test('an http address that was registered before works on, and no other comes beside it', async (t) => {
+  const storage = memoryStorage();
+  await using older = await startPlatform({ storage });
+  const { clients } = older.auth;
+  const redirectUris = ['http://app.example/callback'];
+  const client = await registerAsBefore(older.auth, storage, {
+    name: 'Portal',
+    grantType: 'authorization_code',
+    redirectUris,
+  });
+  t.is((await clients.update(client.id, { name: 'Renamed' })).name, 'Renamed');
+  t.true((await clients.disable(client.id)).disabled);
+  await clients.enable(client.id);
+  for (const more of ['http://app.example/other', 'http://other.example/callback']) {
+    await t.throwsAsync(clients.update(client.id, { redirectUris: [...redirectUris, more] }), {
+      message: `redirectUris[1]: ${INSECURE}`,
+    });
+  }
+  t.like(await clients.update(client.id, { redirectUris: ['https://app.example/callback'] }), {
+    redirectUris: ['https://app.example/callback'],
+  });
+  await t.throwsAsync(clients.update(client.id, { redirectUris }), {
+    message: `redirectUris[0]: ${INSECURE}`,
+  });
 });
 
 test('every mistake is named, with its place in the list', async (t) => {

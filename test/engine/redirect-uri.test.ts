@@ -25,7 +25,8 @@ const native = await platform.registerApp({
 
 // Logged in and first in line: nothing but the redirect URI stands between this browser and a code.
 const browser = new Browser();
-await authorize(platform, web, { browser });
+for (const redirect_uri of web.client.redirectUris)
+  await authorize(platform, web, { browser, parameters: { redirect_uri } });
 
 test.after.always(() => platform[Symbol.asyncDispose]());
 

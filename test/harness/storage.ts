@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-import type { Storage } from 'koa-gatehouse';
+import type { AuthServer, Client, ClientFields, Storage } from 'koa-gatehouse';
 
 /** What to do around each call of a storage; `name` is such as `credentials.redeem`. */
 export type Around = (name: string, call: () => Promise<unknown>) => Promise<unknown>;
@@ -73,4 +73,16 @@ export function held(storage: Storage): HeldStorage {
       return { reached: reached.promise, resume: resumed.resolve };
     },
   };
+}
+
+/** Registers a client with redirect URIs that were let in before they are refused. */
+export async function registerAsBefore(
+  { clients }: Pick<AuthServer, 'clients'>,
+  storage: Storage,
+  { redirectUris, ...fields }: ClientFields,
+): Promise<Client> {
+  const { client } = await clients.create({ ...fields, redirectUris: ['https://before.example/'] });
+  const before = { ...client, redirectUris: redirectUris ?? [] };
+  await storage.clients.update(before);
+  return before;
 }

@@ -38,6 +38,7 @@ export function fakeFlow(
   const common = {
     client: reports,
     scopes: [],
+    limited: false,
     redirectUri: 'https://reports.example/callback?from=gatehouse',
     loginHint: undefined,
     uiLocales: undefined,

@@ -114,7 +114,13 @@ test('errors are told in the language of the browser; what is for developers sta
 });
 
 test('dates and numbers are written as the language writes them', async (t) => {
-  const connection = { client: reports, scopes: [], createdAt: 1_777_766_400, lastUsedAt: undefined };
+  const connection = {
+    limited: false,
+    client: reports,
+    scopes: [],
+    createdAt: 1_777_766_400,
+    lastUsedAt: undefined,
+  };
   for (const [count, english, german] of [
     [1, 'One app can use your Acme account.', 'Eine App kann auf Ihr Konto bei Acme zugreifen.'],
     [2, '2 apps can use your Acme account.', '2 Apps können auf Ihr Konto bei Acme zugreifen.'],

@@ -90,7 +90,7 @@ test('what the server refuses is said', async (t) => {
   await using server = await start();
   const reports = await server.auth.clients.create(REPORTS);
   await t.throwsAsync(server.authorize(reports, ann, { scopes: ['schools:write'] }), {
-    message: /^The client was not authorized: invalid_scope, /,
+    message: /^\/oauth\/authorize answered 400: .*invalid_scope/,
   });
   await t.throwsAsync(server.authorize(reports, ann, { redirectUri: 'https://evil.example/' }), {
     message: /^\/oauth\/authorize answered 400: .*invalid_redirect_uri/,

@@ -3,6 +3,7 @@ import { auditAssignmentsIdempotency } from './0002-audit-assignments-idempotenc
 import { attempts } from './0003-attempts.ts';
 import { disabledBy } from './0004-disabled-by.ts';
 import { revocationSequence } from './0005-revocation-sequence.ts';
+import { consentHosts } from './0006-consent-hosts.ts';
 import type { Migration } from './migration.ts';
 
 /** Every step of the schema, oldest first. */
@@ -12,4 +13,5 @@ export const migrations: readonly Migration[] = [
   attempts,
   disabledBy,
   revocationSequence,
+  consentHosts,
 ];

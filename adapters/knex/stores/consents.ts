@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import type { Consent, ConsentStore } from '../../../lib/contracts.ts';
 import type { Database } from '../database.ts';
 import { toOptionalNumber, toStrings } from './column-values.ts';
@@ -11,8 +13,8 @@ export function consentStore(database: Database): ConsentStore {
     greatest: ['updated_at'],
   });
   const open = `
-    insert into gatehouse_consents (${COLUMNS}) values (?, ?, ?, ?, ?, ?) ${conflict}`;
-  const findScopes = `${FIND_SCOPES}${database.dialect.forUpdate}`;
+    insert into gatehouse_consents (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?) ${conflict}`;
+  const findAgreed = `${FIND_AGREED}${database.dialect.forUpdate}`;
 
   return {
     async find(userId, clientId) {
@@ -22,15 +24,21 @@ export function consentStore(database: Database): ConsentStore {
       );
       return row && toConsent(row);
     },
-    async add({ userId, clientId, scopes, createdAt, updatedAt, lastUsedAt }) {
-      const values = [userId, clientId, merged([], scopes), createdAt, updatedAt, lastUsedAt ?? null];
+    async add({ userId, clientId, scopes, hosts, createdAt, updatedAt, lastUsedAt }) {
+      const first = [merged([], scopes), mergedHosts({}, hosts)];
+      const values = [userId, clientId, ...first, createdAt, updatedAt, lastUsedAt ?? null];
       await database.transaction(async (statements) => {
         // Whether it inserts or changes: from here on nobody else changes the row, or removes it.
         await statements.run(open, values);
-        const row = await statements.get<Pick<ConsentRow, 'scopes'>>(findScopes, [userId, clientId]);
-        const before = row!.scopes;
-        const after = merged(toStrings(before), scopes);
-        if (after !== before) await statements.run(SET_SCOPES, [after, userId, clientId]);
+        const row = await statements.get<Pick<ConsentRow, 'scopes' | 'hosts'>>(findAgreed, [
+          userId,
+          clientId,
+        ]);
+        const before = [row!.scopes, row!.hosts];
+        const after = [merged(toStrings(row!.scopes), scopes), mergedHosts(toHosts(row!.hosts), hosts)];
+        if (!isDeepStrictEqual(after, before)) {
+          await statements.run(SET_AGREED, [...after, userId, clientId]);
+        }
       });
     },
     async touch(userId, clientId, at) {
@@ -53,14 +61,30 @@ export function consentStore(database: Database): ConsentStore {
   };
 }
 
-const COLUMNS = 'user_id, client_id, scopes, created_at, updated_at, last_used_at';
+const COLUMNS = 'user_id, client_id, scopes, hosts, created_at, updated_at, last_used_at';
 
-const FIND_SCOPES = 'select scopes from gatehouse_consents where user_id = ? and client_id = ?';
+const FIND_AGREED = 'select scopes, hosts from gatehouse_consents where user_id = ? and client_id = ?';
 
-const SET_SCOPES = 'update gatehouse_consents set scopes = ? where user_id = ? and client_id = ?';
+const SET_AGREED = 'update gatehouse_consents set scopes = ?, hosts = ? where user_id = ? and client_id = ?';
 
 function merged(before: readonly string[], scopes: readonly string[]): string {
-  return JSON.stringify([...new Set([...before, ...scopes])].toSorted());
+  return JSON.stringify(sorted(before, scopes));
+}
+
+function sorted(before: readonly string[] = [], scopes: readonly string[] = []): readonly string[] {
+  return [...new Set([...before, ...scopes])].toSorted();
+}
+
+function mergedHosts(before: Consent['hosts'], hosts: Consent['hosts']): string {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(hosts)])].toSorted();
+  const entries = names.map((name) => [name, sorted(before[name], hosts[name])]);
+  return JSON.stringify(Object.fromEntries(entries));
+}
+
+/** None for a row that was written before hosts were kept. */
+function toHosts(json: string | null): Consent['hosts'] {
+  const hosts: Consent['hosts'] = JSON.parse(json ?? '{}');
+  return hosts;
 }
 
 // Notes that overtake each other leave the latest.
@@ -72,6 +96,7 @@ interface ConsentRow {
   readonly user_id: string;
   readonly client_id: string;
   readonly scopes: string;
+  readonly hosts: string | null;
   readonly created_at: Integer;
   readonly updated_at: Integer;
   readonly last_used_at: Integer | null;
@@ -82,6 +107,7 @@ function toConsent(row: ConsentRow): Consent {
     userId: row.user_id,
     clientId: row.client_id,
     scopes: toStrings(row.scopes),
+    hosts: toHosts(row.hosts),
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
     lastUsedAt: toOptionalNumber(row.last_used_at),

@@ -8,7 +8,7 @@ import type { Report } from '../report.ts';
 import { opened } from '../session.ts';
 import type { Session } from '../session.ts';
 
-/** `gatehouse client disable | enable | delete` */
+/** `gatehouse client disable | enable | revoke-tokens | delete` */
 export function addClientChanges(client: Command): void {
   client
     .command('disable')
@@ -33,6 +33,16 @@ export function addClientChanges(client: Command): void {
       ),
     );
   client
+    .command('revoke-tokens')
+    .argument('<client-id>')
+    .summary('end all tokens that it has')
+    .description(
+      'Revoke every token of a client for good, its own and those of the people who use it: when a secret has leaked. Replace the secret first, with `client secrets`.',
+    )
+    .option('--yes', 'do not ask')
+    .addHelpText('after', '\nJSON: {"revoked": "<client-id>"}')
+    .action(opened(revokeTokens));
+  client
     .command('delete')
     .argument('<client-id>')
     .summary('remove it for ever')
@@ -47,6 +57,16 @@ function changed(client: Client): Report {
   return {
     json: { client: clientJson(client) },
     text: `"${name}" (${id}) is ${disabled ? 'disabled' : 'enabled'}. Running servers know within seconds.`,
+  };
+}
+
+async function revokeTokens(session: Session, options: { yes?: boolean }, id: string): Promise<Report> {
+  const { name } = await findClient(session, id);
+  await confirm(`Revoke all tokens of "${name}" (${id})?`, options);
+  await session.administration.revoke({ client: id });
+  return {
+    json: { revoked: id },
+    text: `All tokens of "${name}" (${id}) are revoked. Running servers know within seconds.`,
   };
 }
 

@@ -18,10 +18,13 @@ export function mapClient(row: PassportClient): Mapped {
   if (grantType === undefined) return { skipped: reasonToSkip(row, grants) };
 
   const isCode = grantType === 'authorization_code';
+  const safe = row.redirectUris.filter((uri) => !isInsecure(uri));
+  // With nothing left, the import refuses the client and says why.
+  const redirectUris = safe.length > 0 ? safe : row.redirectUris;
   const confidential = row.secret !== undefined;
   const { secret, note: secretNote } = mapSecret(row.secret);
   const { ownerId, note: ownerNote } = mapOwner(row);
-  const { createdAt, id, name, redirectUris, revoked, scopes } = row;
+  const { createdAt, id, name, revoked, scopes } = row;
   return {
     client: {
       id,
@@ -39,6 +42,7 @@ export function mapClient(row: PassportClient): Mapped {
     notes: [
       ...lostGrants(grants, grantType),
       ...(isCode ? [] : [NO_PERMISSIONS]),
+      isCode ? leftOut(row.redirectUris.filter((uri) => !redirectUris.includes(uri))) : undefined,
       secretNote,
       ownerNote,
       providerNote(row),
@@ -108,6 +112,17 @@ function lostGrants(grants: readonly string[], chosen: ClientGrantType): readonl
       : []),
     ...(others.length > 0 ? [`It loses grants that are not offered here: ${others.join(', ')}.`] : []),
   ];
+}
+
+/** Codes would be sent in clear: such an address is not registered here. */
+function isInsecure(uri: string): boolean {
+  const url = URL.parse(uri);
+  return url?.protocol === 'http:' && !/^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(url.hostname);
+}
+
+function leftOut(uris: readonly string[]): string | undefined {
+  if (uris.length === 0) return undefined;
+  return `Redirect URIs with http are left out (RFC 9700 section 2.6): ${uris.join(', ')}. Register them with https.`;
 }
 
 function isPrivateUse(uri: string): boolean {

@@ -1,7 +1,9 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
+import { scopesOf } from '../../agreement.ts';
 import { now } from '../../clock.ts';
 import type { AccessTokenClaims, RevocationStore } from '../../contracts.ts';
+import type { ClientDirectory } from '../client-directory.ts';
 import { currentState } from '../request-state.ts';
 import { stands } from '../revoke.ts';
 
@@ -12,13 +14,16 @@ import { stands } from '../revoke.ts';
 export function accessTokenAdapter(
   principal: AccessTokenClaims['principal'],
   revocations: RevocationStore,
+  clients: Pick<ClientDirectory, 'find'>,
   lifetime: number,
 ): Partial<Adapter> {
   return {
     async find(id) {
       const claims = currentState()?.claims;
       if (claims?.jti !== id || claims.principal !== principal) return undefined;
-      return (await stands(revocations, claims)) ? toPayload(claims) : undefined;
+      if (!(await stands(revocations, claims))) return undefined;
+      const stored = await clients.find(claims.client_id);
+      return stored && toPayload(claims, scopesOf(claims, stored.client));
     },
     async destroy(id) {
       const at = now();
@@ -29,7 +34,8 @@ export function accessTokenAdapter(
   };
 }
 
-function toPayload(claims: AccessTokenClaims): AdapterPayload {
+/** @param scopes - `undefined`: none limits it */
+function toPayload(claims: AccessTokenClaims, scopes: readonly string[] | undefined): AdapterPayload {
   return {
     kind: claims.principal === 'user' ? 'AccessToken' : 'ClientCredentials',
     jti: claims.jti,
@@ -37,8 +43,9 @@ function toPayload(claims: AccessTokenClaims): AdapterPayload {
     exp: claims.exp,
     aud: claims.aud,
     clientId: claims.client_id,
-    scope: claims.scope,
+    scope: scopes?.join(' ') || undefined,
     ...(claims.principal === 'user' ? { accountId: claims.sub, grantId: claims.grant_id } : {}),
-    extra: { principal: claims.principal },
+    // Whoever asks knows that no scope stands for everything, unless it is told that there is none.
+    extra: { principal: claims.principal, ...(scopes?.length === 0 ? { limited: true } : {}) },
   };
 }

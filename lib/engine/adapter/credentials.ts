@@ -4,6 +4,7 @@ import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { now } from '../../clock.ts';
 import type { Credential, Grant, Storage } from '../../contracts.ts';
 import { hashCredential } from '../hash.ts';
+import { toGrantScopes } from '../limited-grant.ts';
 import { isReplay, redeem } from '../redemption.ts';
 import type { RedemptionSettings } from '../redemption.ts';
 import { currentState } from '../request-state.ts';
@@ -98,11 +99,12 @@ function approvedGrant(payload: AdapterPayload, sequence: number): Grant {
   if (!grant || grant.jti !== payload.grantId) {
     throw new errors.InvalidRequest('the authorization request has no grant');
   }
+  const scopes = Object.values(grant.resources ?? {}).flatMap((scope) => scope.split(' '));
   return {
     id: grant.jti,
     userId: grant.accountId!,
     clientId: grant.clientId!,
-    scopes: Object.values(grant.resources ?? {}).flatMap((scope) => scope.split(' ')),
+    scopes: toGrantScopes(scopes, currentState()?.isLimitedToNothing === true),
     createdAt: now(),
     expiresAt: payload.exp!,
     revokedAt: undefined,

@@ -2,6 +2,7 @@ import type { Adapter, AdapterPayload } from 'oidc-provider';
 
 import { now } from '../../clock.ts';
 import type { Grant, GrantStore } from '../../contracts.ts';
+import { isLimitedToNothing } from '../limited-grant.ts';
 import { currentState } from '../request-state.ts';
 
 /**
@@ -23,6 +24,7 @@ export function grantAdapter(grants: GrantStore, resource: string): Partial<Adap
 }
 
 function toPayload(grant: Grant, resource: string): AdapterPayload {
+  const hasScopes = grant.scopes.length > 0 && !isLimitedToNothing(grant);
   return {
     kind: 'Grant',
     jti: grant.id,
@@ -31,6 +33,6 @@ function toPayload(grant: Grant, resource: string): AdapterPayload {
     iat: grant.createdAt,
     // A grant lives for as long as it has live credentials, which the storage knows; the engine looks those up first.
     exp: Number.MAX_SAFE_INTEGER,
-    ...(grant.scopes.length > 0 ? { resources: { [resource]: grant.scopes.join(' ') } } : {}),
+    ...(hasScopes ? { resources: { [resource]: grant.scopes.join(' ') } } : {}),
   };
 }

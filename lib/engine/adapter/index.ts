@@ -23,8 +23,13 @@ export function createAdapterFactory(
     Grant: grantAdapter(storage.grants, options.issuer),
     AuthorizationCode: credentialAdapter('code', storage, options),
     RefreshToken: credentialAdapter('refresh_token', storage, options),
-    AccessToken: accessTokenAdapter('user', storage.revocations, options.lifetimes.accessToken),
-    ClientCredentials: accessTokenAdapter('client', storage.revocations, options.lifetimes.accessToken),
+    AccessToken: accessTokenAdapter('user', storage.revocations, clients, options.lifetimes.accessToken),
+    ClientCredentials: accessTokenAdapter(
+      'client',
+      storage.revocations,
+      clients,
+      options.lifetimes.accessToken,
+    ),
   };
   return (model) => ({ ...unsupported(model), ...adapters[model] });
 }

@@ -5,13 +5,52 @@ export function consentContract(test: StorageTest): void {
   test('consents: add inserts, then adds the scopes to those of the one that is there', async (t, {
     consents,
   }) => {
-    await consents.add(aConsent({ scopes: ['b', 'a', 'b'] }));
-    t.deepEqual(await consents.find('ann', 'timetable'), aConsent({ scopes: ['a', 'b'] }));
-    await consents.add(aConsent({ scopes: ['c', 'a', ''], createdAt: NOW + 9, updatedAt: NOW + 9 }));
-    const merged = aConsent({ scopes: ['', 'a', 'b', 'c'], updatedAt: NOW + 9 });
+    await consents.add(aConsent({ scopes: ['b', 'a', 'b'], hosts: {} }));
+    t.deepEqual(await consents.find('ann', 'timetable'), aConsent({ scopes: ['a', 'b'], hosts: {} }));
+    await consents.add(
+      aConsent({ scopes: ['c', 'a', ''], hosts: {}, createdAt: NOW + 9, updatedAt: NOW + 9 }),
+    );
+    const merged = aConsent({ scopes: ['', 'a', 'b', 'c'], hosts: {}, updatedAt: NOW + 9 });
     t.deepEqual(await consents.find('ann', 'timetable'), merged);
-    await consents.add(aConsent({ scopes: [], updatedAt: NOW + 8 }));
+    await consents.add(aConsent({ scopes: [], hosts: {}, updatedAt: NOW + 8 }));
     t.deepEqual(await consents.find('ann', 'timetable'), merged, 'of a node whose clock is behind');
+  });
+
+  test('consents: the scopes of each redirect host are kept apart', async (t, { consents }) => {
+    await consents.add(aConsent({ scopes: ['a'], hosts: { 'https://a.example': ['a'] } }));
+    await consents.add(
+      aConsent({ scopes: ['b', ''], hosts: { 'com.example.app:': [''], 'https://a.example': ['b', 'a'] } }),
+    );
+    await consents.add(aConsent({ scopes: [], hosts: { 'http://127.0.0.1:8080': [] } }));
+    await consents.add(aConsent({ scopes: ['c'], hosts: {} }));
+    t.deepEqual(
+      await consents.find('ann', 'timetable'),
+      aConsent({
+        scopes: ['', 'a', 'b', 'c'],
+        hosts: {
+          'com.example.app:': [''],
+          'http://127.0.0.1:8080': [],
+          'https://a.example': ['a', 'b'],
+        },
+      }),
+    );
+  });
+
+  test('consents: many tabs that agree for different redirect hosts at once lose none of them', async (t, {
+    consents,
+  }) => {
+    const hosts = Object.fromEntries(
+      Array.from({ length: 20 }, (_, index) => [
+        `https://${String.fromCodePoint(97 + index)}.example`,
+        ['a'],
+      ]),
+    );
+    await Promise.all(
+      Object.entries(hosts).map(async ([host, scopes]) =>
+        consents.add(aConsent({ scopes, hosts: { [host]: scopes } })),
+      ),
+    );
+    t.deepEqual(await consents.list('ann'), [aConsent({ scopes: ['a'], hosts })]);
   });
 
   test('consents: many tabs that agree to different scopes at once lose none of them', async (t, {

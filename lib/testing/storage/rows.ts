@@ -51,6 +51,7 @@ export function aConsent(fields: Partial<Consent> = {}): Consent {
     userId: 'ann',
     clientId: 'timetable',
     scopes: ['schools:read'],
+    hosts: { 'https://timetable.example': ['schools:read'] },
     createdAt: NOW,
     updatedAt: NOW,
     lastUsedAt: undefined,

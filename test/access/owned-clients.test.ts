@@ -1,0 +1,136 @@
+import type { ExecutionContext } from 'ava';
+import type { Assignment, User } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { onEachDatabase } from '../adapters/databases.ts';
+import { passTime } from '../harness/clock.ts';
+import { startPlatform } from '../harness/platform.ts';
+import type { Platform, RegisteredApp } from '../harness/platform.ts';
+
+const TIMES = 5;
+
+interface Nodes {
+  readonly here: Platform;
+  readonly there: Platform;
+  /** Removes a person. */
+  readonly remove: (id: string) => void;
+}
+
+/** Two nodes on a database that also says who holds what. Ids of people are made up: everybody is there. */
+async function startNodes(t: ExecutionContext, address: string): Promise<Nodes> {
+  const gone = new Set<string>();
+  const users = {
+    authenticate: async () => undefined,
+    find: async (id: string): Promise<User | undefined> => (gone.has(id) ? undefined : { id }),
+  };
+  const nodes: Platform[] = [];
+  for (let node = 0; node < 2; node += 1) {
+    const storage = knexStorage(address);
+    let own = '';
+    const platform = await startPlatform(
+      { storage, users: users as never, revocationLag: 1 },
+      {
+        // One server, as far as anybody can see.
+        inFront(origin) {
+          own = origin;
+          return nodes[0]?.origin ?? origin;
+        },
+        reach: (url) => new URL(url.pathname + url.search, own),
+      },
+    );
+    t.teardown(async () => {
+      await platform[Symbol.asyncDispose]();
+      await storage.close();
+    });
+    nodes.push(platform);
+  }
+  return { here: nodes[0]!, there: nodes[1]!, remove: (id) => void gone.add(id) };
+}
+
+async function registerOwned(
+  { auth }: Platform,
+  owner: string | undefined,
+  held: Partial<Assignment>,
+): Promise<RegisteredApp> {
+  const { client, secret } = await auth.clients.create({
+    name: 'Nightly',
+    grantType: 'client_credentials',
+    ownerId: owner,
+    ...(held as object),
+  });
+  return { client, secret: secret!, redirectUri: '' };
+}
+
+async function tokenOf(platform: Platform, { client, secret }: RegisteredApp): Promise<string> {
+  const asked = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
+  return (await platform.token(asked)).body.access_token;
+}
+
+async function statusAt(platform: Platform, token: string): Promise<number> {
+  return (await platform.api('/schools', token)).status;
+}
+
+onEachDatabase('what its owner loses, an app loses, on every node within the lag', async (t, _, address) => {
+  const { here, there } = await startNodes(t, address);
+  for (let time = 0; time < TIMES; time += 1) {
+    const owner = `owner-${time}`;
+    await here.auth.assignments.assign(owner, { permissions: ['view_schools'] });
+    const app = await registerOwned(here, owner, { permissions: ['view_schools', 'edit_schools'] });
+    const token = await tokenOf(here, app);
+    t.is(await statusAt(here, token), 200);
+    t.is(await statusAt(there, token), 200);
+    const before = (await here.api('/identity', token)).body['data'];
+    t.like(before, {
+      permissions: ['view_schools'],
+      permission_sources: { view_schools: [{ type: 'direct' }] },
+      withheld_permissions: [],
+    });
+
+    await here.auth.assignments.assign(owner, {});
+    const refused = await here.api('/schools', token);
+    t.is(refused.status, 403, 'at once on the node that was told');
+    t.is(refused.headers.get('www-authenticate'), null, 'no other token would do');
+    passTime(1.1);
+    t.is(await statusAt(there, token), 403);
+    t.is(await statusAt(there, await tokenOf(there, app)), 403, 'nor by a new token');
+
+    await here.auth.assignments.assign(owner, { roles: ['registrar'] });
+    t.is(await statusAt(here, token), 200, 'and it is there again with its owner');
+  }
+});
+
+onEachDatabase('when its owner is gone, an app holds nothing', async (t, _, address) => {
+  const { here, remove, there } = await startNodes(t, address);
+  for (let time = 0; time < TIMES; time += 1) {
+    const owner = `gone-${time}`;
+    await here.auth.assignments.assign(owner, { roles: ['registrar'] });
+    const app = await registerOwned(here, owner, { roles: ['registrar'], permissions: ['view_schools'] });
+    const token = await tokenOf(here, app);
+    t.is(await statusAt(there, token), 200);
+    remove(owner);
+    passTime(1.1);
+    for (const node of [here, there]) {
+      t.is(await statusAt(node, token), 403);
+      const { body } = await node.api('/identity', token);
+      t.like(body['data'], { permissions: [], roles: [], withheld_permissions: [] });
+    }
+  }
+});
+
+onEachDatabase('without an owner only its own permissions count', async (t, _, address) => {
+  const { here } = await startNodes(t, address);
+  const app = await registerOwned(here, undefined, { permissions: ['view_schools'] });
+  t.is(await statusAt(here, await tokenOf(here, app)), 200);
+});
+
+onEachDatabase('of a role that its owner holds a part of, that part counts', async (t, _, address) => {
+  const { here } = await startNodes(t, address);
+  await here.auth.assignments.assign('part', { permissions: ['view_schools'] });
+  const app = await registerOwned(here, 'part', { roles: ['registrar'] });
+  const { body } = await here.api('/identity', await tokenOf(here, app));
+  t.like(body['data'], {
+    roles: [],
+    permissions: ['view_schools'],
+    permission_sources: { view_schools: [{ type: 'role', role: 'registrar' }] },
+  });
+});

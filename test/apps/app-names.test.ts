@@ -1,0 +1,133 @@
+import test from 'ava';
+import type { InteractionFlow, Pages } from 'koa-gatehouse';
+import { pages } from 'koa-gatehouse/interactions';
+
+import { REPORTS, openArea } from './area.ts';
+import { startDeveloperPlatform } from './developers.ts';
+
+const RESERVED = 'this name, or one that looks like it, belongs to the platform';
+const MIXED = 'use the letters of one script; some of others look the same (UTS 39)';
+const INVISIBLE = 'no control characters';
+
+/** Names that a person may not give an app, on a platform called "Acme Schools" that has an app called "ПОРТАЛ 1". */
+const REFUSED: Readonly<Record<string, string>> = {
+  'Acme Schools': RESERVED,
+  ' acme  schools ': RESERVED,
+  'ACME-SCHOOLS!': RESERVED,
+  'Acme\u00a0Schools': RESERVED,
+  'Ａｃｍｅ Schools': RESERVED,
+  '𝐀𝐜𝐦𝐞 𝐒𝐜𝐡𝐨𝐨𝐥𝐬': RESERVED,
+  'Acrne Schools': RESERVED,
+  'Acme Schoo1s': RESERVED,
+  'Аcme Schools': RESERVED,
+  'Acme Schооls': RESERVED,
+  'Αcme Schools': RESERVED,
+  'портал l': RESERVED,
+  'Report\u3164': INVISIBLE,
+  'Re\u034fports': INVISIBLE,
+  'Reports\u{e0100}': INVISIBLE,
+  'Reports\ufe0f': INVISIBLE,
+  '\u2800Reports': INVISIBLE,
+  'Re\u200bports': INVISIBLE,
+  Pаypal: MIXED,
+  Googlе: MIXED,
+  Ρortal: MIXED,
+  'Яндекс Mail': MIXED,
+  ᎪᏢᏢLE: MIXED,
+  'Ա-Team': MIXED,
+};
+
+/** Names that are as good as any. */
+const TAKEN = [
+  'Reports',
+  'Acme Schools Reports',
+  'École ’n’ Münster 2',
+  'Schüler-App №1 (beta) – neu!',
+  'Школа',
+  'Σχολείο',
+  '学校アプリ',
+  '学校 App ひらがな カタカナー',
+  '학교 앱 School',
+  'مدرسة',
+  'בית ספר',
+  'स्कूल',
+  '📚 Books ❤️',
+  '12:30',
+];
+
+test('names that can be mistaken for others are refused, in every way to give one', async (t) => {
+  const { auth, browser, developer, open, registerFor } = await openArea(t, 'dora', {
+    reservedNames: ['ПОРТАЛ 1'],
+  });
+  const dora = await developer('dora');
+  const { client } = await registerFor('dora', REPORTS);
+  let forms = 0;
+  for (const [name, message] of Object.entries(REFUSED)) {
+    forms += 1;
+    const refusal = { code: 'ERR_CLIENT_INVALID', message: `name: ${message}` };
+    await t.throwsAsync(dora.create({ ...REPORTS, name }, `form-number-${forms}`), refusal, name);
+    await t.throwsAsync(dora.update(client.id, { name }), refusal, name);
+    const saved = await browser.submit(await open(`/${client.id}`), 'Save', {
+      name,
+      redirectUris: REPORTS.redirectUris[0],
+    });
+    t.is(saved.status, 422, name);
+    t.regex(saved.html, /id="name"[^>]* aria-invalid="true"/, name);
+  }
+  t.deepEqual(await auth.clients.list(), [client]);
+});
+
+test('other names are taken, in whatever script', async (t) => {
+  const { developer } = await openArea(t);
+  const dora = await developer('dora');
+  for (const [index, name] of TAKEN.entries()) {
+    const made = await dora.create({ ...REPORTS, name }, `name-number-${index}`);
+    t.is(made?.client.name, name);
+  }
+});
+
+test('who administers all apps may give any, and an app may keep its own', async (t) => {
+  const { developer, registerFor } = await openArea(t);
+  const [dora, root] = [await developer('dora'), await developer('root')];
+  for (const name of ['Acme Schools', 'Pаypal']) {
+    t.is((await root.create({ ...REPORTS, name }, `root-${name}-0123456789`))?.client.name, name);
+    const { client } = await registerFor('dora', { ...REPORTS, name });
+    t.deepEqual((await dora.update(client.id, { name, scopes: [] })).scopes, []);
+    await t.throwsAsync(dora.update(client.id, { name: `${name}.` }), { code: 'ERR_CLIENT_INVALID' });
+  }
+});
+
+test('pages without a brand are called by their host, and pages of one’s own by what they say', async (t) => {
+  let made: Pages | undefined;
+  for (const [interactions, brand] of [
+    [pages(), undefined],
+    [(flow: InteractionFlow): Pages => ({ ...pages()(flow), brand: 'Our own' }), 'Our own'],
+  ] as const) {
+    const platform = await startDeveloperPlatform({
+      interactions(flow) {
+        made = interactions(flow);
+        return made;
+      },
+    });
+    t.teardown(async () => platform[Symbol.asyncDispose]());
+    t.is(made?.brand, brand ?? new URL(platform.origin).host);
+  }
+});
+
+test('the page says it in German', async (t) => {
+  const interactions = pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] });
+  const { browser, registerFor, url } = await openArea(t, 'dora', { interactions });
+  const { client } = await registerFor('dora', REPORTS);
+  const page = await browser.open(url(`/developer/apps/${client.id}?ui_locales=de`));
+  const german = new URL(page.actionOf('Speichern'));
+  german.searchParams.set('ui_locales', 'de');
+  for (const [name, words] of [
+    ['Асme Schools', 'gehört der Plattform'],
+    ['Pаypal', 'mischt Buchstaben mehrerer Schriften'],
+  ] as const) {
+    const fields = { ...page.hiddenFields(), name, redirectUris: REPORTS.redirectUris[0] };
+    const refused = await browser.post(german, new URLSearchParams(fields));
+    t.is(refused.status, 422);
+    t.true(refused.text.includes(words), refused.text);
+  }
+});

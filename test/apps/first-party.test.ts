@@ -1,0 +1,121 @@
+import type { ExecutionContext } from 'ava';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { onEachDatabase } from '../adapters/databases.ts';
+import { authorize, authorizeUrl } from '../harness/platform.ts';
+import { REPORTS } from './area.ts';
+import { startDeveloperPlatform } from './developers.ts';
+import type { DeveloperPlatform } from './developers.ts';
+
+const EVIL = 'https://evil.example/callback';
+
+/** Every change that would widen what a first-party app gets, or what people take it for. */
+const CHANGES = [
+  ['redirectUris', { redirectUris: [...REPORTS.redirectUris, EVIL] }],
+  ['redirectUris', { redirectUris: [EVIL] }],
+  ['name', { name: 'Acme Bank' }],
+  ['native', { native: true, confidential: false }],
+  ['confidential', { confidential: false }],
+  ['scopes', { scopes: undefined }],
+  ['scopes', { scopes: ['schools:read', 'schools:write'] }],
+] as const;
+
+async function start(t: ExecutionContext, address: string): Promise<DeveloperPlatform> {
+  const storage = knexStorage(address);
+  const platform = await startDeveloperPlatform({ storage });
+  t.teardown(async () => {
+    await platform[Symbol.asyncDispose]();
+    await storage.close();
+  });
+  return platform;
+}
+
+onEachDatabase(
+  'the owner of an app that an administrator has marked first-party sends nobody anywhere else',
+  async (t, _, address) => {
+    const platform = await start(t, address);
+    const { auth, developer, enter, registerFor, url } = platform;
+    const victim = await enter('ann');
+    const doras = await enter('dora');
+    const dora = await developer('dora');
+    const root = await developer('root');
+    for (const [field, changes] of CHANGES) {
+      const app = await registerFor('dora', { ...REPORTS, scopes: ['schools:read'] });
+      const marked = await root.update(app.client.id, { firstParty: true });
+      const error = await t.throwsAsync(dora.update(app.client.id, changes), {
+        code: 'ERR_CLIENT_INVALID',
+        message: /of a first-party client only an administrator changes this/,
+      });
+      t.true((error as unknown as { fields: { field: string }[] }).fields.some((one) => one.field === field));
+
+      // And by a form that was made by hand.
+      const form = {
+        name: 'name' in changes ? changes.name : REPORTS.name,
+        redirectUris: ('redirectUris' in changes ? changes.redirectUris : REPORTS.redirectUris).join('\n'),
+        version: String(marked.updatedAt),
+      };
+      if (field === 'name' || field === 'redirectUris') {
+        const posted = await doras.post(url(`/developer/apps/${app.client.id}`), new URLSearchParams(form));
+        t.is(posted.status, 422);
+        t.true(posted.text.includes('Only an administrator changes this of a first-party app.'), posted.text);
+      }
+      t.deepEqual(await auth.clients.find(app.client.id), marked);
+      const page = await victim.get(authorizeUrl(platform, app, { redirect_uri: EVIL }));
+      t.is(page.status, 400);
+      t.is(page.location, undefined);
+    }
+  },
+);
+
+onEachDatabase(
+  'an administrator changes a first-party app, and its owner may narrow it',
+  async (t, _, address) => {
+    const platform = await start(t, address);
+    const { developer, enter, registerFor, url } = platform;
+    const { client } = await registerFor('dora', { ...REPORTS, firstParty: true });
+    const doras = await enter('dora');
+    const page = await doras.open(url(`/developer/apps/${client.id}`));
+    t.true(
+      page.text.includes('Only an administrator changes its name, its redirect URIs, and where it runs.'),
+    );
+    t.true(page.text.includes('Redirect URIs https://reports.example/callback'));
+    t.false(page.html.includes('<textarea'));
+
+    const root = await developer('root');
+    for (const [, changes] of CHANGES.slice(0, 3)) t.like(await root.update(client.id, changes), changes);
+    const dora = await developer('dora');
+    t.deepEqual((await dora.update(client.id, { scopes: ['schools:read'] })).scopes, ['schools:read']);
+    t.deepEqual((await dora.update(client.id, { scopes: [] })).scopes, []);
+    await t.throwsAsync(dora.update(client.id, { scopes: ['schools:read'] }), { code: 'ERR_CLIENT_INVALID' });
+    t.true((await dora.disable(client.id)).disabled);
+  },
+);
+
+onEachDatabase(
+  'what the owner changes while an administrator marks the app is seen by the one or refused to the other',
+  async (t, _, address) => {
+    const platform = await start(t, address);
+    const { auth, developer, registerFor } = platform;
+    const [dora, root] = [await developer('dora'), await developer('root')];
+    for (let time = 0; time < 10; time += 1) {
+      const { client } = await registerFor('dora', REPORTS);
+      const [changed, marked] = await Promise.allSettled([
+        dora.update(client.id, { redirectUris: [EVIL] }),
+        root.update(client.id, { firstParty: true }, { ifUpdatedAt: client.updatedAt }),
+      ]);
+      t.is([changed, marked].filter(({ status }) => status === 'fulfilled').length, 1);
+      const after = await auth.clients.find(client.id);
+      t.false(after!.firstParty && after!.redirectUris.includes(EVIL));
+    }
+  },
+);
+
+onEachDatabase('an app that is first-party no longer asks everybody', async (t, _, address) => {
+  const platform = await start(t, address);
+  const { auth, enter, registerFor } = platform;
+  const app = await registerFor('dora', { ...REPORTS, firstParty: true });
+  const browser = await enter('ann');
+  t.truthy((await authorize(platform, app, { browser })).get('code'));
+  await auth.clients.update(app.client.id, { firstParty: false });
+  t.is((await browser.open(authorizeUrl(platform, app))).heading, 'Authorize Reports');
+});

@@ -1,0 +1,213 @@
+import { decodeJwt } from 'jose';
+
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { onEachDatabase } from '../adapters/databases.ts';
+import { Browser } from '../harness/browser.ts';
+import { passTime } from '../harness/clock.ts';
+import { authorizeUrl, connect, signIn } from '../harness/platform.ts';
+import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+import { postForm } from '../harness/requests.ts';
+import { platformOn } from './on-databases.ts';
+
+/** Cleo is a registrar: she may view and edit schools. */
+const CLEO = { person: 'cleo@school.example', password: 'open sesame' };
+
+async function asCleo(platform: Platform): Promise<Browser> {
+  const browser = new Browser();
+  const page = await browser.open(platform.url('/oauth/login'));
+  await signIn(browser, page, CLEO.person, CLEO.password);
+  return browser;
+}
+
+async function refresh(platform: Platform, app: RegisteredApp, token: string): Promise<TokenAnswer> {
+  return platform.token({
+    grant_type: 'refresh_token',
+    client_id: app.client.id,
+    client_secret: app.secret,
+    refresh_token: token,
+  });
+}
+
+async function service(platform: Platform, scopes: readonly string[] | undefined): Promise<RegisteredApp> {
+  const { client, secret } = await platform.auth.clients.create({
+    name: 'Nightly',
+    grantType: 'client_credentials',
+    permissions: ['view_schools', 'edit_schools'],
+    scopes,
+  });
+  return { client, secret: secret!, redirectUri: '' };
+}
+
+async function serviceToken(
+  platform: Platform,
+  { client, secret }: RegisteredApp,
+  scope?: string,
+): Promise<TokenAnswer> {
+  return platform.token({
+    grant_type: 'client_credentials',
+    client_id: client.id,
+    client_secret: secret,
+    ...(scope === undefined ? {} : { scope }),
+  });
+}
+
+async function identity(
+  platform: Platform,
+  token: string,
+): Promise<{ permissions: string[]; scopes: string[] }> {
+  const { body } = await platform.api('/identity', token);
+  return body['data'] as { permissions: string[]; scopes: string[] };
+}
+
+/** A list, what a token without a scope is then good for, and what it says. */
+const LISTS = [
+  { scopes: undefined, permissions: ['edit_schools', 'view_schools'], scope: undefined },
+  { scopes: ['schools:read'], permissions: ['view_schools'], scope: 'schools:read' },
+  { scopes: ['schools:read', 'gone'], permissions: ['view_schools'], scope: 'schools:read' },
+  { scopes: ['gone'], permissions: [], scope: undefined },
+  { scopes: [], permissions: [], scope: undefined },
+] as const;
+
+onEachDatabase(
+  'who names no scope gets those that the client is registered with, and never more',
+  async (t, _, address) => {
+    const platform = await platformOn(t, address);
+    for (const { permissions, scope, scopes } of LISTS) {
+      const browser = await asCleo(platform);
+      const stored = scopes?.filter((name) => name !== 'gone');
+      const app = await platform.registerApp({ scopes: stored });
+      const machine = await service(platform, stored);
+      if (scopes?.includes('gone' as never)) {
+        const storage = knexStorage(address);
+        for (const { client } of [app, machine]) await storage.clients.update({ ...client, scopes });
+        await storage.close();
+      }
+      const message = JSON.stringify(scopes);
+
+      const first = (await connect(platform, app, { browser })).body;
+      const next = (await refresh(platform, app, first.refresh_token)).body;
+      const own = (await serviceToken(platform, machine)).body;
+      for (const body of [first, next, own]) {
+        t.deepEqual((await identity(platform, body.access_token)).permissions, [...permissions], message);
+        t.is(body.scope, scope, message);
+        t.is(decodeJwt(body.access_token)['scope'], scope, message);
+        t.is((await platform.api('/schools', body.access_token)).status, permissions.length > 0 ? 200 : 403);
+      }
+    }
+  },
+);
+
+onEachDatabase('the consent page says what is asked for, and what is not', async (t, _, address) => {
+  const platform = await platformOn(t, address);
+  const browser = await asCleo(platform);
+  const open = async (scopes: readonly string[] | undefined): Promise<string> => {
+    const app = await platform.registerApp({ scopes });
+    return (await browser.open(authorizeUrl(platform, app))).text;
+  };
+  t.true((await open(undefined)).includes('with the permissions that you have'));
+  const listed = await open(['schools:read']);
+  t.true(listed.includes('See your schools'), listed);
+  t.false(listed.includes('Change your schools'));
+  t.true((await open([])).includes('It will learn who you are'));
+});
+
+onEachDatabase(
+  'what was limited to nothing stays so when the client is registered for more',
+  async (t, _, address) => {
+    const platform = await platformOn(t, address, { revocationLag: 1 });
+    const browser = await asCleo(platform);
+    const app = await platform.registerApp({ scopes: [] });
+    const machine = await service(platform, []);
+    const { body } = await connect(platform, app, { browser });
+    const own = (await serviceToken(platform, machine)).body;
+    for (const scopes of [undefined, ['schools:read']]) {
+      for (const { client } of [app, machine]) await platform.auth.clients.update(client.id, { scopes });
+      passTime(1.1);
+      const next = (await refresh(platform, app, body.refresh_token)).body;
+      for (const token of [body.access_token, next.access_token, own.access_token]) {
+        t.deepEqual((await identity(platform, token)).permissions, []);
+      }
+      const introspected = await postForm(platform.url('/oauth/introspect').href, {
+        client_id: app.client.id,
+        client_secret: app.secret,
+        token: body.access_token,
+      });
+      t.like(introspected.body, { active: true, limited: true });
+      const page = await browser.open(authorizeUrl(platform, app));
+      t.is(page.heading, 'Authorize Reports', 'and more is asked about');
+    }
+  },
+);
+
+onEachDatabase(
+  'a page that says "nothing" gives nothing, whatever the client is made meanwhile',
+  async (t, _, address) => {
+    const platform = await platformOn(t, address);
+    const browser = await asCleo(platform);
+    for (let time = 0; time < 5; time += 1) {
+      const app = await platform.registerApp({ scopes: [] });
+      const page = await browser.open(authorizeUrl(platform, app));
+      t.true(page.text.includes('It will be able to do nothing else.'), page.text);
+      await platform.auth.clients.update(app.client.id, { scopes: undefined });
+      const end = await browser.follow(await browser.submit(page, 'Authorize'));
+      t.is(end.location, undefined, end.location?.href);
+      t.is(end.heading, 'Authorize Reports');
+      t.true(end.text.includes('with the permissions that you have'));
+    }
+  },
+);
+
+onEachDatabase('a list that is made shorter narrows the tokens that are there', async (t, _, address) => {
+  const platform = await platformOn(t, address, { revocationLag: 1 });
+  const browser = await asCleo(platform);
+  const [unlimited, listed] = [
+    await platform.registerApp(),
+    await platform.registerApp({ scopes: ['schools:read', 'schools:write'] }),
+  ];
+  for (const app of [unlimited, listed]) {
+    const { body } = await connect(platform, app, { browser });
+    t.deepEqual((await identity(platform, body.access_token)).permissions, ['edit_schools', 'view_schools']);
+    await platform.auth.clients.update(app.client.id, { scopes: ['schools:read'] });
+    const narrowed = { permissions: ['view_schools'], scopes: ['schools:read'] };
+    t.like(await identity(platform, body.access_token), narrowed);
+    const next = (await refresh(platform, app, body.refresh_token)).body;
+    t.is(next.scope, 'schools:read');
+    t.like(await identity(platform, next.access_token), narrowed);
+    const introspected = await postForm(platform.url('/oauth/introspect').href, {
+      client_id: app.client.id,
+      client_secret: app.secret,
+      token: body.access_token,
+    });
+    t.like(introspected.body, { active: true, scope: 'schools:read' });
+
+    await platform.auth.clients.update(app.client.id, { scopes: [] });
+    t.deepEqual((await identity(platform, body.access_token)).permissions, []);
+    t.deepEqual((await identity(platform, next.access_token)).permissions, []);
+    const last = await refresh(platform, app, next.refresh_token);
+    if (last.status === 200) t.deepEqual((await identity(platform, last.body.access_token)).permissions, []);
+    else t.is(last.body.error, 'invalid_scope');
+  }
+});
+
+onEachDatabase('offline_access never becomes a request for everything', async (t, _, address) => {
+  const platform = await platformOn(t, address);
+  const browser = await asCleo(platform);
+  const app = await platform.registerApp({ scopes: ['schools:read'], firstParty: true });
+  const { body } = await connect(platform, app, { browser });
+  const page = await browser.get(authorizeUrl(platform, app, { scope: 'offline_access' }));
+  t.is(page.location?.searchParams.get('error'), 'invalid_scope');
+  t.is(page.location?.searchParams.get('code'), null);
+  t.is(
+    (await serviceToken(platform, await service(platform, undefined), 'offline_access')).body.error,
+    'invalid_scope',
+  );
+  const refused = await platform.token({
+    grant_type: 'refresh_token',
+    client_id: app.client.id,
+    client_secret: app.secret,
+    refresh_token: body.refresh_token,
+    scope: 'offline_access',
+  });
+  t.is(refused.body.error, 'invalid_scope');
+});

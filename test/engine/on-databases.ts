@@ -1,0 +1,27 @@
+import type { ExecutionContext } from 'ava';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { startPlatform } from '../harness/platform.ts';
+import type { Platform } from '../harness/platform.ts';
+
+/** A platform on a database, until the test ends. */
+export async function platformOn(
+  t: ExecutionContext,
+  address: string,
+  given: Parameters<typeof startPlatform>[0] = {},
+): Promise<Platform> {
+  const storage = knexStorage(address);
+  const platform = await startPlatform({
+    storage,
+    scopes: {
+      'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
+      'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
+    },
+    ...given,
+  });
+  t.teardown(async () => {
+    await platform[Symbol.asyncDispose]();
+    await storage.close();
+  });
+  return platform;
+}

@@ -1,0 +1,175 @@
+import type { ExecutionContext } from 'ava';
+
+import { onEachDatabase } from '../adapters/databases.ts';
+import { Browser } from '../harness/browser.ts';
+import type { Page } from '../harness/browser.ts';
+import { pkce } from '../harness/pkce.ts';
+import { authorize, authorizeUrl } from '../harness/platform.ts';
+import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import { platformOn } from './on-databases.ts';
+
+const GOOD = 'https://reports.example/callback';
+const NEW = 'https://evil.example/callback';
+const TIMES = 5;
+
+/** Opens the authorization of an app, for somebody who is signed in. */
+async function ask(
+  platform: Platform,
+  app: RegisteredApp,
+  browser: Browser,
+  parameters: Record<string, string> = {},
+): Promise<Page> {
+  return browser.open(authorizeUrl(platform, app, parameters));
+}
+
+function isAsked(page: Page): boolean {
+  return page.heading === 'Authorize Reports' && page.location === undefined;
+}
+
+/** A public app on people's own machines. */
+async function registerNative(
+  platform: Platform,
+  redirectUris: readonly string[],
+  firstParty = false,
+): Promise<RegisteredApp> {
+  return platform.registerApp({ native: true, confidential: false, redirectUris, firstParty });
+}
+
+async function signedIn(platform: Platform, t: ExecutionContext): Promise<Browser> {
+  const browser = new Browser();
+  t.truthy((await authorize(platform, await platform.registerApp(), { browser })).get('code'));
+  return browser;
+}
+
+onEachDatabase('an app that has got a redirect URI on a new host asks again', async (t, _, address) => {
+  const platform = await platformOn(t, address);
+  const browser = new Browser();
+  for (let time = 0; time < TIMES; time += 1) {
+    const app = await platform.registerApp();
+    for (const scope of ['', 'schools:read'])
+      await authorize(platform, app, { browser, parameters: { scope } });
+    await platform.auth.clients.update(app.client.id, { redirectUris: [GOOD, NEW] });
+
+    for (const scope of ['', 'schools:read']) {
+      const page = await ask(platform, app, browser, { redirect_uri: NEW, scope });
+      t.true(isAsked(page), `${scope}: ${page.location?.href ?? page.heading}`);
+      t.true(page.text.includes('You will be sent to https://evil.example'));
+      const silent = await ask(platform, app, browser, { redirect_uri: NEW, scope, prompt: 'none' });
+      t.is(silent.location?.searchParams.get('error'), 'consent_required');
+      const known = await ask(platform, app, browser, { scope });
+      t.truthy(known.location?.searchParams.get('code'), 'the host that was agreed to');
+    }
+  }
+});
+
+onEachDatabase('what was agreed to for one host is not agreed to for another', async (t, _, address) => {
+  const platform = await platformOn(t, address);
+  const browser = new Browser();
+  const app = await platform.registerApp({ redirectUris: [GOOD, NEW] });
+  await authorize(platform, app, { browser, parameters: { scope: 'schools:read schools:write' } });
+  await authorize(platform, app, { browser, parameters: { redirect_uri: NEW, scope: 'schools:read' } });
+  const codeAt = async (redirect_uri: string, scope: string): Promise<string | null | undefined> =>
+    (await ask(platform, app, browser, { redirect_uri, scope })).location?.searchParams.get('code');
+  t.truthy(await codeAt(GOOD, 'schools:write'));
+  t.truthy(await codeAt(NEW, 'schools:read'));
+  t.falsy(await codeAt(NEW, 'schools:write'));
+  t.falsy(await codeAt(NEW, ''));
+});
+
+onEachDatabase('another port of the same host asks again, another path does not', async (t, _, address) => {
+  const platform = await platformOn(t, address);
+  const browser = new Browser();
+  const [path, port] = ['https://reports.example/other', 'https://reports.example:8443/callback'];
+  const app = await platform.registerApp({ redirectUris: [GOOD, path, port] });
+  await authorize(platform, app, { browser });
+  t.truthy((await ask(platform, app, browser, { redirect_uri: path })).location?.searchParams.get('code'));
+  t.true(isAsked(await ask(platform, app, browser, { redirect_uri: port })));
+});
+
+onEachDatabase(
+  'a native app is asked about on each port of its own choice, and on each scheme (RFC 8252 section 8.6)',
+  async (t, _, address) => {
+    const platform = await platformOn(t, address);
+    const browser = await signedIn(platform, t);
+    const uris = ['http://127.0.0.1/callback', 'http://127.0.0.1:8400/callback', 'com.example.one:/callback'];
+    for (const firstParty of [false, true]) {
+      const app = await registerNative(platform, uris, firstParty);
+      for (const redirect_uri of [
+        ...uris,
+        'http://127.0.0.1:50001/callback',
+        'http://127.0.0.1:50001/callback',
+      ]) {
+        const page = await ask(platform, app, browser, { ...pkce().parameters, redirect_uri });
+        t.true(isAsked(page), `${redirect_uri}: ${page.location?.href}`);
+        const end = await browser.follow(await browser.submit(page, 'Authorize'));
+        t.truthy(end.location?.searchParams.get('code'), redirect_uri);
+        t.true(end.location?.href.startsWith(redirect_uri), end.location?.href);
+      }
+      // Those that are registered to the letter have been agreed to by now.
+      for (const redirect_uri of uris) {
+        const page = await ask(platform, app, browser, { ...pkce().parameters, redirect_uri });
+        t.truthy(page.location?.searchParams.get('code'), redirect_uri);
+      }
+      const connections = await browser.open(platform.url('/account/apps'));
+      t.true(connections.text.includes('Reports'), 'and the person can disconnect it');
+    }
+  },
+);
+
+onEachDatabase(
+  'an address that the system keeps for a first-party app is not asked about',
+  async (t, _, address) => {
+    const platform = await platformOn(t, address);
+    const browser = await signedIn(platform, t);
+    const app = await registerNative(platform, ['https://app.reports.example/callback'], true);
+    const page = await ask(platform, app, browser, pkce().parameters);
+    t.truthy(page.location?.searchParams.get('code'));
+  },
+);
+
+onEachDatabase(
+  'an address that was taken away while the page was open gets no code',
+  async (t, _, address) => {
+    const platform = await platformOn(t, address);
+    const browser = await signedIn(platform, t);
+    for (let time = 0; time < TIMES; time += 1) {
+      const app = await platform.registerApp({ redirectUris: [GOOD, NEW] });
+      const page = await ask(platform, app, browser, { redirect_uri: NEW });
+      await platform.auth.clients.update(app.client.id, { redirectUris: [GOOD] });
+      const end = await browser.follow(await browser.submit(page, 'Authorize'));
+      t.is(end.location, undefined, end.location?.href);
+      t.is(end.status, 400);
+      t.is(end.heading, 'This link does not lead back to the app');
+    }
+  },
+);
+
+onEachDatabase(
+  'the proof that somebody has just agreed is good for that request, in that session',
+  async (t, _, address) => {
+    const platform = await platformOn(t, address);
+    const browser = await signedIn(platform, t);
+    const app = await registerNative(platform, ['http://127.0.0.1/callback']);
+    const redirect_uri = 'http://127.0.0.1:50001/callback';
+    const { parameters } = pkce();
+    const page = await ask(platform, app, browser, { ...parameters, redirect_uri });
+    const answer = await browser.submit(page, 'Authorize');
+    const proof = answer.location!.searchParams.get('consent_proof')!;
+    t.truthy(proof);
+    const asked = { ...parameters, redirect_uri, consent_proof: proof };
+    const changes: Record<string, string>[] = [
+      { redirect_uri: 'http://127.0.0.1:50002/callback' },
+      { scope: 'schools:read' },
+      { code_challenge: pkce().parameters['code_challenge'] },
+      { consent_proof: `${proof.slice(0, -2)}xx` },
+      { consent_proof: page.url.pathname.split('/').at(-1)! },
+    ];
+    for (const change of changes) {
+      const again = await ask(platform, app, browser, { ...asked, ...change });
+      t.true(isAsked(again), JSON.stringify(change));
+    }
+    const other = await signedIn(platform, t);
+    t.true(isAsked(await ask(platform, app, other, asked)), 'another session');
+    t.truthy((await browser.follow(answer)).location?.searchParams.get('code'));
+  },
+);
