@@ -185,7 +185,7 @@ onTwoNodes('a login whose redirect was not followed is ended with its user', asy
 
 onTwoNodes('a login whose password is being checked is ended with its user', async (nodes) => {
   const { t, here, there, app } = nodes;
-  const { authenticate } = here.users;
+  const authenticate = here.users.authenticate.bind(here.users);
   for (const path of ['/oauth/authorize', '/oauth/login']) {
     const browser = new Browser();
     const form = await browser.open(path === '/oauth/login' ? here.url(path) : authorizeUrl(here, app));
@@ -263,14 +263,14 @@ onTwoNodes(
 onEachDatabase(
   'a client that was authenticated before it was ended gets a token that is not good',
   async (t, _database, address) => {
-    let meanwhile = async (): Promise<void> => {};
+    let meanwhile: (() => Promise<void>) | undefined;
     await using platform = await startPlatform({
       storage: knexStorage(address),
       configure(configuration) {
         const { resourceIndicators } = configuration.features!;
         const describe = resourceIndicators!.getResourceServerInfo!;
         const getResourceServerInfo: typeof describe = async (...given) => {
-          await meanwhile();
+          await meanwhile?.();
           return describe(...given);
         };
         const features = {
@@ -285,7 +285,7 @@ onEachDatabase(
       (await platform.token({ grant_type: 'client_credentials', ...asClient(service) })).body.access_token;
     meanwhile = async () => platform.auth.revoke({ client: service.client.id });
     const underWay = await ask();
-    meanwhile = async () => {};
+    meanwhile = undefined;
     const after = await ask();
     t.is((await platform.api('/identity', underWay)).body['code'], 'token_revoked');
     t.is((await platform.api('/identity', after)).status, 200);
