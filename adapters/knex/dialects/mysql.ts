@@ -16,7 +16,13 @@ interface Connection extends ServerConnection {
 }
 
 /** Rows, or the header of a statement that has none; what follows describes the columns. */
-type Response = readonly [never[] & { readonly affectedRows: number }, ...unknown[]];
+type Response = readonly [never[] & Header, ...unknown[]];
+
+interface Header {
+  readonly affectedRows: number;
+  /** What the server says of an `update`, such as `Rows matched: 1  Changed: 0  Warnings: 0`. */
+  readonly info?: string;
+}
 
 /**
  * MariaDB and MySQL through mysql2.
@@ -30,7 +36,7 @@ export function mysqlDialect(client: ServerClient<Response>): Dialect<Connection
       return (await client._query(connection, { sql: withLiterals(sql, values), bindings: [] })).response;
     },
     rows: ([rows]) => rows,
-    changes: ([{ affectedRows }]) => affectedRows,
+    changes: ([header]) => found(header),
   };
 
   return {
@@ -84,6 +90,12 @@ export function mysqlDialect(client: ServerClient<Response>): Dialect<Connection
     },
     trouble,
   };
+}
+
+/** The rows that were found, also those that were as they should be: a host may have taken mysql2's flag FOUND_ROWS away. */
+function found({ affectedRows, info = '' }: Header): number {
+  const matched = /^Rows matched: (\d+)/.exec(info)?.[1];
+  return matched === undefined ? affectedRows : Number(matched);
 }
 
 /** There is no condition for the whole row, and each assignment sees what those before it have done: the first one decides. */
