@@ -1,7 +1,6 @@
-import { isIP } from 'node:net';
-
 import type { AuditEvent, AuditLog, AuditOrigin, AuditRecord, AuditStore, Logger } from '../contracts.ts';
 import { ConfigError } from '../errors.ts';
+import { addressOf } from '../http/address.ts';
 import { createAllowance } from './allowance.ts';
 import { createListeners } from './listeners.ts';
 import { createRecordId } from './record-id.ts';
@@ -73,7 +72,7 @@ function toRecord(
   for (const [name, value] of Object.entries({
     ...event,
     actorId,
-    address: toAddress(address),
+    address: address === undefined ? undefined : addressOf(address),
     requestId,
     ...made,
   })) {
@@ -87,10 +86,4 @@ function toStorable(text: string): string {
   return text.length > LONGEST_TEXT || text.includes('\0')
     ? text.replaceAll('\0', '').slice(0, LONGEST_TEXT)
     : text;
-}
-
-/** Behind a proxy `ctx.ip` is a header's text: whatever a stranger wrote there, when the proxy lets it through. */
-function toAddress(address: string | undefined): string | undefined {
-  const [withoutZone = ''] = address?.split('%') ?? [];
-  return isIP(withoutZone) === 0 ? undefined : withoutZone;
 }
