@@ -95,7 +95,7 @@ export async function createAuthServer<
     if ('clientId' in revoked) directory.forget(revoked.clientId);
   });
   const options = { ...resolved, storage };
-  const admission = createAdmission(options.maxRequests);
+  const admission = createAdmission(options);
   const lastUses = followLastUses(storage);
   const audit = createAuditLog(storage.audit, { logger, retention: auditRetention });
   logLogins(audit, logger);
