@@ -6,7 +6,7 @@ import { createListeners } from './listeners.ts';
 import { createRecordId } from './record-id.ts';
 import { createRecordWriter } from './record-writer.ts';
 
-// What is kept of requests that anybody can send: enough for people who try, and no way to fill the database.
+// What is kept of requests that anybody can send, of each kind: enough for people who try, and no way to fill the database.
 const REFUSALS = { burst: 1000, perSecond: 10 };
 
 // What every storage can keep in an indexed column.
@@ -25,13 +25,15 @@ export function createAuditLog(
 ): AuditLog {
   const listeners = createListeners(logger);
   const writer = createRecordWriter(store, { logger, retention });
-  const refusals = createAllowance(REFUSALS);
+  // Apart, so that a flood of one kind hides none of another.
+  const allowances = new Map(OPEN_TO_STRANGERS.map((type) => [type, createAllowance(REFUSALS)]));
   const createId = createRecordId();
 
   function isKept({ type, at }: AuditRecord): boolean {
     if (retention === 0) return false;
-    if (!OPEN_TO_STRANGERS.has(type) || refusals.take(at)) return true;
-    writer.leaveOut();
+    const allowance = allowances.get(type);
+    if (!allowance || allowance.take(at)) return true;
+    writer.leaveOut(type);
     return false;
   }
 
@@ -56,12 +58,12 @@ export function createAuditLog(
   };
 }
 
-const OPEN_TO_STRANGERS: ReadonlySet<string> = new Set<AuditEvent['type']>([
+const OPEN_TO_STRANGERS: readonly AuditEvent['type'][] = [
   'token_refused',
   'authorization_refused',
   'login_failed',
   'login_throttled',
-]);
+];
 
 function toRecord(
   event: AuditEvent,
