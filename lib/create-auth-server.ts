@@ -95,7 +95,7 @@ export async function createAuthServer<
     if ('clientId' in revoked) directory.forget(revoked.clientId);
   });
   const options = { ...resolved, storage };
-  const admission = createAdmission(options.maxRequests);
+  const admission = createAdmission(options);
   const lastUses = followLastUses(storage);
   const audit = createAuditLog(storage.audit, { logger, retention: auditRetention });
   logLogins(audit, logger);
@@ -104,7 +104,7 @@ export async function createAuthServer<
   const material = createKeyMaterial(options.keyEncryptionKeys);
   const cookieKeys =
     options.cookieKeys ?? (await ensureKeys(storage.keys, material, 'cookie')).map(({ jwk }) => jwk.k!);
-  const throttles = createThrottles(storage.attempts, { ...options, secret: cookieKeys[0]! });
+  const throttles = createThrottles(storage.attempts, { ...options, secrets: cookieKeys });
   const keyRing = await createKeyRing(storage.keys, material, {
     algorithm: options.signingAlgorithm,
     tokenLifetime: lifetimes.accessToken,
@@ -173,6 +173,7 @@ export async function createAuthServer<
   const connectionsOf = createConnectedApps({ storage, scopes, audit });
   const flow = createInteractionFlow(options, {
     audit,
+    browsers: throttles.browsers,
     clients: directory,
     logins: throttles.logins,
     requests,

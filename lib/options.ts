@@ -147,11 +147,22 @@ export interface AuthServerOptions<
   /** How long events are kept for `auth.audit`. `0`: they are not, and `auth.events` tells them still. @default '90 days' */
   readonly auditRetention?: Duration;
   /**
-   * How many requests to the server's own endpoints and pages and to the API may run at once. Those that come on top are
-   * answered with 503 and `Retry-After` at once, instead of filling the memory while the storage is slow. `0`: any number.
+   * How many requests to the server's own endpoints and pages and to the API may run at once, from when they arrive until they
+   * are answered. Those that come on top are answered with 503 and `Retry-After` at once, instead of filling the memory while the storage is slow. `0`: any number.
    * @default 1000
    */
   readonly maxRequests?: number;
+  /**
+   * How long the body of a request may take to arrive. Who is slower is answered with 408, and when `maxRequests` are running
+   * after a second already: who sends slowly keeps nobody out. At least one second. @default '30 seconds'
+   */
+  readonly bodyTimeout?: Duration;
+  /**
+   * In bytes: how large the bodies of all requests that are running may be together. Only those above 64 KiB count, such as
+   * bulks; over the limit they are answered with 503 and `Retry-After`, and one that is larger by itself with 413. `0`: any
+   * size. @default 33554432
+   */
+  readonly maxBodyBytes?: number;
   /**
    * How often people and clients may guess. `false`: as often as they like, for hosts that see to it in front of the app.
    * @default the limits that are documented at each member
@@ -215,6 +226,9 @@ export interface ResolvedOptions<
   readonly pruneInterval: number;
   readonly auditRetention: number;
   readonly maxRequests: number;
+  /** In seconds. */
+  readonly bodyTimeout: number;
+  readonly maxBodyBytes: number;
   readonly throttling: ResolvedThrottling;
   readonly configure: (configuration: Configuration) => Configuration;
 }
@@ -243,6 +257,8 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof AuthServerOptions>([
   'pruneInterval',
   'auditRetention',
   'maxRequests',
+  'bodyTimeout',
+  'maxBodyBytes',
   'throttling',
   'trustProxy',
   'logger',
@@ -269,11 +285,13 @@ export function resolveOptions<P extends string, R extends string, U extends Use
   const {
     accountPath = '/account/apps',
     auditRetention = '90 days',
+    bodyTimeout = '30 seconds',
     developerPath = '/developer/apps',
     gate,
     interactions,
     keyRotation = '90 days',
     lifetimes = 'reference',
+    maxBodyBytes = 32 * 1024 * 1024,
     maxRequests = 1000,
     pruneInterval = '1 hour',
     refreshGrace = 60,
@@ -317,6 +335,8 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     pruneInterval: checkDuration('pruneInterval', pruneInterval, 0),
     auditRetention: checkDuration('auditRetention', auditRetention, 0),
     maxRequests: checkCount('maxRequests', maxRequests),
+    bodyTimeout: checkDuration('bodyTimeout', bodyTimeout, 1),
+    maxBodyBytes: checkCount('maxBodyBytes', maxBodyBytes),
     throttling: checkThrottling(throttling),
     trustProxy: checkBoolean('trustProxy', trustProxy),
     logger: checkLogger(options.logger),

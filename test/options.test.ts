@@ -301,6 +301,13 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     'give how many may fail in a window, at least 1',
   ]),
   [{ throttling: { login: { window: 0 } } }, 'throttling.login.window', /at least 1 s$/],
+  [{ throttling: { login: { perDevice: 0 } } }, 'throttling.login.perDevice', /at least 1$/],
+  [{ throttling: { login: { deviceLifetime: 0 } } }, 'throttling.login.deviceLifetime', /at least 1 s$/],
+  [
+    { throttling: { login: { deviceLifetime: '401 days' } } },
+    'throttling.login.deviceLifetime',
+    'give 400 days at most: browsers keep no cookie for longer',
+  ],
   ...[null, {}, 5].map((logger): (typeof mistakes)[number] => [
     { logger },
     'logger',

@@ -29,8 +29,8 @@ const ROOMS: Readonly<Record<string, string>> = {
   'lib/idempotency': 'lib/clock lib/contracts',
   'lib/apps':
     'lib/agreement lib/clock lib/contracts lib/errors lib/idempotency unhomoglyph unicode-match-property-value-ecmascript',
-  'lib/audit': 'lib/clock lib/contracts lib/errors',
-  'lib/throttle': 'lib/clock lib/contracts lib/errors',
+  'lib/audit': 'lib/clock lib/contracts lib/errors lib/http/address',
+  'lib/throttle': 'lib/clock lib/contracts lib/errors lib/http/address',
   'lib/api':
     'lib/clock lib/contracts lib/errors lib/idempotency lib/http lib/access lib/request-id koa-compose koa-router type:@standard-schema/spec',
   'lib/engine':

@@ -4,6 +4,7 @@ import { acquireConnection, isAcquireTimeout } from './acquire-connection.ts';
 import type { ConnectionPool } from './acquire-connection.ts';
 import type { Dialect, Trouble } from './dialect.ts';
 import { explainError } from './explain-error.ts';
+import { LoanTurns } from './loan-turns.ts';
 import { findPendingMigrations } from './pending-migrations.ts';
 import { rescued } from './rescued.ts';
 import { createSharedCommit } from './shared-commit.ts';
@@ -52,8 +53,16 @@ export interface Loan {
 
 /**
  * @param timeout - in milliseconds: how long a call waits for a connection and for locks before it throws `StorageError`
+ * @param reader - a second connection that only reads, for as long as a transaction of the host has the one that there is
  */
-export function createDatabase(pool: ConnectionPool, dialect: Dialect, timeout: number): Database {
+export function createDatabase(
+  pool: ConnectionPool,
+  dialect: Dialect,
+  timeout: number,
+  reader?: () => Promise<Statements>,
+): Database {
+  const turns = dialect.name === 'sqlite' ? new LoanTurns(timeout) : undefined;
+
   async function patiently<T>(
     work: (statements: Statements, connection: unknown) => Promise<T>,
     longest: number = timeout,
@@ -94,10 +103,31 @@ export function createDatabase(pool: ConnectionPool, dialect: Dialect, timeout: 
     longest: number,
   ): Promise<T> {
     const startedAt = performance.now();
+    turns?.noteCall();
     return borrow(async (statements, connection) => {
       const left = Math.max(startedAt + longest - performance.now(), 0);
       return bounded(work(statements, connection), connection, left);
     }, longest);
+  }
+
+  /** One statement that changes nothing. */
+  async function reading<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
+    if (!turns?.isLent || !reader) return patiently(work);
+    return persist(async () => work(await reader()), timeout);
+  }
+
+  /** Waits until the transactions of the host that came before have ended. */
+  function inTurn<T>(work: (left: number) => Promise<T>): (longest: number) => Promise<T> {
+    return async (longest) => {
+      if (!turns) return work(longest);
+      const deadline = performance.now() + longest;
+      const turn = await acquireConnection(turns, longest);
+      try {
+        return await work(Math.max(deadline - performance.now(), 0));
+      } finally {
+        turn.end();
+      }
+    };
   }
 
   async function borrow<T>(
@@ -156,15 +186,15 @@ export function createDatabase(pool: ConnectionPool, dialect: Dialect, timeout: 
 
   return {
     dialect,
-    get: async (sql, values) => patiently(async (statements) => statements.get(sql, values)),
-    all: async (sql, values) => patiently(async (statements) => statements.all(sql, values)),
+    get: async (sql, values) => reading(async (statements) => statements.get(sql, values)),
+    all: async (sql, values) => reading(async (statements) => statements.all(sql, values)),
     run: async (sql, values) => patiently(async (statements) => statements.run(sql, values)),
     connection: patiently,
     transaction: async (work, longest = timeout) => transactions.transact(work, longest),
     settled: async () => transactions.settled(),
     lend: async (work) =>
       persist(
-        async (longest) =>
+        inTurn(async (longest) =>
           borrow(
             async (statements, connection) =>
               work({
@@ -175,6 +205,7 @@ export function createDatabase(pool: ConnectionPool, dialect: Dialect, timeout: 
               }),
             longest,
           ),
+        ),
         timeout,
       ),
   };

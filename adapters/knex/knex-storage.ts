@@ -42,8 +42,8 @@ export interface KnexStorageOptions {
  * waits too long. Connections that are handed in are used as they are. SQLite's pool has one connection: a call from inside a
  * transaction of the app waits for its end, so do not await it there.
  *
- * `transaction()` hands a `Knex.Transaction`. It waits no longer than `timeout` for a connection and, on SQLite, for other
- * writers; what the work itself sends waits as its connection does. Connections that are opened here end with their
+ * `transaction()` hands a `Knex.Transaction`. On SQLite there is one at a time, and between two of them those have their turn
+ * that wait for the connection. It waits no longer than `timeout` for a connection and, on SQLite, for other writers; what the work itself sends waits as its connection does. Connections that are opened here end with their
  * transaction when the work sends nothing for longer than `timeout`, so wait for nothing else in it.
  *
  * Revoking or removing what belongs to very many grants is done in batches, each of them whole: after an error or a crash in
@@ -64,7 +64,7 @@ export function knexStorage(
   { timeout = 5000 }: KnexStorageOptions = {},
 ): Storage {
   const source = openDatabase(database, timeout);
-  const opened = createDatabase(source.pool, source.dialect, timeout);
+  const opened = createDatabase(source.pool, source.dialect, timeout, source.reader);
 
   return {
     durable: source.durable,

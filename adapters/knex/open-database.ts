@@ -12,6 +12,8 @@ import { sqliteDialect } from './dialects/sqlite.ts';
 import { loadKnex, missing } from './load-driver.ts';
 import { SoleConnection } from './sole-connection.ts';
 import { SqliteFile } from './sqlite-file.ts';
+import { SqliteReader } from './sqlite-reader.ts';
+import type { Statements } from './statements.ts';
 import { tuned } from './tuned.ts';
 
 const OPTION = 'storage';
@@ -27,6 +29,8 @@ export interface OpenedDatabase {
   readonly dialect: Dialect;
   /** `false`: an SQLite database in memory. */
   readonly durable: boolean;
+  /** A connection that only reads, and need not wait for those that write; absent where there are several connections. */
+  readonly reader?: (this: void) => Promise<Statements>;
   /** The host's Knex, or one of its own that is made when it is first asked for. */
   knex(): Knex;
   /** Closes what was opened here. */
@@ -70,14 +74,19 @@ function openKnex(config: Knex.Config, timeout: number): OpenedDatabase {
 function openFile(config: Knex.Config, filename: string, timeout: number): OpenedDatabase {
   const file = new SqliteFile(filename);
   const sole = new SoleConnection(file);
+  const dialect = sqliteDialect();
+  // A database in memory is its connection's own.
+  const reader = isKept(filename) ? new SqliteReader(file, dialect) : undefined;
   let knex: Knex | undefined;
   return {
     pool: sole,
-    dialect: sqliteDialect(),
+    dialect,
     durable: isKept(filename),
+    ...(reader && { reader: async () => reader.statements() }),
     knex: () => (knex ??= connect(tuned(config, timeout))),
     async close() {
       file.close();
+      await reader?.close();
       await sole.giveBack();
       await knex?.destroy();
     },

@@ -1,13 +1,12 @@
-import { isIP } from 'node:net';
-
 import type { AuditEvent, AuditLog, AuditOrigin, AuditRecord, AuditStore, Logger } from '../contracts.ts';
 import { ConfigError } from '../errors.ts';
+import { addressOf } from '../http/address.ts';
 import { createAllowance } from './allowance.ts';
 import { createListeners } from './listeners.ts';
 import { createRecordId } from './record-id.ts';
 import { createRecordWriter } from './record-writer.ts';
 
-// What is kept of requests that anybody can send: enough for people who try, and no way to fill the database.
+// What is kept of requests that anybody can send, of each kind: enough for people who try, and no way to fill the database.
 const REFUSALS = { burst: 1000, perSecond: 10 };
 
 // What every storage can keep in an indexed column.
@@ -26,13 +25,15 @@ export function createAuditLog(
 ): AuditLog {
   const listeners = createListeners(logger);
   const writer = createRecordWriter(store, { logger, retention });
-  const refusals = createAllowance(REFUSALS);
+  // Apart, so that a flood of one kind hides none of another.
+  const allowances = new Map(OPEN_TO_STRANGERS.map((type) => [type, createAllowance(REFUSALS)]));
   const createId = createRecordId();
 
   function isKept({ type, at }: AuditRecord): boolean {
     if (retention === 0) return false;
-    if (!OPEN_TO_STRANGERS.has(type) || refusals.take(at)) return true;
-    writer.leaveOut();
+    const allowance = allowances.get(type);
+    if (!allowance || allowance.take(at)) return true;
+    writer.leaveOut(type);
     return false;
   }
 
@@ -57,12 +58,12 @@ export function createAuditLog(
   };
 }
 
-const OPEN_TO_STRANGERS: ReadonlySet<string> = new Set<AuditEvent['type']>([
+const OPEN_TO_STRANGERS: readonly AuditEvent['type'][] = [
   'token_refused',
   'authorization_refused',
   'login_failed',
   'login_throttled',
-]);
+];
 
 function toRecord(
   event: AuditEvent,
@@ -73,7 +74,7 @@ function toRecord(
   for (const [name, value] of Object.entries({
     ...event,
     actorId,
-    address: toAddress(address),
+    address: address === undefined ? undefined : addressOf(address),
     requestId,
     ...made,
   })) {
@@ -87,10 +88,4 @@ function toStorable(text: string): string {
   return text.length > LONGEST_TEXT || text.includes('\0')
     ? text.replaceAll('\0', '').slice(0, LONGEST_TEXT)
     : text;
-}
-
-/** Behind a proxy `ctx.ip` is a header's text: whatever a stranger wrote there, when the proxy lets it through. */
-function toAddress(address: string | undefined): string | undefined {
-  const [withoutZone = ''] = address?.split('%') ?? [];
-  return isIP(withoutZone) === 0 ? undefined : withoutZone;
 }

@@ -14,8 +14,8 @@ const MOST_WAITING = 5000;
 export interface RecordWriter {
   /** Takes a record, to be written within a second. Never throws, never waits. */
   write(record: AuditRecord): void;
-  /** Counts a record that is not to be written, so that the log tells how many there were. */
-  leaveOut(): void;
+  /** Counts a record that is not to be written, so that the log tells how many there were of each type. */
+  leaveOut(type: AuditRecord['type']): void;
   /**
    * Resolves when what was taken so far is written.
    * @throws StorageError when it could not be; it stays, and is tried again within a second
@@ -29,7 +29,7 @@ export function createRecordWriter(
 ): RecordWriter {
   let waiting: AuditRecord[] = [];
   let lost = 0;
-  let leftOut = 0;
+  let leftOut: Partial<Record<AuditRecord['type'], number>> = {};
   let isAway = false;
   let timer: NodeJS.Timeout | undefined;
   let underway: Promise<void> | undefined;
@@ -84,8 +84,10 @@ export function createRecordWriter(
   function report(): void {
     if (lost > 0)
       logger.error({ lost }, 'audit events were lost, because the storage did not take them in time');
-    if (leftOut > 0) logger.warn({ left_out: leftOut }, 'too many refused requests to keep an event of each');
-    lost = leftOut = 0;
+    if (Object.keys(leftOut).length > 0)
+      logger.warn({ left_out: leftOut }, 'too many refused requests to keep an event of each');
+    lost = 0;
+    leftOut = {};
   }
 
   return {
@@ -95,8 +97,8 @@ export function createRecordWriter(
       if (waiting.length >= BATCH && !isAway) attempt();
       else schedule();
     },
-    leaveOut() {
-      leftOut += 1;
+    leaveOut(type) {
+      leftOut[type] = (leftOut[type] ?? 0) + 1;
       schedule();
     },
     async flush() {

@@ -127,7 +127,8 @@ export interface AuditLog {
   /**
    * Tells the listeners at once, and keeps the event. It is written with others within a second: what was recorded in
    * the last second before a crash is lost, and no request waits for it. Of the events that anybody can cause, which are
-   * the refused and the failed ones, 1000 at once are kept and 10 a second after that; the log tells how many were left out.
+   * the refused and the failed ones, 1000 of each type at once are kept and 10 a second after that; the log tells how many
+   * were left out.
    */
   record(event: AuditEvent, origin?: AuditOrigin): void;
   /**

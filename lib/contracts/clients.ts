@@ -48,7 +48,8 @@ export interface ClientSecret {
   readonly id: string;
   /**
    * SHA-256 of the value, base64url; or, until it is first used, the bcrypt hash that it was imported with: `$2a$`,
-   * `$2b$` or `$2y$`, of cost 15 at most. bcrypt looks at the first 72 bytes of a value only.
+   * `$2b$` or `$2y$`, of cost 15 at most. A value of more than 72 bytes, or with a NUL in it, is none that such a hash was made
+   * of: bcrypt would take others for it.
    */
   readonly hash: string;
   /** What people call it, such as "production, May". */

@@ -25,6 +25,13 @@ export interface AttemptStore {
   forget(id: string): Promise<void>;
 }
 
+/** Where a login comes from. */
+export interface LoginOrigin {
+  readonly address: string;
+  /** Names a browser that the account has signed in on before; `undefined` for every other one. */
+  readonly browser: string | undefined;
+}
+
 /** Runs what can be guessed, a few times. */
 export interface LoginThrottle {
   /**
@@ -33,7 +40,15 @@ export interface LoginThrottle {
    * @param login - what was typed
    * @throws TooManyAttemptsError without checking, when too many have failed
    */
-  attempt<T>(login: string, address: string, check: () => Promise<T | undefined>): Promise<T | undefined>;
+  attempt<T>(login: string, from: LoginOrigin, check: () => Promise<T | undefined>): Promise<T | undefined>;
+}
+
+/** Tells browsers that an account has signed in on before, by what they keep in a cookie. */
+export interface KnownBrowsers {
+  /** Names the browser, if this account has signed in on it. */
+  find(cookie: string, login: string): string | undefined;
+  /** What the browser is to keep from here on, and until when: in seconds since 1970. Call it when the login was right. */
+  renew(cookie: string, login: string): { readonly cookie: string; readonly expiresAt: number };
 }
 
 /** Counts the failed authentications of clients. Those that succeed cost nothing. */

@@ -1,6 +1,6 @@
 import { now } from '../clock.ts';
 import type { ClientSecret, ClientStore, Logger, StoredClient } from '../contracts.ts';
-import { findBcryptSecret, isBcryptHash } from './bcrypt-secret.ts';
+import { findBcryptSecret, isBcryptHash, isWholeToBcrypt } from './bcrypt-secret.ts';
 import { hashCredential, matchesHash } from './hash.ts';
 import { isGenerated } from './new-secret.ts';
 import { createSlowChecks } from './slow-checks.ts';
@@ -63,10 +63,13 @@ export function createClientDirectory(
     admit: () => void,
   ): Promise<ClientSecret | undefined> {
     // Nobody can guess one of ours, and who has it gets in, however often strangers have failed in the client's name.
-    if (!isGenerated(presented)) admit();
+    const isOfOurForm = isGenerated(presented);
+    if (!isOfOurForm) admit();
     const live = await findLive(id);
     const match = live.find(({ hash }) => matchesHash(presented, hash));
     if (match) return match;
+    // Nor is anybody kept waiting by those that are made up: no value of this form was ever imported.
+    if (isOfOurForm || !isWholeToBcrypt(presented)) return undefined;
     const imported = live.filter(({ hash }) => isBcryptHash(hash));
     if (imported.length === 0) return undefined;
     return runSlowCheck(id, presented, async () => {

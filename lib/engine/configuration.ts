@@ -8,6 +8,7 @@ import type { AuthorizationRequest, AuthorizationRequests } from './authorizatio
 import type { ClientDirectory } from './client-directory.ts';
 import { createLoadGrant } from './consent.ts';
 import { createCookieKeys } from './cookie-keys.ts';
+import { cookiePlace } from './cookie-place.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { createIntrospectionPolicy } from './introspection-policy.ts';
 import type { HeldByClient } from './introspection-policy.ts';
@@ -41,11 +42,7 @@ export function engineConfiguration(
 ): Configuration {
   const { issuer, basePath, lifetimes, requirePkce, secure, signingAlgorithm, storage } = options;
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
-  const prefix = secure ? (basePath === '' ? '__Host-' : '__Secure-') : '';
-  // Cookies know neither ports nor where a path ends: a server that met the session of another one by its own name would
-  // find the signature wrong, and delete it. So the name tells the path, and on a developer's machine the port.
-  const port = secure ? '' : `_${new URL(issuer).port}`;
-  const suffix = `${port}${basePath}`.replaceAll(/[^\w.-]/g, '_');
+  const { path, prefix, suffix } = cookiePlace(options);
   return {
     adapter: createAdapterFactory(storage, clients, options),
     jwks: { keys: [...signing] },
@@ -65,7 +62,7 @@ export function engineConfiguration(
         interaction: 'gatehouse_interaction',
         resume: 'gatehouse_resume',
       },
-      long: { ...cookie, path: basePath || '/' },
+      long: { ...cookie, path },
       short: cookie,
     },
     scopes: [],

@@ -1,12 +1,13 @@
 import type { Context } from 'koa';
-import type { Provider } from 'oidc-provider';
 
 import { now } from '../clock.ts';
-import type { AuditLog, Interaction, InteractionFlow, LoginThrottle, User } from '../contracts.ts';
-import { InteractionExpiredError, TooManyAttemptsError } from '../errors.ts';
+import type { Interaction, InteractionFlow, User } from '../contracts.ts';
+import { InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options.ts';
 import { answered } from './authorization-request.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
+import { createAuthenticate } from './authenticate.ts';
+import type { AuthenticationParts } from './authenticate.ts';
 import type { ClientDirectory } from './client-directory.ts';
 import { rememberConsent } from './consent.ts';
 import { PROOF, toProof } from './consent-proof.ts';
@@ -14,14 +15,11 @@ import { ENDPOINTS } from './endpoints.ts';
 import { createLoginSessions } from './login-session.ts';
 import { originOf } from './origin.ts';
 import { HOST_LOGIN } from './prompts.ts';
-import { createProxyWarning } from './untrusted-proxy.ts';
 
 /** What the flow asks of the rest of the server. */
-export interface InteractionParts extends Pick<InteractionFlow, 'connections' | 'developer'> {
-  readonly audit: Pick<AuditLog, 'record'>;
+export interface InteractionParts
+  extends AuthenticationParts, Pick<InteractionFlow, 'connections' | 'developer'> {
   readonly clients: ClientDirectory;
-  readonly logins: LoginThrottle;
-  readonly provider: () => Provider;
   readonly requests: AuthorizationRequests;
 }
 
@@ -33,14 +31,17 @@ interface Open {
 }
 
 /** What pages may ask of the engine; see the port for what each step does. */
-export function createInteractionFlow(
-  options: ResolvedOptions,
-  { audit, clients, connections, developer, logins, provider, requests }: InteractionParts,
-): InteractionFlow {
+export function createInteractionFlow(options: ResolvedOptions, parts: InteractionParts): InteractionFlow {
+  const { audit, clients, connections, developer, provider, requests } = parts;
   const { accountPath, basePath, currentUser, developerPath, logger, loginUrl, origin } = options;
   const { storage, users } = options;
   const sessions = createLoginSessions(options, { audit, provider });
-  const warnOfProxy = createProxyWarning(logger);
+  const { beforePassword } = sessions;
+  const authenticate = createAuthenticate(options, {
+    ...parts,
+    beforePassword,
+    clientIdOf: async (ctx) => clientIdAt(ctx.path),
+  });
 
   return {
     origin,
@@ -60,21 +61,7 @@ export function createInteractionFlow(
     async find(ctx, uid) {
       return describe(await findOpen(ctx, uid), uid);
     },
-    async authenticate(ctx, login, password) {
-      let user: User | undefined;
-      await sessions.beforePassword(ctx);
-      try {
-        user = await logins.attempt(login, ctx.ip, async () => users.authenticate(login, password));
-      } catch (error) {
-        if (error instanceof TooManyAttemptsError) {
-          audit.record({ type: 'login_throttled' }, originOf(ctx));
-          warnOfProxy(ctx);
-        }
-        throw error;
-      }
-      if (!user) audit.record({ type: 'login_failed', clientId: await clientIdAt(ctx.path) }, originOf(ctx));
-      return user;
-    },
+    authenticate,
     login: (ctx, { uid }, user) => finishLogin(ctx, uid, user),
     async consent(ctx, { uid }) {
       const open = await findOpen(ctx, uid, 'consent');

@@ -40,7 +40,7 @@ export function tokenBody(rewrite: UnwrapToken): Middleware {
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
       if (!ctx.req.complete) discardBody(ctx);
-      return refuse(ctx, 400, error.message);
+      return refuse(ctx, error.status, error.message);
     }
     setRequest(ctx, formRequest(hostRequest, form));
     try {
@@ -92,10 +92,13 @@ function parse(type: string, text: string): Form {
 }
 
 function refusal(fault: BodyFault, cause: unknown): BodyError {
-  const reasons: Readonly<Record<BodyFault, string>> = {
+  if (fault === 'late') return new BodyError('the request body did not arrive in time', { status: 408 });
+  const reasons: Readonly<Record<Exclude<BodyFault, 'late'>, string>> = {
     'too large': `the request body is larger than ${LIMIT} bytes`,
     incomplete: 'the request body did not arrive whole',
     'not UTF-8': 'the request body is not valid UTF-8',
+    // Such small bodies have room.
+    'no room': 'the request body could not be read',
   };
   return new BodyError(reasons[fault], { cause });
 }

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+import { createReception } from './reception.ts';
+
 /** Why a request is not let in: the server has begun to close, or too many requests are running. */
 export type Refusal = 'closing' | 'overloaded';
 
@@ -14,7 +16,7 @@ export interface Exchange {
 export interface Admission {
   /** Whether requests that arrive are refused, because the server has begun to close. */
   readonly isClosing: boolean;
-  /** How many requests are let in and have not ended. */
+  /** How many requests are let in and have not ended, those whose body is still arriving among them. */
   readonly count: number;
   /** Does the work of a request, or, when it is not let in, refuses it. Nothing is waited for before either. */
   admit<T>(
@@ -26,36 +28,30 @@ export interface Admission {
   close(): Promise<void>;
 }
 
-/**
- * @param maxRequests - how many requests may run at once; 0: any number. One whose body is still on its way is not yet
- * running: it costs little, and callers who send slowly must not keep the others out
- */
-export function createAdmission(maxRequests: number): Admission {
+/** What all requests together may take. */
+export interface AdmissionLimits {
+  /** How many requests may run at once, from when they arrive until they are answered. 0: any number. */
+  readonly maxRequests: number;
+  /** In seconds: how long a body may take to arrive. */
+  readonly bodyTimeout: number;
+  /** In bytes: how large the bodies of all requests may be together, without those of 64 KiB and less. 0: any size. */
+  readonly maxBodyBytes: number;
+}
+
+export function createAdmission({ bodyTimeout, maxBodyBytes, maxRequests }: AdmissionLimits): Admission {
   const limit = maxRequests === 0 ? Infinity : maxRequests;
+  const reception = createReception({
+    timeout: bodyTimeout,
+    room: maxBodyBytes === 0 ? Infinity : maxBodyBytes,
+  });
   const empty = Promise.withResolvers<void>();
   let isClosing = false;
   let count = 0;
-  let receiving = 0;
+  // Of those, how many have made way for others and are about to end.
+  let yielding = 0;
 
   function settle(): void {
     if (isClosing && count === 0) empty.resolve();
-  }
-
-  /** Lets a request in; the function that comes back is called once, when it has ended. */
-  function enter(req: IncomingMessage): () => void {
-    let isReceiving = isBodyOnItsWay(req);
-    count += 1;
-    if (isReceiving) receiving += 1;
-    const stopReceiving = (): void => {
-      if (isReceiving) receiving -= 1;
-      isReceiving = false;
-    };
-    if (isReceiving) req.once('end', stopReceiving);
-    return () => {
-      stopReceiving();
-      count -= 1;
-      settle();
-    };
   }
 
   return {
@@ -67,8 +63,17 @@ export function createAdmission(maxRequests: number): Admission {
     },
     async admit(exchange, work, refuse) {
       if (isClosing) return refuse('closing');
-      if (count - receiving >= limit) return refuse('overloaded');
-      const leave = enter(exchange.req);
+      if (count - yielding >= limit) {
+        if (!reception.giveUpSlowest()) return refuse('overloaded');
+        yielding += 1;
+      }
+      count += 1;
+      const end = reception.follow(exchange.req);
+      const leave = (): void => {
+        if (end() === 'made way') yielding -= 1;
+        count -= 1;
+        settle();
+      };
       const { res } = exchange;
       try {
         return await work();
@@ -86,10 +91,6 @@ export function createAdmission(maxRequests: number): Admission {
       return empty.promise;
     },
   };
-}
-
-function isBodyOnItsWay({ complete, headers }: IncomingMessage): boolean {
-  return !complete && (Number(headers['content-length']) > 0 || 'transfer-encoding' in headers);
 }
 
 function isStream(body: unknown): boolean {

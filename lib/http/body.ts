@@ -11,7 +11,8 @@ const LIMIT = 16 * 1024;
  *
  * Works behind a host's body parser too: what it left in `ctx.request.body` is held to the same rules.
  *
- * @throws BodyError - 413 for a larger body; 415 for another content type or a compressed one; 400 for a field that is
+ * @throws BodyError - 413 for a larger body; 408 for one that does not arrive in time; 415 for another content type or a
+ * compressed one; 400 for a field that is
  * repeated, nested, not UTF-8 or holds a NUL, and for a body that another middleware consumed
  */
 export async function readForm(ctx: Context): Promise<Record<string, string>> {
@@ -38,6 +39,7 @@ async function read(ctx: Context): Promise<string> {
   }
   const bytes = await readBytes(ctx, LIMIT, (fault, cause) => {
     if (fault === 'too large') return largerThanLimit();
+    if (fault === 'late') return new BodyError('The form did not arrive in time.', { status: 408 });
     return new BodyError(fault === 'incomplete' ? 'The form could not be read.' : 'The form is not UTF-8.', {
       cause,
     });

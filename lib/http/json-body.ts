@@ -5,6 +5,7 @@ import { discardBody, readBytes } from './read-bytes.ts';
 
 const JSON_TYPE = 'application/json';
 const DEEPEST = 32;
+const NO_ROOM = 'The server has no room for a body of this size at the moment. Send the request again later.';
 
 /**
  * Reads a JSON body; `undefined` when there is none.
@@ -13,7 +14,8 @@ const DEEPEST = 32;
  * holds no NUL either, which databases stumble over, and is at most 32 levels deep. Works behind a host's body parser too.
  *
  * @param limit - in bytes
- * @throws BodyError - 413 for a larger body; 415 for another content type or a compressed one; 400 for anything else
+ * @throws BodyError - 413 for a larger body; 415 for another content type or a compressed one; 408 for one that does not arrive
+ * in time; 503 when the bodies under way take up too much already; 400 for anything else
  */
 export async function readJson(ctx: Context, limit: number): Promise<unknown> {
   if (Number(ctx.get('content-length')) > limit) throw discarded(ctx, largerThan(limit));
@@ -55,6 +57,8 @@ async function readText(ctx: Context, limit: number): Promise<string> {
   }
   const bytes = await readBytes(ctx, limit, (fault, cause) => {
     if (fault === 'too large') return largerThan(limit);
+    if (fault === 'late') return new BodyError('The body did not arrive in time.', { status: 408 });
+    if (fault === 'no room') return new BodyError(NO_ROOM, { status: 503 });
     const message = fault === 'incomplete' ? 'The body did not arrive whole.' : 'The body is not UTF-8.';
     return new BodyError(message, { cause });
   });

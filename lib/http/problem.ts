@@ -7,6 +7,7 @@ import type { Logger } from '../contracts.ts';
 import {
   ActionError,
   AssignmentInvalidError,
+  BodyError,
   ClientInvalidError,
   GatehouseError,
   PermissionMissingError,
@@ -93,7 +94,8 @@ export interface FailureFields {
 /** The problem that an error stands for. When the fault is the server's, it is logged, with `fields` beside it. */
 export function explainError(error: unknown, logger: Logger, fields: FailureFields): Problem {
   const problem = problemOf(error);
-  if (problem.status < 500) return problem;
+  // A server that has no room for a body is busy, and not at fault.
+  if (problem.status < 500 || error instanceof BodyError) return problem;
   logger.error({ ...fields, err: error }, 'An API request failed');
   return { ...problem, members: { ...problem.members, reference: fields.request_id } };
 }
@@ -157,6 +159,8 @@ function problemOf(error: unknown): Problem {
 function problemOfGatehouse(error: GatehouseError): Problem {
   if (error instanceof ActionError)
     return { status: error.status, code: error.problemCode, detail: error.message };
+  if (error instanceof BodyError && error.status === 503)
+    return { ...UNAVAILABLE, detail: error.message, headers: {} };
   const code = CODES[error.code];
   if (code === UNAVAILABLE.code) return UNAVAILABLE;
   if (error.status >= 500 || code === INTERNAL.code) return INTERNAL;

@@ -6,7 +6,8 @@ import { checkDuration } from '../option-checks.ts';
  * How often people and clients may guess. What is right does not count.
  *
  * An address is what Koa's `ctx.ip` tells, and of an IPv6 address the /64. Behind a proxy that the app does not trust
- * (`trustProxy`, or `app.proxy` of your own app) everybody has the proxy's.
+ * (`trustProxy`, or `app.proxy` and `app.maxIpsCount` of your own app) everybody has the proxy's. A limit for an address is
+ * kept for its networks too: twice as many may fail from an IPv6 /56, three times as many from a /48 or an IPv4 /24.
  */
 export interface Throttling {
   /** Failed logins; `false`: any number. Over a limit people see the login page with 429 and `Retry-After`. */
@@ -27,6 +28,13 @@ export interface LoginThrottling {
   readonly perAccount?: number;
   /** From one address for all accounts together. @default 100 */
   readonly perAddress?: number;
+  /**
+   * For one account from a browser that it has signed in on before. It keeps a cookie that tells so (OWASP, device cookies),
+   * and none of the other limits holds for it: strangers cannot spend its attempts. @default 5
+   */
+  readonly perDevice?: number;
+  /** How long a browser is known after the last login on it, at most 400 days. @default '180 days' */
+  readonly deviceLifetime?: Duration;
   /** How long attempts are counted, from the first of them on. @default '15 minutes' */
   readonly window?: Duration;
 }
@@ -47,8 +55,18 @@ export interface ResolvedThrottling {
   readonly clientAuthentication: Readonly<Record<keyof ClientThrottling, number>> | undefined;
 }
 
-const LOGIN = { perAccountAndAddress: 5, perAccount: 20, perAddress: 100, window: '15 minutes' } as const;
+const LOGIN = {
+  perAccountAndAddress: 5,
+  perAccount: 20,
+  perAddress: 100,
+  perDevice: 5,
+  deviceLifetime: '180 days',
+  window: '15 minutes',
+} as const;
 const CLIENTS = { perClientAndAddress: 10, perAddress: 100, window: '5 minutes' } as const;
+
+// RFC 6265bis section 5.5.
+const LONGEST_DEVICE_LIFETIME = 400 * 86_400;
 
 export function checkThrottling(throttling: Throttling | false): ResolvedThrottling {
   const off = { login: false, clientAuthentication: false } as const;
@@ -72,7 +90,7 @@ function checkLimits<Name extends string>(
   const names = Object.keys(defaults) as Name[];
   checkNames(option, given, names);
   const limits = names.map((name) => {
-    const check = name === 'window' ? checkWindow : checkCount;
+    const check = DURATIONS[name] ?? checkCount;
     return [name, check(`${option}.${name}`, given[name] === undefined ? defaults[name] : given[name])];
   });
   return Object.freeze(Object.fromEntries(limits) as Record<Name, number>);
@@ -90,9 +108,14 @@ function checkNames<T extends object>(option: string, given: T, names: readonly 
   return given;
 }
 
-function checkWindow(option: string, window: unknown): number {
-  return checkDuration(option, window, 1);
-}
+const DURATIONS: Readonly<Record<string, (option: string, duration: unknown) => number>> = {
+  window: (option, window) => checkDuration(option, window, 1),
+  deviceLifetime(option, lifetime) {
+    const seconds = checkDuration(option, lifetime, 1);
+    if (seconds <= LONGEST_DEVICE_LIFETIME) return seconds;
+    throw new ConfigError(option, 'give 400 days at most: browsers keep no cookie for longer');
+  },
+};
 
 function checkCount(option: string, count: unknown): number {
   if (typeof count === 'number' && Number.isInteger(count) && count >= 1) return count;

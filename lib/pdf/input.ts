@@ -18,7 +18,8 @@ import { streamSource } from './sources/stream.ts';
  * - `{ path }`, `{ url }`, `{ data }` or `{ stream }`, which say which of these it is, and how the file is called
  *
  * Pass what you made yourself or what an upload parser made, never a part of a request's body: who sends
- * `{ "path": "/etc/passwd" }` would choose the file.
+ * `{ "path": "/etc/passwd" }` would choose the file. With `localFiles: false` no file is sent that is named by its path, in
+ * whatever form.
  */
 export type PdfInput =
   | string
@@ -62,6 +63,7 @@ export async function openInput(
   if (typeof input === 'string') return openString(input, options);
   if (input instanceof URL) return { url: documentUrl(input) };
   if (typeof input === 'object' && input !== null) {
+    if (!options.localFiles && namesFile(input)) throw new PdfError('ERR_PDF_INPUT', NO_FILES);
     const source = await openSource(input);
     if (source) return { source };
     if ('url' in input) return { url: documentUrl(input.url) };
@@ -79,6 +81,15 @@ async function openString(text: string, { localFiles }: { localFiles: boolean })
   if (/^\s*[a-z][a-z\d+.-]+:/i.test(text)) return { url: documentUrl(text) };
   if (text !== '' && localFiles) return { source: await openFile(text, basename(text)) };
   throw new PdfError('ERR_PDF_INPUT', 'A string must be the https URL of a PDF here.');
+}
+
+const NO_FILES =
+  'Files of this machine are not sent here (localFiles is false). Pass the bytes, a Blob or a stream.';
+
+/** Whether it says where a file is, as JSON that a stranger sent could too. A stream of a file, which has a path, is open already. */
+function namesFile(input: object): boolean {
+  if (input instanceof Blob || input instanceof Uint8Array || isIterable(input)) return false;
+  return ['path', 'filepath'].some((name) => typeof (input as Record<string, unknown>)[name] === 'string');
 }
 
 async function openSource(input: object): Promise<Source | undefined> {

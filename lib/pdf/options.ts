@@ -43,8 +43,9 @@ export interface PdfClientOptions {
    */
   readonly maxResponseBytes?: number | undefined;
   /**
-   * Whether a string that is no URL is the path of a file to send. With `false` it is refused, and files are passed as
-   * `{ path }`: for code where the string comes from a stranger, who could name any file of this machine.
+   * Whether files of this machine are sent that are named by their path: a string that is no URL, `{ path }`, `{ filepath }`
+   * as koa-body and formidable leave it, or what multer has put on the disk. With `false` all of these are refused, for code
+   * where they come from a stranger, who could name any file; pass the bytes, a `Blob` (`fs.openAsBlob`) or a stream.
    * @default true
    */
   readonly localFiles?: boolean | undefined;

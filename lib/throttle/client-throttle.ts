@@ -1,7 +1,7 @@
 import { now } from '../clock.ts';
 import type { AttemptStore, ClientThrottle } from '../contracts.ts';
 import type { AttemptId } from './ids.ts';
-import { networkOf } from './network.ts';
+import { networksOf } from './network.ts';
 import { createRefusals } from './refusals.ts';
 
 /** How many authentications of clients may fail within a time. */
@@ -13,8 +13,8 @@ export interface ClientLimits {
 }
 
 /**
- * Throttles the authentication of clients, for each client and address, and for each address. There is no limit for a
- * client over all addresses: strangers could lock it out.
+ * Throttles the authentication of clients, for each client and address, and for each address, and for the networks that the
+ * address is in. There is no limit for a client over all addresses: strangers could lock it out.
  *
  * Only failures are counted, after they have happened. What is counted is shared by all nodes, while each of them refuses
  * by what it remembers: a node that has seen no failure looks nothing up.
@@ -26,9 +26,16 @@ export function createClientThrottle(
   const { perAddress, perClientAndAddress, window } = limits;
   const refusals = createRefusals(window);
 
-  function idsOf(clientId: string, address: string): { readonly pair: string; readonly network: string } {
-    const network = networkOf(address);
-    return { pair: idOf('client', clientId, network), network: idOf('client address', network) };
+  // Those of the client first: what is refused there does not count for all clients.
+  function countersOf(clientId: string, address: string): readonly { id: string; limit: number }[] {
+    const networks = networksOf(address);
+    return [
+      ...networks.map(({ name, times }) => ({
+        id: idOf('client', clientId, name),
+        limit: times * perClientAndAddress,
+      })),
+      ...networks.map(({ name, times }) => ({ id: idOf('client address', name), limit: times * perAddress })),
+    ];
   }
 
   async function count(id: string, limit: number): Promise<void> {
@@ -41,15 +48,12 @@ export function createClientThrottle(
   return {
     check(clientId, address) {
       if (refusals.isEmpty) return;
-      const { network, pair } = idsOf(clientId, address);
-      refusals.check(pair);
-      refusals.check(network);
+      for (const { id } of countersOf(clientId, address)) refusals.check(id);
     },
     async countFailure(clientId, address) {
-      const { network, pair } = idsOf(clientId, address);
-      refusals.check(network);
-      await count(pair, perClientAndAddress);
-      await count(network, perAddress);
+      const counters = countersOf(clientId, address);
+      for (const { id } of counters) refusals.check(id);
+      for (const { id, limit } of counters) await count(id, limit);
     },
   };
 }

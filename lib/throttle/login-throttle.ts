@@ -1,7 +1,7 @@
-import type { AttemptStore, Logger, LoginThrottle } from '../contracts.ts';
+import type { AttemptStore, Logger, LoginOrigin, LoginThrottle } from '../contracts.ts';
 import { accountOf } from './account.ts';
 import type { AttemptId } from './ids.ts';
-import { networkOf } from './network.ts';
+import { networksOf, TIMES } from './network.ts';
 import { createTurns } from './turns.ts';
 import type { Ending, Turns } from './turns.ts';
 
@@ -10,6 +10,7 @@ export interface LoginLimits {
   readonly perAccountAndAddress: number;
   readonly perAccount: number;
   readonly perAddress: number;
+  readonly perDevice: number;
   /** In seconds. */
   readonly window: number;
 }
@@ -22,8 +23,9 @@ interface Step {
 }
 
 /**
- * Throttles logins: tightly for one account from one address, loosely for an account over all addresses, so that a
- * stranger who fails on purpose does not keep its owner out, and for an address over all accounts.
+ * Throttles logins: tightly for one account from one address, loosely for an account over all addresses, and for an address
+ * over all accounts, each of them for the networks that the address is in too. A browser that the account has signed in on
+ * before has attempts of its own instead, so that strangers who fail on purpose do not keep the owner out.
  *
  * Each attempt is counted before its password is looked at, however many are sent at once and to whichever node; one that
  * is right is given back. When it cannot be counted, nothing is looked at: without its storage a node lets nobody guess.
@@ -36,18 +38,32 @@ export function createLoginThrottle(
     logger,
   }: { readonly idOf: AttemptId; readonly limits: LoginLimits; readonly logger: Logger },
 ): LoginThrottle {
-  const { perAccount, perAccountAndAddress, perAddress, window } = limits;
-  const pairs = createTurns(store, { limit: perAccountAndAddress, window });
-  const addresses = createTurns(store, { limit: perAddress, window });
+  const { perAccount, perAccountAndAddress, perAddress, perDevice, window } = limits;
+  const ofNetworks = (limit: number): ReadonlyMap<number, Turns> =>
+    new Map(TIMES.map((times) => [times, createTurns(store, { limit: limit * times, window })]));
+  const pairs = ofNetworks(perAccountAndAddress);
+  const addresses = ofNetworks(perAddress);
   const accounts = createTurns(store, { limit: perAccount, window });
+  const devices = createTurns(store, { limit: perDevice, window });
 
-  // In this order: what an address is refused for one account counts neither for the address nor for the account.
-  function stepsOf(login: string, address: string): readonly Step[] {
-    const [account, network] = [accountOf(login), networkOf(address)];
+  // In this order: what a network is refused for one account counts neither for the network nor for the account.
+  function stepsOf(login: string, { address, browser }: LoginOrigin): readonly Step[] {
+    if (browser !== undefined) {
+      return [{ turns: devices, id: idOf('login device', browser), onSuccess: 'forgotten' }];
+    }
+    const account = accountOf(login);
+    const networks = networksOf(address);
     return [
-      { turns: pairs, id: idOf('login', account, network), onSuccess: 'forgotten' },
+      ...networks.map(({ name, times }, index): Step => {
+        const onSuccess = index === 0 ? 'forgotten' : 'given back';
+        return { turns: pairs.get(times)!, id: idOf('login', account, name), onSuccess };
+      }),
       // Not forgotten: one account of their own must not give somebody new attempts at all others.
-      { turns: addresses, id: idOf('login address', network), onSuccess: 'given back' },
+      ...networks.map(({ name, times }): Step => ({
+        turns: addresses.get(times)!,
+        id: idOf('login address', name),
+        onSuccess: 'given back',
+      })),
       { turns: accounts, id: idOf('login account', account), onSuccess: 'given back' },
     ];
   }
@@ -66,8 +82,8 @@ export function createLoginThrottle(
   }
 
   return {
-    async attempt(login, address, check) {
-      const steps = stepsOf(login, address);
+    async attempt(login, from, check) {
+      const steps = stepsOf(login, from);
       for (const { turns, id } of steps) turns.check(id);
       const taken: Step[] = [];
       try {
@@ -88,5 +104,5 @@ export function createLoginThrottle(
 
 /** Lets everybody try. */
 export const unlimitedLogins: LoginThrottle = {
-  attempt: async (_login, _address, check) => check(),
+  attempt: async (_login, _from, check) => check(),
 };

@@ -1,22 +1,47 @@
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIPv4 } from 'node:net';
+
+import { addressOf } from '../http/address.ts';
+
+/** A network that an address belongs to. */
+export interface Network {
+  readonly name: string;
+  /** For how many addresses it counts: a limit for one address is so many times as high for the network. */
+  readonly times: number;
+}
+
+/** How often {@link Network.times} there are: a limit for each of them is to be kept. */
+export const TIMES: readonly number[] = [1, 2, 3];
 
 /**
- * Whose address it is, as far as that can be told: an IPv4 address, or the first half of an IPv6 one, since a single
- * connection commonly has all addresses of a /64 (RFC 6177 section 2).
+ * Whose address it is, as far as that can be told, the narrowest network first. One connection has all addresses of an IPv6
+ * /64, and commonly of a /56 or /48 (RFC 6177 section 2); whoever rents servers has a good part of an IPv4 /24. Strangers may
+ * share the wider ones, so those are let try more.
  *
  * @param address - as Koa's `ctx.ip` tells it: behind a proxy the text of a header, which may be anything
  */
-export function networkOf(address: string): string {
-  const [withoutZone = ''] = address.split('%');
-  if (isIPv4(withoutZone)) return withoutZone;
-  if (!isIPv6(withoutZone)) return 'unknown';
-  const groups = groupsOf(withoutZone);
+export function networksOf(address: string): readonly [Network, ...Network[]] {
+  const found = addressOf(address);
+  if (found === undefined) return [{ name: 'unknown', times: 1 }];
+  if (isIPv4(found)) return ofIPv4(found);
+  const groups = groupsOf(found);
   const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
-  if (isMapped) return [groups[6]! >> 8, groups[6]! & 255, groups[7]! >> 8, groups[7]! & 255].join('.');
-  return `${groups
-    .slice(0, 4)
-    .map((group) => group.toString(16))
-    .join(':')}::/64`;
+  if (isMapped)
+    return ofIPv4([groups[6]! >> 8, groups[6]! & 255, groups[7]! >> 8, groups[7]! & 255].join('.'));
+  const [first, second, third, fourth] = groups as [number, number, number, number];
+  const named = (last: number): string =>
+    [first, second, third, last].map((group) => group.toString(16)).join(':');
+  return [
+    { name: `${named(fourth)}::/64`, times: 1 },
+    { name: `${named(fourth & 0xff00)}::/56`, times: 2 },
+    { name: `${named(0)}::/48`, times: 3 },
+  ];
+}
+
+function ofIPv4(address: string): readonly [Network, Network] {
+  return [
+    { name: address, times: 1 },
+    { name: address.replace(/\d+$/, '0/24'), times: 3 },
+  ];
 }
 
 /** The eight numbers of an IPv6 address. */

@@ -270,7 +270,27 @@ test('refusals, which anybody can cause, do not fill the storage; listeners hear
   audit.record(ISSUED);
   await audit.flush();
   const line = logger.lines.find(({ message }) => message.startsWith('too many refused requests'));
-  t.deepEqual(line?.fields, { left_out: 1500 - kept.length });
+  t.deepEqual(line?.fields, { left_out: { token_refused: 1500 - kept.length } });
+});
+
+test('a flood of one kind of refusals hides none of another', async (t) => {
+  const { audit, logger, store } = start();
+  const refused = { type: 'authorization_refused', error: 'invalid_request', reason: 'x' } as const;
+  for (let count = 0; count < 2000; count += 1) {
+    audit.record(refused);
+    audit.record(REFUSED);
+  }
+  for (let count = 0; count < 20; count += 1) audit.record({ type: 'login_failed' });
+  for (let count = 0; count < 20; count += 1) audit.record({ type: 'login_throttled' });
+  await audit.flush();
+  for (const type of ['login_failed', 'login_throttled'] as const) {
+    t.is((await store.list({ types: [type], limit: 5000 })).length, 20, type);
+  }
+  audit.record(ISSUED);
+  await audit.flush();
+  const line = logger.lines.find(({ message }) => message.startsWith('too many refused requests'));
+  const { left_out: leftOut = {} } = (line?.fields ?? {}) as { left_out?: object };
+  t.deepEqual(Object.keys(leftOut), ['authorization_refused', 'token_refused']);
 });
 
 test('only an IP address is kept as one', async (t) => {

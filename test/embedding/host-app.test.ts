@@ -68,7 +68,7 @@ test('the host’s cookies and the server’s do not touch each other', async (t
     t.like(cookie, { httpOnly: true, sameSite: 'lax', secure: false });
     t.regex(
       `${cookie.name} ${cookie.path}`,
-      /^gatehouse_(session_\d+(\.sig)? \/|interaction(\.sig)? \/oauth\/interaction\/[\w-]+)$/,
+      /^gatehouse_((session_\d+(\.sig)?|device_\d+) \/|interaction(\.sig)? \/oauth\/interaction\/[\w-]+)$/,
     );
   }
 });

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 
 import test from 'ava';
 import { hash } from 'bcryptjs';
@@ -7,6 +7,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform, TokenAnswer } from '../harness/platform.ts';
+import { postForm } from '../harness/requests.ts';
 import { around, held } from '../harness/storage.ts';
 
 // As Laravel Passport makes them: 40 letters and digits.
@@ -159,12 +160,47 @@ test('odd values are refused as any wrong one', async (t) => {
   t.is((await ask(id, SECRET)).status, 200);
 });
 
-// Documented at ClientSecret.hash: what bcrypt does, until the secret is replaced.
-test('bcrypt takes the first 72 bytes for the whole, until the secret is first used', async (t) => {
+// bcrypt would take each of them for the secret, and whoever is first would decide what the secret is from then on.
+test('nothing is taken for the secret that bcrypt cannot tell from it', async (t) => {
   const long = 'x'.repeat(72);
-  const id = await importClient([await bcrypt(long)]);
-  t.is((await ask(id, `${long}a`)).status, 200);
-  t.is((await ask(id, `${long}b`)).status, 401);
+  const [id, short] = [await importClient([await bcrypt(long)]), await importClient([await bcrypt(SECRET)])];
+  for (const like of [`${long}a`, `${long}\0`, `${long}${long}`]) t.is((await ask(id, like)).status, 401);
+  // The same key over and over, to bcrypt.
+  for (const like of [`${SECRET}\0${SECRET}`, `${SECRET}\0`, `${SECRET}\0x`, '\0']) {
+    t.is((await ask(short, like)).status, 401, JSON.stringify(like));
+  }
+  t.regex((await hashesOf(id))[0]!, /^\$2/);
+  t.regex((await hashesOf(short))[0]!, /^\$2/);
+  t.is((await ask(id, long)).status, 200);
+  t.is((await ask(short, SECRET)).status, 200);
+});
+
+test('values of the form of those made here keep nobody out, from however many connections', async (t) => {
+  const own = memoryStorage();
+  await using busy = await startPlatform(
+    { storage: own, trustProxy: true },
+    { app: ({ auth }) => auth.callback() },
+  );
+  const id = await importClient([await bcrypt(SECRET, 10)], { auth: busy.auth, into: own });
+  const askFrom = async (address: string, secret: string): Promise<number> => {
+    const fields = { grant_type: 'client_credentials', client_id: id, client_secret: secret };
+    return (await postForm(busy.url('/oauth/token'), fields, { 'x-forwarded-for': address })).status;
+  };
+  const flooded = { answers: 0, isOver: false };
+  const flood = Array.from({ length: 12 }, async (_, index) => {
+    while (!flooded.isOver) {
+      const value = `gatehouse_secret_${randomBytes(32).toString('base64url')}`;
+      const status = await askFrom(`198.51.${index}.7`, value);
+      t.true([401, 429].includes(status));
+      flooded.answers += 1;
+    }
+  });
+  while (flooded.answers < 24) await new Promise(setImmediate);
+  const statuses: number[] = [];
+  for (let tries = 0; tries < 5; tries += 1) statuses.push(await askFrom('192.0.2.1', SECRET));
+  flooded.isOver = true;
+  t.deepEqual(statuses, [200, 200, 200, 200, 200]);
+  await Promise.all(flood);
 });
 
 /** A platform of its own whose flood ends with it. */

@@ -298,16 +298,18 @@ test('a page of a client that was disabled since', async (t) => {
   t.true(isOver(await browser.get(login.url)));
 });
 
-test('there is one cookie, for the server only, and only for somebody who is logged in', async (t) => {
+test('nobody has a cookie who is not logged in, and who is, has those of the session and of the browser, for the server only', async (t) => {
   const browser = new Browser();
   const page = await browser.open(authorizeUrl(platform, await platform.registerApp()));
   t.deepEqual(browser.cookies, []);
   await signIn(browser, page);
-  const [cookie, signature, ...more] = browser.cookies;
+  const [device, ...ofSession] = browser.cookies;
+  t.regex(device!.name, /^gatehouse_device_\d+$/);
+  const [cookie, signature, ...more] = ofSession;
   t.deepEqual(more, []);
   t.regex(cookie!.name, /^gatehouse_session_\d+$/);
   t.is(signature!.name, `${cookie!.name}.sig`);
-  for (const { httpOnly, path, sameSite } of [cookie!, signature!])
+  for (const { httpOnly, path, sameSite } of [device!, cookie!, signature!])
     t.deepEqual({ httpOnly, path, sameSite }, { httpOnly: true, path: '/', sameSite: 'lax' });
 });
 

@@ -176,15 +176,38 @@ for (const [what, input, message, code] of UNREADABLE) {
   });
 }
 
-test('with localFiles: false a string is never a path; { path } says that it is one', async (t) => {
+test('with localFiles: false no file of this machine is sent, in whatever form it is named', async (t) => {
   await using service = await faultServer(json(TREE));
   const client = clientOf(service, { localFiles: false });
   const error = await errorOf(client.extract('/etc/passwd'));
   t.is(error.code, 'ERR_PDF_INPUT');
   t.is(error.message, 'A string must be the https URL of a PDF here.');
   t.is(service.received.length, 0);
-  t.deepEqual(await client.extract({ path }), TREE);
+  const named: readonly PdfInput[] = [
+    { path },
+    { path, filename: 'a.pdf' },
+    { filepath: path, originalFilename: 'a.pdf' },
+    { originalname: 'a.pdf', path },
+    { originalname: 'a.pdf', path, buffer: PDF },
+    // What JSON can say of a Blob and of a stream.
+    { data: { size: 9 }, path } as unknown as PdfInput,
+    { stream: {}, filepath: path } as unknown as PdfInput,
+  ];
+  for (const input of named) {
+    for (const call of [client.extract(input), client.render(input)]) {
+      const refused = await errorOf(call);
+      t.is(refused.code, 'ERR_PDF_INPUT', JSON.stringify(input));
+      t.is(
+        refused.message,
+        'Files of this machine are not sent here (localFiles is false). Pass the bytes, a Blob or a stream.',
+      );
+    }
+  }
+  t.is(service.received.length, 0);
   t.deepEqual(await client.extract('https://example.com/a.pdf'), TREE);
+  t.deepEqual(await client.extract({ originalname: 'a.pdf', buffer: PDF }), TREE);
+  t.deepEqual(await client.extract({ stream: createReadStream(path) }), TREE);
+  t.deepEqual(await client.extract(await openAsBlob(path)), TREE);
 });
 
 test('a name cannot break out of its quotes', async (t) => {

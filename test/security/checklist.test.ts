@@ -14,6 +14,7 @@ const PARTS = {
   Ended: 10,
   Defences: 14,
   Apps: 14,
+  'Guessing and load': 7,
 };
 
 interface Row {

@@ -87,7 +87,8 @@ for (const { name, seen, path } of ISSUERS) {
     const session = secure
       ? `${path === '' ? '__Host-' : '__Secure-'}gatehouse_session${suffix}`
       : `gatehouse_session_${port}${suffix}`;
-    const places = new Map([[session, new RegExp(`^${path || '/'}$`)]]);
+    const device = session.replace('session', 'device');
+    const places = new Map([session, device].map((own) => [own, new RegExp(`^${path || '/'}$`)]));
     const met = new Set<string>();
     for (const { at, line } of lines) {
       const [pair = '', ...attributes] = line.split(/;\s*/);
@@ -105,6 +106,11 @@ for (const { name, seen, path } of ISSUERS) {
     t.true(
       lines.some(({ line }) => line.startsWith(`${session}=;`)),
       'signing out removes the session',
+    );
+    t.true(
+      lines.some(({ line }) => line.startsWith(`${device}=`)) &&
+        !lines.some(({ line }) => line.startsWith(`${device}=;`)),
+      'and leaves the browser known',
     );
     for (const { at } of lines) t.regex(at, /\/oauth\/(?:authorize|interaction|login|logout)\b/);
   });

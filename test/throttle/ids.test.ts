@@ -2,7 +2,7 @@ import test from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { accountOf } from '../../lib/throttle/account.ts';
-import { networkOf } from '../../lib/throttle/network.ts';
+import { networksOf } from '../../lib/throttle/network.ts';
 import { contentsOf } from '../adapters/contents.ts';
 import { sqlite } from '../adapters/databases.ts';
 import { ANN, startGuessed, times } from './platform.ts';
@@ -10,6 +10,15 @@ import { ANN, startGuessed, times } from './platform.ts';
 test('whose address it is', (t) => {
   const cases: Record<string, string> = {
     '192.0.2.1': '192.0.2.1',
+    '192.0.2.1:4711': '192.0.2.1',
+    ' 192.0.2.1 ': '192.0.2.1',
+    '[2001:db8:1:2::7]:4711': '2001:db8:1:2::/64',
+    '[2001:db8:1:2::7]': '2001:db8:1:2::/64',
+    '[::ffff:192.0.2.1]:80': '192.0.2.1',
+    '192.0.2.1:port': 'unknown',
+    '192.0.2.1:123456': 'unknown',
+    '[192.0.2.1': 'unknown',
+    '2001:db8::1]:80': 'unknown',
     '::ffff:192.0.2.1': '192.0.2.1',
     '::FFFF:c000:201': '192.0.2.1',
     '2001:db8:1:2:3:4:5:6': '2001:db8:1:2::/64',
@@ -24,7 +33,24 @@ test('whose address it is', (t) => {
     'somebody else': 'unknown',
     '1.2.3.4, 5.6.7.8': 'unknown',
   };
-  for (const [address, network] of Object.entries(cases)) t.is(networkOf(address), network, address);
+  for (const [address, network] of Object.entries(cases)) t.is(networksOf(address)[0].name, network, address);
+});
+
+const counted = (address: string): [string, number][] =>
+  networksOf(address).map(({ name, times: count }) => [name, count]);
+
+test('which networks an address is in, and for how many addresses each of them counts', (t) => {
+  t.deepEqual(counted('2001:db8:1:2fff:3:4:5:6'), [
+    ['2001:db8:1:2fff::/64', 1],
+    ['2001:db8:1:2f00::/56', 2],
+    ['2001:db8:1:0::/48', 3],
+  ]);
+  t.deepEqual(counted('192.0.2.77'), [
+    ['192.0.2.77', 1],
+    ['192.0.2.0/24', 3],
+  ]);
+  t.deepEqual(counted('::ffff:192.0.2.77'), counted('192.0.2.77'));
+  t.deepEqual(counted('nobody'), [['unknown', 1]]);
 });
 
 test('which names are one account', (t) => {
@@ -57,7 +83,8 @@ test('neither a name nor an address nor a client can be read in the database', a
   });
   const tables = await contentsOf(sqlite, address);
   const rows = tables.get('gatehouse_attempts')!;
-  t.is(rows.length, 5);
+  // Five of the login, by account, address and network, and four of the client.
+  t.is(rows.length, 9);
   for (const { id } of rows) t.regex(id as string, /^[\w-]{43}$/);
 });
 
@@ -72,5 +99,5 @@ test('servers with other keys count apart, and nobody finds out a name by trying
     await server.signIn({ ...ANN, password: 'wrong' });
     for (const { id } of (await contentsOf(sqlite, address)).get('gatehouse_attempts')!) ids.add(id);
   }
-  t.is(ids.size, 6);
+  t.is(ids.size, 10);
 });

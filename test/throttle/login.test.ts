@@ -146,19 +146,19 @@ test('a stranger who fails does not keep the owner out', async (t) => {
 
 test('from many addresses an account can be tried twenty times', async (t) => {
   await using server = await startGuessed();
-  const statuses = await times(30, async (index) => server.signIn(WRONG, `198.51.100.${index % 10}`));
+  const statuses = await times(30, async (index) => server.signIn(WRONG, `198.51.${index % 10}.7`));
   t.deepEqual(
     statuses.map((status) => status === 422),
     Array.from({ length: 30 }, (_, index) => index < 20),
   );
   t.is(server.asked.length, 20);
-  t.is((await server.signIn(BOB, '198.51.100.1')).status, 303);
+  t.is((await server.signIn(BOB, '198.51.1.7')).status, 303);
 });
 
 test('what is refused from one address does not count for the account', async (t) => {
   await using server = await startGuessed();
   await times(60, async () => server.signIn(WRONG, '198.51.100.7'));
-  const statuses = await times(15, async (index) => server.signIn(WRONG, `198.51.100.${index + 10}`));
+  const statuses = await times(15, async (index) => server.signIn(WRONG, `198.51.${index + 101}.7`));
   t.deepEqual(new Set(statuses), new Set([422]));
 });
 
@@ -226,6 +226,38 @@ test('an address that the request itself names is not believed, and the log tell
     lines.map(({ level, fields }) => ({ level, fields })),
     [{ level: 'warn', fields: { address: '127.0.0.1' } }],
   );
+});
+
+test('an address is the same one with whatever port the proxy writes behind it, and in the record without', async (t) => {
+  await using server = await startGuessed();
+  const ports = ['', ':80', ':4711', ':65535'];
+  t.deepEqual(
+    await times(6, async (index) => server.signIn(WRONG, `192.0.2.9${ports[index % 4]}`)),
+    [422, 422, 422, 422, 422, 429],
+  );
+  t.deepEqual(
+    await times(6, async (index) =>
+      server.signIn({ ...BOB, password: 'x' }, `[2001:db8::${index}]:${index + 1}`),
+    ),
+    [422, 422, 422, 422, 422, 429],
+  );
+  t.is((await server.signIn(ANN, '192.0.2.10:4711')).status, 303);
+  const records = await server.platform.auth.audit.list({ types: ['login_throttled'] });
+  t.deepEqual(new Set(records.map(({ address }) => address)), new Set(['2001:db8::5', '192.0.2.9']));
+});
+
+test('an app that trusts more of the header than its proxy wrote is told so once', async (t) => {
+  const FORGED = 'set maxIpsCount of your app, beside proxy';
+  for (const [count, header, lines] of [
+    [0, '198.51.100.1, 192.0.2.1', 1],
+    [0, '192.0.2.1', 0],
+    [1, '198.51.100.1, 192.0.2.1', 0],
+  ] as const) {
+    await using server = await startGuessed({}, true, count);
+    await times(3, async () => server.signIn(WRONG, header));
+    const said = server.platform.logger.lines.filter(({ message }) => message.includes(FORGED));
+    t.is(said.length, lines, header);
+  }
 });
 
 test('with auth.callback(), only what the proxy says itself is believed', async (t) => {

@@ -19,16 +19,20 @@ export const BOB = { login: 'bob@school.example', password: 'battery staple' };
 export interface GuessedPlatform extends AsyncDisposable {
   readonly platform: Platform;
   /** The logins that the user store was asked about. */
-  readonly asked: readonly string[];
+  readonly asked: string[];
   /** Calls of the storage that have to do with attempts, such as `attempts.count`. */
   readonly counted: string[];
   /** Names of the storage's methods that cannot reach the database. */
   readonly broken: Set<string>;
-  /** Posts the login form from an address. */
-  signIn(person?: { login: string; password: string }, address?: string): Promise<Answer>;
+  /** Posts the login form from an address, with the device cookie of a browser that was here before. */
+  signIn(person?: { login: string; password: string }, address?: string, device?: string): Promise<Answer>;
 }
 
-export async function startGuessed(options: Options = {}, trustsProxy = true): Promise<GuessedPlatform> {
+export async function startGuessed(
+  options: Options = {},
+  trustsProxy = true,
+  maxIpsCount = 1,
+): Promise<GuessedPlatform> {
   const asked: string[] = [];
   const counted: string[] = [];
   const broken = new Set<string>();
@@ -53,7 +57,7 @@ export async function startGuessed(options: Options = {}, trustsProxy = true): P
     },
     {
       app({ auth, api }) {
-        const app = new Koa({ proxy: trustsProxy, maxIpsCount: 1 });
+        const app = new Koa({ proxy: trustsProxy, maxIpsCount });
         app.silent = true;
         app.use(auth.middleware()).use(api.routes());
         return listenerOf(app);
@@ -65,10 +69,19 @@ export async function startGuessed(options: Options = {}, trustsProxy = true): P
     asked,
     counted,
     broken,
-    signIn: async (person = ANN, address = '192.0.2.1') =>
-      postForm(platform.url('/oauth/login'), person, { 'x-forwarded-for': address }),
+    signIn: async (person = ANN, address = '192.0.2.1', device = '') =>
+      postForm(platform.url('/oauth/login'), person, {
+        'x-forwarded-for': address,
+        ...(device && { cookie: `gatehouse_device_${new URL(platform.origin).port}=${device}` }),
+      }),
     [Symbol.asyncDispose]: () => platform[Symbol.asyncDispose](),
   };
+}
+
+/** The device cookie that an answer sets. */
+export function deviceOf({ headers }: Answer): string | undefined {
+  const lines = headers.getSetCookie().join('\n');
+  return /^gatehouse_device_\d+=([^;]*)/m.exec(lines)?.[1];
 }
 
 /** The same several times, one after the other. Gives the statuses. */

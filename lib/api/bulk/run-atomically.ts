@@ -65,11 +65,13 @@ async function checkAll(
   items: readonly unknown[],
 ): Promise<readonly CheckedItem[] | { readonly errors: readonly InputError[] }> {
   const checked: CheckedItem[] = [];
+  const otherRequests = takeTurns();
   const errors: InputError[] = [];
   for (const [index, item] of items.entries()) {
     const result = await checkItem(action, item, ['items', index]);
     if ('errors' in result) errors.push(...result.errors);
     else checked.push(result);
+    await otherRequests();
   }
   return errors.length > 0 ? { errors } : checked;
 }

@@ -1,0 +1,104 @@
+import { setTimeout as wait } from 'node:timers/promises';
+
+import type { ExecutionContext } from 'ava';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { aClient } from '../../lib/testing/storage/rows.ts';
+import type { Storage } from '../../lib/contracts.ts';
+import { onEachDatabase, sqlite } from './databases.ts';
+import { connectHost, transact } from './schools.ts';
+
+const KINDS = ['a file', 'a Knex instance of the host'] as const;
+
+async function openStorage(
+  t: ExecutionContext,
+  kind: (typeof KINDS)[number],
+  address: string,
+): Promise<Storage> {
+  const host = connectHost('better-sqlite3', address);
+  const storage = knexStorage(kind === 'a file' ? address : host);
+  t.teardown(async () => {
+    await storage.close();
+    await host.destroy();
+  });
+  await storage.migrate();
+  return storage;
+}
+
+for (const kind of KINDS) {
+  onEachDatabase(
+    `with ${kind}, transactions of the host that wait in line do not each keep a request waiting`,
+    async (t, _database, address) => {
+      const storage = await openStorage(t, kind, address);
+      const order: string[] = [];
+      const [begun, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const first = transact(storage, async (transaction) => {
+        await transaction.raw('select 1');
+        begun.resolve();
+        await mayEnd.promise;
+        order.push('first');
+      });
+      await begun.promise;
+      const others = ['second', 'third', 'fourth'].map(async (name) =>
+        transact(storage, async (transaction) => {
+          await transaction.raw('select 1');
+          order.push(name);
+        }),
+      );
+      // As a request does: several calls, one after the other, with something else in between.
+      const request = (async () => {
+        for (let call = 0; call < 4; call += 1) {
+          await storage.attempts.count(`call ${call}`, { limit: 5, now: 1, expiresAt: 2e9 });
+          await new Promise(setImmediate);
+        }
+        order.push('request');
+      })();
+      await wait(300);
+      mayEnd.resolve();
+      await Promise.all([first, ...others, request]);
+      t.deepEqual(order, ['first', 'request', 'second', 'third', 'fourth']);
+    },
+    [sqlite],
+  );
+}
+
+onEachDatabase(
+  'with a file, what only reads does not wait for a transaction of the host, and sees nothing of it',
+  async (t, _database, address) => {
+    const storage = await openStorage(t, 'a file', address);
+    const { id, ...fields } = aClient();
+    await storage.clients.insert({ id, ...fields }, []);
+    await transact(storage, async (transaction) => {
+      await transaction('gatehouse_clients').where({ id }).update({ name: 'another' });
+      // From inside: whoever waited for its end would wait for ever.
+      t.is((await storage.clients.find(id))?.client.name, fields.name);
+    });
+    t.is((await storage.clients.find(id))?.client.name, 'another');
+  },
+  [sqlite],
+);
+
+onEachDatabase(
+  'a transaction of the host that waits for too long is told so, and those behind it have their turn',
+  async (t, _database, address) => {
+    const host = connectHost('better-sqlite3', address);
+    const storage = knexStorage(host, { timeout: 100 });
+    t.teardown(async () => host.destroy());
+    await storage.migrate();
+    const mayEnd = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const first = transact(storage, async () => {
+      begun.resolve();
+      await mayEnd.promise;
+    });
+    await begun.promise;
+    await t.throwsAsync(
+      transact(storage, async () => {}),
+      { code: 'ERR_STORAGE' },
+    );
+    mayEnd.resolve();
+    await first;
+    await transact(storage, async () => {});
+  },
+  [sqlite],
+);

@@ -1,0 +1,27 @@
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { onEachDatabase } from '../adapters/databases.ts';
+import { startPlatform } from '../harness/platform.ts';
+import { postForm, send } from '../harness/requests.ts';
+
+onEachDatabase(
+  'a flood of authorization requests hides no failed login from the record',
+  async (t, _database, address) => {
+    const storage = knexStorage(address);
+    const platform = await startPlatform({ storage });
+    t.teardown(async () => {
+      await platform[Symbol.asyncDispose]();
+      await storage.close();
+    });
+    const url = platform.url('/oauth/authorize?client_id=made-up&response_type=code');
+    for (let round = 0; round < 15; round += 1) {
+      const flood = await Promise.all(Array.from({ length: 100 }, async () => send(url)));
+      t.true(flood.every(({ status }) => status === 400));
+    }
+    for (let index = 0; index < 20; index += 1) {
+      const fields = { login: `user${index}@school.example`, password: 'x' };
+      t.is((await postForm(platform.url('/oauth/login'), fields)).status, 422);
+    }
+    t.is((await platform.auth.audit.list({ types: ['login_failed'], limit: 100 })).length, 20);
+  },
+);
