@@ -36,10 +36,9 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
   const { accountPath, basePath, currentUser, developerPath, logger, loginUrl, origin } = options;
   const { storage, users } = options;
   const sessions = createLoginSessions(options, { audit, provider });
-  const { beforePassword } = sessions;
   const authenticate = createAuthenticate(options, {
     ...parts,
-    beforePassword,
+    beforePassword: sessions.beforePassword,
     clientIdOf: async (ctx) => clientIdAt(ctx.path),
   });
 
@@ -75,6 +74,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     },
     async deny(ctx, { uid }) {
       const { consent, request } = decisionOn(await findOpen(ctx, uid, 'consent'));
+      await checkRedirectUri(request);
       audit.record({ type: 'consent_denied', ...consent }, originOf(ctx));
       return refusalUrl(request.parameters, options.issuer);
     },
@@ -113,6 +113,12 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     const isOfSession = request.session !== undefined && request.session.uid === session.uid;
     if (request.prompt === 'consent' && !isOfSession) throw new InteractionExpiredError();
     return { request, userId: isOfSession ? session.accountId : undefined };
+  }
+
+  /** An address may have been taken away since the engine has checked it. */
+  async function checkRedirectUri({ parameters }: AuthorizationRequest): Promise<void> {
+    const client = await provider().Client.find(parameters['client_id']!);
+    if (!client?.redirectUriAllowed(parameters['redirect_uri']!)) throw new InteractionExpiredError();
   }
 
   async function clientIdAt(path: string): Promise<string | undefined> {

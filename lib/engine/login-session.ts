@@ -24,7 +24,7 @@ export interface LoginSessions extends Pick<
    * Call it before a password is checked: when everything of its user is ended meanwhile, the login that follows in the same
    * request is ended as well.
    */
-  beforePassword(ctx: Context): Promise<void>;
+  beforePassword(this: void, ctx: Context): Promise<void>;
   /**
    * Logs a user in: a session with a new id, and its cookie in this very answer. The session that the browser came with is removed.
    *

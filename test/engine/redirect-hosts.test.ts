@@ -128,7 +128,7 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'an address that was taken away while the page was open gets no code',
+  'an address that was taken away while the page was open gets no code, and no answer',
   async (t, _, address) => {
     const platform = await platformOn(t, address);
     const browser = await signedIn(platform, t);
@@ -136,6 +136,9 @@ onEachDatabase(
       const app = await platform.registerApp({ redirectUris: [GOOD, NEW] });
       const page = await ask(platform, app, browser, { redirect_uri: NEW });
       await platform.auth.clients.update(app.client.id, { redirectUris: [GOOD] });
+      const denied = await browser.submit(page, 'Deny');
+      t.is(denied.status, 400);
+      t.is(denied.location, undefined, denied.location?.href);
       const end = await browser.follow(await browser.submit(page, 'Authorize'));
       t.is(end.location, undefined, end.location?.href);
       t.is(end.status, 400);
