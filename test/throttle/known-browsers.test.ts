@@ -76,10 +76,12 @@ onEachDatabase(
     const attack = Array.from({ length: 120 }, async (_, index) =>
       nodes[index % 2]!.signIn(WRONG, `198.51.${index % 30}.7`),
     );
-    const owner = Array.from({ length: 10 }, async (_, index) =>
-      nodes[index % 2]!.signIn(ANN, ELSEWHERE, ann),
+    // Several tries at once of one browser wait for each other on one node only.
+    const owner = await times(10, async (index) => nodes[index % 2]!.signIn(ANN, ELSEWHERE, ann));
+    t.deepEqual(
+      owner,
+      Array.from({ length: 10 }, () => 303),
     );
-    t.deepEqual(tally(await Promise.all(owner)), { 303: 10 });
     t.deepEqual(tally(await Promise.all(attack)), { 422: 20, 429: 100 });
   },
 );
