@@ -130,12 +130,15 @@ export function engineConfiguration(
     revokeGrantPolicy: (ctx) => !(ctx.oidc.route === 'revocation' && ctx.oidc.entities.AccessToken),
     extraTokenClaims: async (_ctx, token) => {
       const state = currentState();
-      const limit = state?.isLimitedToNothing ? { limited: true } : {};
+      const claims: Record<string, unknown> = {};
+      if (state?.isLimitedToNothing) claims['limited'] = true;
       if ('grantId' in token && token.grantId)
-        return { principal: 'user', grant_id: token.grantId, ...limit };
+        return Object.assign(claims, { principal: 'user', grant_id: token.grantId });
       // As it was when the client was authenticated: it may have been ended since.
       const sequence = state?.sequence ?? (await clients.find(token.clientId!))?.sequence ?? 0;
-      return { principal: 'client', ...limit, ...(sequence > 0 ? { revocation_sequence: sequence } : {}) };
+      if (sequence > 0) claims['revocation_sequence'] = sequence;
+      claims['principal'] = 'client';
+      return claims;
     },
     findAccount: createFindAccount(options.users),
     loadExistingGrant: createLoadGrant({ clients, consents: storage.consents, requests, resource: issuer }),

@@ -39,11 +39,16 @@ const SMALL = 64 * 1024;
 // In milliseconds. Less than that is no time for a body, however many wait.
 const PATIENCE = 1000;
 
-const bodies = new WeakMap<IncomingMessage, IncomingBody>();
+// On the request itself: a map of all that are under way costs a request more than the rest of this.
+const BODY = Symbol('gatehouse.body');
+
+interface WithBody {
+  [BODY]?: IncomingBody;
+}
 
 /** The body of a request, where somebody counts requests. */
 export function incomingBodyOf(req: IncomingMessage): IncomingBody | undefined {
-  return bodies.get(req);
+  return (req as WithBody)[BODY];
 }
 
 class FollowedBody implements IncomingBody {
@@ -73,16 +78,20 @@ class FollowedBody implements IncomingBody {
   }
 
   async inTime<T>(reading: Promise<T>): Promise<T | undefined> {
-    if (this.#isGivenUp) return undefined;
-    const late = Promise.withResolvers<undefined>();
-    this.#giveUp = () => late.resolve(undefined);
-    try {
-      return await Promise.race([reading, late.promise]);
-    } finally {
-      this.#giveUp = undefined;
+    if (this.#isGivenUp) {
       // Nobody waits for it any more.
-      if (this.#isGivenUp) reading.catch(() => {});
+      reading.catch(() => {});
+      return undefined;
     }
+    return new Promise((resolve, reject) => {
+      this.#giveUp = () => resolve(undefined);
+      reading.then(resolve, reject);
+    });
+  }
+
+  /** Whether it has come whole: then it is the server that takes its time. */
+  get isHere(): boolean {
+    return this.#req.complete;
   }
 
   /** Whether somebody waits for it. As long as nobody does, it is not the sender's fault that it does not come. */
@@ -123,7 +132,8 @@ export function createReception(limits: BodyLimits): Reception {
         const late = performance.now() - timeout;
         for (const body of arriving) {
           if (body.since > late) break;
-          if (body.isAwaited) giveUp(body);
+          if (body.isHere) arriving.delete(body);
+          else if (body.isAwaited) giveUp(body);
         }
         if (arriving.size > 0) watch();
       },
@@ -134,10 +144,9 @@ export function createReception(limits: BodyLimits): Reception {
   return {
     follow(req) {
       const body = new FollowedBody(req, room);
-      bodies.set(req, body);
+      (req as WithBody)[BODY] = body;
       if (isOnItsWay(req)) {
         arriving.add(body);
-        req.once('end', () => arriving.delete(body));
         watch();
       }
       return () => {
@@ -150,7 +159,7 @@ export function createReception(limits: BodyLimits): Reception {
       const latest = performance.now() - PATIENCE;
       for (const body of arriving) {
         if (body.since > latest) return false;
-        if (!body.isAwaited) continue;
+        if (body.isHere || !body.isAwaited) continue;
         body.madeWay = true;
         giveUp(body);
         return true;
