@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import type { Interaction } from '../lib/contracts.ts';
+import type { Interaction } from '../lib/contracts/index.ts';
 import { displayName } from './display-name.ts';
 import { sentence } from './sentence.ts';
 import type { Site } from './site.ts';

@@ -1,4 +1,4 @@
-import type { User } from '../lib/contracts.ts';
+import type { User } from '../lib/contracts/index.ts';
 import { printable } from './sentence.ts';
 
 /** What a page calls a person: the email, which tells two accounts of one name apart; else the name, else the id. */

@@ -1,5 +1,5 @@
 import type { Context, Middleware } from 'koa';
-import type { PageError } from '../lib/contracts.ts';
+import type { PageError } from '../lib/contracts/index.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { GatehouseErrorCode } from '../lib/errors.ts';
 import { sentence } from './sentence.ts';

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import type { User } from '../lib/contracts.ts';
+import type { User } from '../lib/contracts/index.ts';
 import { TooManyAttemptsError } from '../lib/errors.ts';
 import { readForm } from '../lib/http/body.ts';
 import type { Problem } from './page.ts';

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import type { Interaction } from '../lib/contracts.ts';
+import type { Interaction } from '../lib/contracts/index.ts';
 import { checkLogin, showLogin } from './login-form.ts';
 import type { LoginForm } from './login-form.ts';
 import { sentence } from './sentence.ts';

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import type { InteractionFlow, Interactions } from '../lib/contracts.ts';
+import type { InteractionFlow, Interactions } from '../lib/contracts/index.ts';
 import { bundledAsset, publishAssets } from './assets.ts';
 import type { Assets } from './assets.ts';
 import { showError } from './error.ts';

@@ -1,9 +1,9 @@
 import type { Context, Middleware } from 'koa';
 import compose from 'koa-compose';
 import Router from 'koa-router';
-import type { Interaction, InteractionFlow } from '../lib/contracts.ts';
+import type { Interaction, InteractionFlow } from '../lib/contracts/index.ts';
 import { InteractionExpiredError } from '../lib/errors.ts';
-import { requireSameOrigin } from '../lib/http/same-origin.ts';
+import { requireSameOrigin } from '../lib/http/headers.ts';
 import { appRoutes } from './apps/routes.ts';
 import type { Assets } from './assets.ts';
 import { connectionRoutes } from './connections/routes.ts';

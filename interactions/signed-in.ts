@@ -1,5 +1,5 @@
 import type { Context, Middleware } from 'koa';
-import type { User } from '../lib/contracts.ts';
+import type { User } from '../lib/contracts/index.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { showRefusal } from './error.ts';
 import { seeOther } from './see-other.ts';

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import type { InteractionFlow } from '../lib/contracts.ts';
+import type { InteractionFlow } from '../lib/contracts/index.ts';
 import { clockIn } from './time.ts';
 import type { Clock } from './time.ts';
 import { countIn } from './plural.ts';

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import type { User } from '../lib/contracts.ts';
+import type { User } from '../lib/contracts/index.ts';
 import { PermissionMissingError } from '../lib/errors.ts';
 import { displayName } from './display-name.ts';
 import type { Link } from './page.ts';

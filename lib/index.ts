@@ -13,9 +13,9 @@ export { defineGate } from './access/gate.ts';
 export type { GateDefinition, PermissionDefinition } from './access/gate.ts';
 export type { GuardContext, GuardMiddleware } from './access/guard.ts';
 export type { Requires } from './access/requires.ts';
-export type { Rule, Rules } from './access/rules.ts';
-export { createAdministration } from './administration.ts';
-export type { Administration, AdministrationOptions, KeyRotation } from './administration.ts';
+export type { Rule, Rules } from './access/gate.ts';
+export { createAdministration } from './server/administration.ts';
+export type { Administration, AdministrationOptions, KeyRotation } from './server/administration.ts';
 export { defineAction } from './api/actions/define-action.ts';
 export type {
   Action,
@@ -27,10 +27,11 @@ export type {
 } from './api/actions/define-action.ts';
 export type { ApiAuth } from './api/auth.ts';
 export type { BulkLimits } from './api/limits.ts';
-export type { OpenApiOptions, OpenApiPart, OpenApiPath } from './api/openapi/document.ts';
+export type { OpenApiPart, OpenApiPath } from './api/openapi/components.ts';
+export type { OpenApiOptions } from './api/openapi/document.ts';
 export { createApiRouter } from './api/router.ts';
 export type { ApiRouter, ApiRouterOptions } from './api/router.ts';
-export type { AuthServer } from './auth-server.ts';
+export type { AuthServer } from './server/auth-server.ts';
 export type {
   AccessTokenClaims,
   Assignment,
@@ -100,13 +101,13 @@ export type {
   User,
   UserPrincipal,
   UserStore,
-} from './contracts.ts';
-export { createAuthServer } from './create-auth-server.ts';
-export type { Duration, DurationUnit } from './duration.ts';
-export type { ImportedClient, ImportOutcome } from './engine/client-import.ts';
-export type { SigningKey } from './engine/key-ring.ts';
-export type { RevocationTarget } from './engine/revoke.ts';
-export type { NotReadyReason, Readiness } from './health/readiness.ts';
+} from './contracts/index.ts';
+export { createAuthServer } from './server/create-auth-server.ts';
+export type { Duration, DurationUnit } from './options/duration.ts';
+export type { ImportedClient, ImportOutcome } from './clients/import.ts';
+export type { SigningKey } from './keys/key-ring.ts';
+export type { RevocationTarget } from './tokens/revoke.ts';
+export type { NotReadyReason, Readiness } from './server/health.ts';
 export type { Admission, Exchange, Refusal } from './http/admission.ts';
 export {
   ActionError,
@@ -133,7 +134,7 @@ export type {
   Scope,
   SigningAlgorithm,
   Throttling,
-} from './options.ts';
-export type { PruneOptions } from './prune.ts';
-export { requestIdOf } from './request-id.ts';
-export type { CloseOptions } from './shutdown.ts';
+} from './options/options.ts';
+export type { PruneOptions } from './server/jobs.ts';
+export { requestIdOf } from './http/request-id.ts';
+export type { CloseOptions } from './server/shutdown.ts';

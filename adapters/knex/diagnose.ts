@@ -1,5 +1,5 @@
-import { now } from '../../lib/clock.ts';
-import type { StorageDiagnosis } from '../../lib/contracts.ts';
+import { now } from '../../lib/contracts/clock.ts';
+import type { StorageDiagnosis } from '../../lib/contracts/index.ts';
 import type { Database } from './database.ts';
 import { EXPIRING } from './prune.ts';
 import { toOptionalNumber } from './stores/column-values.ts';

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-import type { Storage } from '../../lib/contracts.ts';
+import type { Storage } from '../../lib/contracts/index.ts';
 import { createDatabase } from './database.ts';
 import { diagnose } from './diagnose.ts';
 import { migrate } from './migrate.ts';

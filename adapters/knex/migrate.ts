@@ -1,4 +1,4 @@
-import { now } from '../../lib/clock.ts';
+import { now } from '../../lib/contracts/clock.ts';
 import type { Database } from './database.ts';
 import { migrations } from './migrations/index.ts';
 import { findPendingMigrations } from './pending-migrations.ts';

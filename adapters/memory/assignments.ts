@@ -1,4 +1,4 @@
-import type { AssignmentStore } from '../../lib/contracts.ts';
+import type { AssignmentStore } from '../../lib/contracts/index.ts';
 import { copy } from './copy.ts';
 import type { Tables } from './tables.ts';
 

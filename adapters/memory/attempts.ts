@@ -1,4 +1,4 @@
-import type { AttemptStore } from '../../lib/contracts.ts';
+import type { AttemptStore } from '../../lib/contracts/index.ts';
 import type { Tables } from './tables.ts';
 
 /** How often something was tried that can be guessed. */

@@ -1,4 +1,4 @@
-import type { Client, ClientQuery, ClientStore } from '../../lib/contracts.ts';
+import type { Client, ClientQuery, ClientStore } from '../../lib/contracts/index.ts';
 import { StorageError } from '../../lib/errors.ts';
 import { copy } from './copy.ts';
 import { end } from './tables.ts';

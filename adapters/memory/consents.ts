@@ -1,4 +1,4 @@
-import type { ConsentStore } from '../../lib/contracts.ts';
+import type { ConsentStore } from '../../lib/contracts/index.ts';
 import { copy } from './copy.ts';
 import { keyOf } from './tables.ts';
 import type { Tables } from './tables.ts';

@@ -1,4 +1,4 @@
-import type { Credential, CredentialStore } from '../../lib/contracts.ts';
+import type { Credential, CredentialStore } from '../../lib/contracts/index.ts';
 import { StorageError } from '../../lib/errors.ts';
 import { copy, copyWithPayload } from './copy.ts';
 import { isLive, keyOf } from './tables.ts';

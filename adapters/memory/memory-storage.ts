@@ -1,5 +1,5 @@
-import { now } from '../../lib/clock.ts';
-import type { Storage } from '../../lib/contracts.ts';
+import { now } from '../../lib/contracts/clock.ts';
+import type { Storage } from '../../lib/contracts/index.ts';
 import { assignmentStore } from './assignments.ts';
 import { attemptStore } from './attempts.ts';
 import { auditStore } from './audit.ts';

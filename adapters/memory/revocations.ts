@@ -1,4 +1,4 @@
-import type { RevocationStore } from '../../lib/contracts.ts';
+import type { RevocationStore } from '../../lib/contracts/index.ts';
 import { copy } from './copy.ts';
 import { end, isLive } from './tables.ts';
 import type { Tables } from './tables.ts';

@@ -1,4 +1,4 @@
-import type { SessionStore } from '../../lib/contracts.ts';
+import type { SessionStore } from '../../lib/contracts/index.ts';
 import { StorageError } from '../../lib/errors.ts';
 import { copy, copyWithPayload } from './copy.ts';
 import type { Tables } from './tables.ts';

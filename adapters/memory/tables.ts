@@ -11,7 +11,7 @@ import type {
   StoredKey,
   StoredRequest,
   StoredSession,
-} from '../../lib/contracts.ts';
+} from '../../lib/contracts/index.ts';
 
 /** What is kept. Stores that change each other's rows share it. */
 export interface Tables {

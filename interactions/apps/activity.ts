@@ -1,4 +1,4 @@
-import type { AuditQuery, AuditRecord, Client } from '../../lib/contracts.ts';
+import type { AuditQuery, AuditRecord, Client } from '../../lib/contracts/index.ts';
 import { queryText, withQuery } from '../query.ts';
 import { frameOf } from './app-page.ts';
 import { describeRecord } from './record-words.ts';

@@ -1,4 +1,4 @@
-import type { Client } from '../../lib/contracts.ts';
+import type { Client } from '../../lib/contracts/index.ts';
 import type { Page } from '../page.ts';
 import { sentence } from '../sentence.ts';
 import type { Sentence } from '../sentence.ts';

@@ -1,4 +1,4 @@
-import type { Client, InteractionFlow } from '../../lib/contracts.ts';
+import type { Client, InteractionFlow } from '../../lib/contracts/index.ts';
 import { kindOf } from './kind.ts';
 import type { Connect } from './views.ts';
 

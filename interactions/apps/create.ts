@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ClientFields, ClientGrantType } from '../../lib/contracts.ts';
+import type { ClientFields, ClientGrantType } from '../../lib/contracts/index.ts';
 import { readForm } from '../../lib/http/body.ts';
 import type { Problem } from '../page.ts';
 import { seeOther } from '../see-other.ts';

@@ -1,4 +1,4 @@
-import type { Client, ClientFields } from '../../lib/contracts.ts';
+import type { Client, ClientFields } from '../../lib/contracts/index.ts';
 import { ClientChangedError, ClientInvalidError } from '../../lib/errors.ts';
 import type { Problem } from '../page.ts';
 import { printable } from '../sentence.ts';

@@ -1,4 +1,4 @@
-import type { Client, ClientFields } from '../../lib/contracts.ts';
+import type { Client, ClientFields } from '../../lib/contracts/index.ts';
 
 /** What an app is, in a person's words: they choose where it runs, which says the rest. */
 export type Kind = 'service' | Place;

@@ -1,4 +1,4 @@
-import type { Client } from '../../lib/contracts.ts';
+import type { Client } from '../../lib/contracts/index.ts';
 import { queryText, withQuery } from '../query.ts';
 import { seeOther } from '../see-other.ts';
 import { printable, sentence } from '../sentence.ts';

@@ -1,4 +1,4 @@
-import type { Client, ClientFields } from '../../lib/contracts.ts';
+import type { Client, ClientFields } from '../../lib/contracts/index.ts';
 import { readForm } from '../../lib/http/body.ts';
 import type { Page, Problem } from '../page.ts';
 import { seeOther } from '../see-other.ts';

@@ -1,4 +1,4 @@
-import type { AuditRecord, Client } from '../../lib/contracts.ts';
+import type { AuditRecord, Client } from '../../lib/contracts/index.ts';
 import { printable, sentence } from '../sentence.ts';
 import type { Sentence } from '../sentence.ts';
 import { isTextKey } from '../text.ts';

@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa';
 import Router from 'koa-router';
 import { signedIn } from '../signed-in.ts';
-import type { InteractionFlow } from '../../lib/contracts.ts';
+import type { InteractionFlow } from '../../lib/contracts/index.ts';
 import type { SiteFor } from '../site.ts';
 import { describeViewer } from '../viewer.ts';
 import { showActivity } from './activity.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { now } from '../../lib/clock.ts';
-import type { Client, ClientSecret } from '../../lib/contracts.ts';
+import { now } from '../../lib/contracts/clock.ts';
+import type { Client, ClientSecret } from '../../lib/contracts/index.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { readForm } from '../../lib/http/body.ts';
 import type { Problem } from '../page.ts';

@@ -1,4 +1,4 @@
-import type { Client, ClientFields } from '../../lib/contracts.ts';
+import type { Client, ClientFields } from '../../lib/contracts/index.ts';
 import { readForm } from '../../lib/http/body.ts';
 import { displayName } from '../display-name.ts';
 import type { Problem } from '../page.ts';

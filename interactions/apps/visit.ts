@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import type { Client, Developer } from '../../lib/contracts.ts';
+import type { Client, Developer } from '../../lib/contracts/index.ts';
 import { BodyError } from '../../lib/errors.ts';
 import { queryText } from '../query.ts';
 import { sentence } from '../sentence.ts';

@@ -1,4 +1,4 @@
-import type { Connection } from '../../lib/contracts.ts';
+import type { Connection } from '../../lib/contracts/index.ts';
 import { queryText } from '../query.ts';
 import { printable, sentence } from '../sentence.ts';
 import { describeViewer } from '../viewer.ts';

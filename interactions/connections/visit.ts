@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import type { User } from '../../lib/contracts.ts';
+import type { User } from '../../lib/contracts/index.ts';
 import type { Site } from '../site.ts';
 
 /** A request of somebody who is signed in. */

@@ -1,12 +1,11 @@
 /** Requests that speak for somebody without a token. Only the test kit makes them: nothing in a request can. */
 import type { IncomingMessage } from 'node:http';
 
-import { scopesOf } from '../agreement.ts';
-import type { Assignment, Client, Gate, Principal, User } from '../contracts.ts';
+import { scopesOf } from '../clients/consents.ts';
+import type { Assignment, Client, Gate, Principal, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
-import type { Holders } from './holders.ts';
-import { createMakePrincipal, heldBy } from './make-principal.ts';
-import type { PrincipalRules } from './make-principal.ts';
+import { createMakePrincipal, heldBy } from './principal.ts';
+import type { Holders, PrincipalRules } from './principal.ts';
 
 /** Who a request speaks for. */
 export interface Actor {

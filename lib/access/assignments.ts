@@ -1,7 +1,14 @@
-import type { Assignment, Assignments, AssignmentStore, AuditLog, Gate, UserStore } from '../contracts.ts';
+import type {
+  Assignment,
+  Assignments,
+  AssignmentStore,
+  AuditLog,
+  Gate,
+  UserStore,
+} from '../contracts/index.ts';
 import { AssignmentInvalidError, ConfigError, fieldError } from '../errors.ts';
 import type { FieldError } from '../errors.ts';
-import { keepsAssignments } from './holders.ts';
+import { keepsAssignments } from './principal.ts';
 
 /** What `createAssignments()` takes. */
 export interface AssignmentsOptions {

@@ -1,17 +1,15 @@
 import type { Next, ParameterizedContext } from 'koa';
 
-import type { GuardedState, GuardOutcome, Logger, Principal, Trace, User } from '../contracts.ts';
+import type { GuardedState, GuardOutcome, Logger, Principal, Trace, User } from '../contracts/index.ts';
 import { GatehouseError } from '../errors.ts';
+import { refusalProblem } from '../http/admission.ts';
 import { sendError, sendProblem } from '../http/problem.ts';
-import { refusalProblem } from '../http/refusal.ts';
 import { actorOf } from './acting.ts';
 import type { Actor, LoadActor } from './acting.ts';
 import { createAuthenticator } from './authenticator.ts';
-import type { AuthenticatorOptions } from './authenticator.ts';
-import { readBearerToken } from './bearer-token.ts';
-import { REFUSALS, unauthorized } from './challenge.ts';
-import type { Refusal } from './challenge.ts';
-import type { KnownToken, TokenMatch } from './token-cache.ts';
+import type { AuthenticatorOptions, KnownToken, TokenMatch } from './authenticator.ts';
+import { readBearerToken, REFUSALS, unauthorized } from './bearer-token.ts';
+import type { Refusal } from './bearer-token.ts';
 
 /** What `createGuard()` takes. */
 export interface GuardOptions<P extends string = string, U extends User = User> extends AuthenticatorOptions<

@@ -1,9 +1,16 @@
-import { scopesOf } from '../agreement.ts';
-import type { AccessTokenClaims, Client, ClientStore, Principal, User } from '../contracts.ts';
-import type { FindHeldByClient } from './client-holdings.ts';
-import type { Holders } from './holders.ts';
-import { createMakePrincipal, heldBy } from './make-principal.ts';
-import type { PrincipalRules } from './make-principal.ts';
+import { scopesOf } from '../clients/consents.ts';
+import type {
+  AccessTokenClaims,
+  Assignment,
+  AssignmentStore,
+  Client,
+  ClientStore,
+  Gate,
+  PermissionSource,
+  Principal,
+  User,
+  UserStore,
+} from '../contracts/index.ts';
 
 /** What the loader asks for the people, the clients and the rules. */
 export interface PrincipalPorts<P extends string = string, U extends User = User> extends PrincipalRules<P> {
@@ -59,4 +66,176 @@ export function createPrincipalLoader<P extends string, U extends User>(
         return undefined;
     }
   };
+}
+
+/** What a principal is made with. */
+export interface PrincipalRules<P extends string = string> {
+  readonly gate: Pick<Gate<P>, 'effective' | 'can'>;
+  /** The permissions that each scope lets through. */
+  readonly scopes: ReadonlyMap<string, { readonly permissions: readonly P[] }>;
+}
+
+/** What somebody holds: their roles, and every permission with the places that it comes from. */
+export interface Held<P extends string = string> {
+  readonly roles: readonly string[];
+  readonly sources: ReadonlyMap<P, readonly PermissionSource[]>;
+}
+
+/** Makes a principal of who it is, what they hold, and the scopes that limit them; `undefined`: none do. */
+export type MakePrincipal<P extends string = string, U extends User = User> = <W extends Who<U>>(
+  who: W,
+  held: Held<P>,
+  granted: readonly string[] | undefined,
+) => W & Powers<P>;
+
+/**
+ * Makes the function that puts principals together. With a list of scopes, one is limited to what they let through; a scope
+ * that the server no longer knows lets nothing through. Without a list, the user or the client may do all that they may do.
+ */
+export function createMakePrincipal<P extends string, U extends User>({
+  gate: given,
+  scopes,
+}: PrincipalRules<P>): MakePrincipal<P, U> {
+  const gate: AnySubjectGate<P> = given;
+
+  return function makePrincipal<W extends Who<U>>(
+    who: W,
+    { roles, sources }: Held<P>,
+    granted: readonly string[] | undefined,
+  ) {
+    const through = new Set(granted?.flatMap((scope) => scopes.get(scope)?.permissions ?? []));
+    const limited = granted !== undefined;
+    const principal: W & Powers<P> = {
+      ...who,
+      scopes: Object.freeze([...(granted ?? [])]),
+      limited,
+      roles: Object.freeze([...roles]),
+      permissions: new Set([...sources.keys()].filter((name) => !limited || through.has(name))),
+      sources,
+      can: (permission: P, ...subject: readonly unknown[]) => gate.can(principal, permission, ...subject),
+    };
+    Object.freeze(principal);
+    return principal;
+  };
+}
+
+/** What an assignment amounts to. */
+export function heldBy<P extends string>(
+  { permissions, roles }: Assignment,
+  gate: Pick<Gate<P>, 'effective'>,
+): Held<P> {
+  return { roles, sources: gate.effective({ permissions, roles }) };
+}
+
+/** The user and the client that presented the token, or the client that speaks for itself. */
+export type Who<U extends User = User> =
+  | { readonly type: 'user'; readonly user: U; readonly client: Client }
+  | { readonly type: 'client'; readonly user: undefined; readonly client: Client };
+
+/** What a caller may do. */
+export type Powers<P extends string = string> = Pick<
+  Principal<P>,
+  'scopes' | 'limited' | 'roles' | 'permissions' | 'sources' | 'can'
+>;
+
+/** A gate whose `can()` hands on whatever subject it was given: the types were checked where it was given. */
+interface AnySubjectGate<P extends string> extends Pick<Gate<P>, 'effective'> {
+  can(principal: Principal, permission: P, ...subject: readonly unknown[]): boolean;
+}
+
+/** Where to read people and what they hold. */
+export interface HolderPorts<U extends User = User> {
+  readonly users: Pick<UserStore<U>, 'find' | 'permissions' | 'roles'>;
+  /** Asked only when the user store keeps neither permissions nor roles. */
+  readonly assignments: Pick<AssignmentStore, 'find'>;
+}
+
+/** People, and what they hold. */
+export interface Holders<U extends User = User> {
+  /** Finds a user together with what they hold. */
+  find(id: string): Promise<{ readonly user: U; readonly assignment: Assignment } | undefined>;
+  /** What a user holds. */
+  heldBy(user: U): Promise<Assignment>;
+}
+
+/** Tells whether the user store itself says who holds what; otherwise `auth.assignments` does. */
+export function keepsAssignments(users: Pick<UserStore, 'permissions' | 'roles'>): boolean {
+  return users.permissions !== undefined || users.roles !== undefined;
+}
+
+/** Reads what people hold from where it is kept: the host's user store, or else the storage. */
+export function createHolders<U extends User>({ users, assignments }: HolderPorts<U>): Holders<U> {
+  if (!keepsAssignments(users)) {
+    return {
+      async find(id) {
+        const [user, assignment] = await Promise.all([users.find(id), assignments.find(id)]);
+        return user && { user, assignment };
+      },
+      heldBy: async (user) => assignments.find(user.id),
+    };
+  }
+
+  async function findAssignment(user: U): Promise<Assignment> {
+    const [roles, permissions] = await Promise.all([
+      users.roles?.(user) ?? [],
+      users.permissions?.(user) ?? [],
+    ]);
+    return { roles, permissions };
+  }
+
+  return {
+    async find(id) {
+      const user = await users.find(id);
+      return user && { user, assignment: await findAssignment(user) };
+    },
+    heldBy: findAssignment,
+  };
+}
+
+/** Finds what a client holds for itself, as of now. */
+export type FindHeldByClient<P extends string = string> = (
+  client: Pick<Client, 'ownerId' | 'permissions' | 'roles'>,
+) => Promise<Held<P>>;
+
+/**
+ * Makes the function that tells what a client holds. Of a client that a person owns, that is what both of them hold: who
+ * gave a permission and lost it, does not keep it by an app. When the owner is gone, nothing is left.
+ */
+export function createFindHeldByClient<P extends string>(
+  gate: Pick<Gate<P>, 'effective' | 'roles'>,
+  holders: Pick<Holders, 'find'>,
+): FindHeldByClient<P> {
+  return async (client) => {
+    const own = heldBy(client, gate);
+    if (client.ownerId === undefined) return own;
+    const owner = await holders.find(client.ownerId);
+    return owner ? heldByBoth(own, owner.assignment, gate) : { roles: [], sources: new Map() };
+  };
+}
+
+function heldByBoth<P extends string>(
+  own: Held<P>,
+  owner: Assignment,
+  gate: Pick<Gate<P>, 'effective' | 'roles'>,
+): Held<P> {
+  const ofOwner = gate.effective(owner);
+  return {
+    roles: own.roles.filter((role) => covers(role, owner, { effective: ofOwner, roles: gate.roles })),
+    sources: new Map([...own.sources].filter(([permission]) => ofOwner.has(permission))),
+  };
+}
+
+/**
+ * Whether somebody who holds this has a role, or all that is in it. A role without permissions may mean something to the
+ * host, so holding all of none is not enough.
+ */
+function covers(
+  role: string,
+  { roles: held }: Assignment,
+  gate: { readonly effective: ReadonlyMap<string, unknown>; readonly roles: Gate['roles'] },
+): boolean {
+  const permissions = Object.hasOwn(gate.roles, role) ? gate.roles[role]! : [];
+  return (
+    held.includes(role) || (permissions.length > 0 && permissions.every((name) => gate.effective.has(name)))
+  );
 }

@@ -1,9 +1,9 @@
 import type { Middleware } from 'koa';
 
-import type { Gate, GuardOutcome, Principal } from '../contracts.ts';
+import type { Gate, GuardOutcome, Principal } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { INSUFFICIENT_SCOPE, sendProblem } from '../http/problem.ts';
-import { challenge } from './challenge.ts';
+import { challenge } from './bearer-token.ts';
 
 /** What `createRequires()` takes. */
 export interface RequiresOptions<P extends string = string> {

@@ -1,6 +1,6 @@
 import type { GuardMiddleware } from '../access/guard.ts';
 import type { Requires } from '../access/requires.ts';
-import type { Gate, Logger, Storage, User } from '../contracts.ts';
+import type { Gate, Logger, Storage, User } from '../contracts/index.ts';
 import type { Admission } from '../http/admission.ts';
 
 /** What the API asks of the authorization server. `createAuthServer()` returns one; so can a test. */

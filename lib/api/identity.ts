@@ -1,6 +1,6 @@
 import type { Middleware } from 'koa';
 
-import type { GuardedState, PermissionSource, Principal } from '../contracts.ts';
+import type { GuardedState, PermissionSource, Principal } from '../contracts/index.ts';
 
 /** Who the caller is, as `GET /identity` says it. One shape for both kinds, so that a client needs no cases. */
 export interface Identity {

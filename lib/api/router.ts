@@ -1,28 +1,26 @@
-import type { ParameterizedContext } from 'koa';
+import type { Middleware, ParameterizedContext } from 'koa';
 import compose from 'koa-compose';
-import { Router } from 'koa-router';
+import { Router, RouterEvents } from 'koa-router';
 
-import type { GuardedState, User } from '../contracts.ts';
+import type { GuardedState, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
-import { problems } from '../http/problem.ts';
+import { refusalProblem } from '../http/admission.ts';
+import type { Admission } from '../http/admission.ts';
+import { problems, sendProblem } from '../http/problem.ts';
 import { indexActions } from './actions/action-index.ts';
 import type { Action } from './actions/define-action.ts';
 import { describeAction, listActions } from './actions/discover.ts';
 import { executeOnCollection, executeOnInstance } from './actions/execute.ts';
 import { withAction } from './actions/with-action.ts';
-import { admitted } from './admitted.ts';
 import type { ApiAuth } from './auth.ts';
 import { runBulk } from './bulk/bulk.ts';
-import { guardEveryRoute } from './guard-every-route.ts';
 import { createAnswerOnce } from './idempotency/answer-once.ts';
 import { identity } from './identity.ts';
 import { checkLimits } from './limits.ts';
 import type { BulkLimits } from './limits.ts';
-import { OBJECT_PATHS, notImplemented } from './objects.ts';
 import { describeApi } from './openapi/document.ts';
 import type { OpenApiOptions } from './openapi/document.ts';
 import { serveDescription } from './openapi/serve-description.ts';
-import { answerUnrouted } from './unrouted.ts';
 
 /** What `createApiRouter()` takes. */
 export interface ApiRouterOptions<
@@ -119,4 +117,105 @@ function checkPrefix(prefix: string): void {
   if (!PLAIN_PATH.test(prefix)) {
     throw new ConfigError('prefix', "give a path with a leading and no trailing slash, such as '/api/v1'");
   }
+}
+
+/** Lets in what the server lets in, and answers the rest with a problem. Without a server that counts, all is let in. */
+export function admitted(admission: Pick<Admission, 'admit'> | undefined): Middleware {
+  return async function admit(ctx, next) {
+    if (!admission) return next();
+    return admission.admit(ctx, next, (refusal) => sendProblem(ctx, refusalProblem(refusal)));
+  };
+}
+
+/** The paths that are planned for the Objects API (spec section 4.6). All are `GET`. */
+export const OBJECT_PATHS: string[] = [
+  '/objects/:type',
+  '/objects/:type/schema',
+  '/objects/:type/actions',
+  '/objects/:type/:id',
+];
+
+/** Says that the Objects API is not there yet, so that nobody takes a 404 for "no such object". */
+export const notImplemented: Middleware<GuardedState> = (ctx) => {
+  sendProblem(ctx, {
+    status: 501,
+    code: 'not_implemented',
+    detail: 'The Objects API is planned and not available yet.',
+  });
+};
+
+/**
+ * Answers what is left below the prefix when no route matched and nothing behind the router answered either: 404, or
+ * 405 and the methods there are (RFC 9110 section 15.5.6). Behind the entrance, so that strangers cannot map the API.
+ */
+export function answerUnrouted<State>(
+  router: Router<State>,
+  entrance: Middleware<State>,
+  prefix: string,
+): void {
+  router.on(RouterEvents.NotFound, async (ctx, next) => {
+    await next();
+    const isBelow = ctx.path === prefix || ctx.path.startsWith(`${prefix}/`);
+    const isAnswered = ctx.respond === false || ctx.headerSent || ctx.status !== 404 || ctx.body != null;
+    if (!isBelow || isAnswered) return;
+    await entrance(ctx, async () => {
+      const methods = [...new Set(router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods))];
+      if (methods.length === 0) {
+        sendProblem(ctx, { status: 404, code: 'not_found', detail: 'The API has nothing at this path.' });
+        return;
+      }
+      const headers = { Allow: [...methods, 'OPTIONS'].join(', ') };
+      if (ctx.method === 'OPTIONS') {
+        ctx.status = 204;
+        ctx.set(headers);
+        return;
+      }
+      sendProblem(ctx, {
+        status: 405,
+        code: 'method_not_allowed',
+        detail: `This path takes ${methods.join(', ')}.`,
+        headers,
+      });
+    });
+  });
+}
+
+/** Adds a `GET` route that strangers may use. Nothing but the route itself runs then, whatever else matches the path. */
+export type AddOpenRoute = (path: string, handler: Middleware) => void;
+
+/**
+ * Puts the entrance in front of every route of a router, at the point where the router has decided which to run. Routes
+ * that are added by the function that comes back are the only ones without it.
+ *
+ * `router.use(guard)` would not do: koa-router matches it against the path by itself, and case-sensitively. It would
+ * not run for routes that are regular expressions, nor for `/API/v1/schools` of a nested router, while the route would.
+ */
+export function guardEveryRoute<State>(router: Router<State>, entrance: Middleware<State>): AddOpenRoute {
+  const { stack: entranceLayers } = new Router<State>().use(entrance);
+  const openLayers = new Set<Router<State>['stack'][number]>();
+  const match = router.match.bind(router);
+  router.match = (path, method) => {
+    const matched = match(path, method);
+    const open = matched.pathAndMethod.find((layer) => openLayers.has(layer));
+    if (open) matched.pathAndMethod = [open];
+    else if (matched.route) matched.pathAndMethod.unshift(...entranceLayers);
+    return matched;
+  };
+
+  // A router that is used inside another one is taken apart: its routes would be copied, its match() would not.
+  const middleware = router.middleware.bind(router);
+  router.middleware = () =>
+    Object.defineProperty(middleware(), 'router', {
+      get() {
+        throw new ConfigError(
+          'createApiRouter',
+          'mount its routes() on the app, not inside another router, which would leave the guard out; the option prefix moves it',
+        );
+      },
+    });
+
+  return function addOpenRoute(path, handler) {
+    router.get(path, handler);
+    openLayers.add(router.stack.at(-1)!);
+  };
 }

@@ -1,9 +1,16 @@
-import type { AuditEvent, AuditLog, AuditOrigin, AuditRecord, AuditStore, Logger } from '../contracts.ts';
+import { randomUUID } from 'node:crypto';
+
+import type {
+  AuditEvent,
+  AuditLog,
+  AuditOrigin,
+  AuditRecord,
+  AuditStore,
+  Logger,
+} from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { addressOf } from '../http/address.ts';
-import { createAllowance } from './allowance.ts';
 import { createListeners } from './listeners.ts';
-import { createRecordId } from './record-id.ts';
 import { createRecordWriter } from './record-writer.ts';
 
 // What is kept of requests that anybody can send, of each kind: enough for people who try, and no way to fill the database.
@@ -88,4 +95,45 @@ function toStorable(text: string): string {
   return text.length > LONGEST_TEXT || text.includes('\0')
     ? text.replaceAll('\0', '').slice(0, LONGEST_TEXT)
     : text;
+}
+
+/** So many at once, and so many more per second (a token bucket). */
+export interface Allowance {
+  /** Takes one. `false`: there is none left. */
+  take(at: number): boolean;
+}
+
+export function createAllowance({ burst, perSecond }: { burst: number; perSecond: number }): Allowance {
+  let left = burst;
+  let countedAt = 0;
+  return {
+    take(at) {
+      const earned = (Math.max(at - countedAt, 0) / 1000) * perSecond;
+      left = Math.min(left + earned, burst);
+      countedAt = at;
+      if (left < 1) return false;
+      left -= 1;
+      return true;
+    },
+  };
+}
+
+// Twelve bits of a UUID count the records of one millisecond.
+const MOST_IN_A_MILLISECOND = 0xfff;
+
+/**
+ * Makes ids that sort by time, and those of one millisecond in the order in which they were made: UUIDs of version 7
+ * with a counter (RFC 9562 section 6.2, method 1).
+ */
+export function createRecordId(): (at: number) => string {
+  let last = 0;
+  let count = 0;
+  return (at) => {
+    count = at === last ? Math.min(count + 1, MOST_IN_A_MILLISECOND) : 0;
+    last = at;
+    const time = at.toString(16).padStart(12, '0');
+    const counter = count.toString(16).padStart(3, '0');
+    // The rest, its variant included, is as random as that of any UUID.
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${counter}-${randomUUID().slice(19)}`;
+  };
 }

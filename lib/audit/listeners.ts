@@ -1,4 +1,4 @@
-import type { AuditEventType, AuditLog, AuditRecord, Logger } from '../contracts.ts';
+import type { AuditEventType, AuditLog, AuditRecord, Logger } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 
 type Listener = (record: AuditRecord) => unknown;

@@ -1,5 +1,5 @@
-import { now } from '../clock.ts';
-import type { AuditRecord, AuditStore, Logger } from '../contracts.ts';
+import { now } from '../contracts/clock.ts';
+import type { AuditRecord, AuditStore, Logger } from '../contracts/index.ts';
 
 // In milliseconds.
 const INTERVAL = 1000;

@@ -1,7 +1,5 @@
 import type { FieldError } from 'koa-gatehouse';
 
-import { redact } from './redact.ts';
-
 /** Called in a way that cannot be meant. The message says what to do. */
 export class UsageError extends Error {
   readonly code: string = 'ERR_USAGE';
@@ -61,4 +59,14 @@ function unexpected(error: unknown): Expected {
 
 function sentence(message: string): string {
   return /[.!?]$/.test(message) ? message : `${message}.`;
+}
+
+/** Takes passwords out of addresses in a text, whatever has put them there: a driver, a mistyped word, a stack. */
+export function redact(text: string): string {
+  return (
+    text
+      // Up to the last @ of the word: a password may hold any other sign.
+      .replaceAll(/(:\/\/[^\s:/@]*):\S*@/g, '$1:***@')
+      .replaceAll(/([?&][a-z_-]*(?:password|passwd|secret|token)=)[^\s&#]*/gi, '$1***')
+  );
 }

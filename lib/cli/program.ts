@@ -5,10 +5,8 @@ import { Command, CommanderError, Option } from 'commander';
 import { addClientCommands } from './commands/client.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addKeysCommands } from './commands/keys.ts';
-import { addMigrate } from './commands/migrate.ts';
-import { addPrune } from './commands/prune.ts';
-import { reportFailure } from './failure.ts';
-import { redact } from './redact.ts';
+import { addMigrate, addPrune } from './commands/storage.ts';
+import { redact, reportFailure } from './failure.ts';
 
 const { version } = createRequire(import.meta.url)('koa-gatehouse/package.json') as { version: string };
 

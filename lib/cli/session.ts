@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Administration, Storage } from 'koa-gatehouse';
+import type { Administration, Client, Storage } from 'koa-gatehouse';
 
 import { UsageError } from './failure.ts';
 import { readGateFile } from './gate-file.ts';
@@ -51,7 +51,7 @@ async function open({ database, gate, json = false }: GlobalOptions): Promise<Se
   }
   const names = gate === undefined ? undefined : await readGateFile(gate);
   // Not by the public names, with which the engine of a server would be loaded: it takes longer than most commands.
-  const { createAdministration } = await import('../administration.ts');
+  const { createAdministration } = await import('../server/administration.ts');
   const { knexStorage } = await import('koa-gatehouse/adapters/knex');
   const storage = knexStorage(database);
   const administration = createAdministration({ storage, ...names, ...keyEncryptionKey() });
@@ -69,4 +69,12 @@ async function checkTables(storage: Storage): Promise<void> {
   if (pending.length === 0) return;
   const { MigrationsPendingError } = await import('../errors.ts');
   throw new MigrationsPendingError(pending);
+}
+
+/** @throws ClientNotFoundError */
+export async function findClient({ administration }: Session, id: string): Promise<Client> {
+  const client = await administration.clients.find(id);
+  if (client) return client;
+  const { ClientNotFoundError } = await import('../errors.ts');
+  throw new ClientNotFoundError(id);
 }

@@ -1,5 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+import type { Context } from 'koa';
+
+import type { Problem } from './problem.ts';
 import { createReception } from './reception.ts';
 
 /** Why a request is not let in: the server has begun to close, or too many requests are running. */
@@ -96,3 +99,40 @@ export function createAdmission({ bodyTimeout, maxBodyBytes, maxRequests }: Admi
 function isStream(body: unknown): boolean {
   return typeof body === 'object' && body !== null && 'pipe' in body;
 }
+
+/** Why a request was refused, in words for whoever sent it, without a full stop. */
+export const REFUSAL_REASONS: Readonly<Record<Refusal, string>> = {
+  closing: 'the server is stopping; send the request again',
+  overloaded: 'the server has too many requests at the moment; send this one again later',
+};
+
+/** The header fields of a refusal: when to come back and, from a server that stops, not on this connection. */
+export function refusalHeaders(refusal: Refusal): Readonly<Record<string, string>> {
+  return { 'Retry-After': '1', ...(refusal === 'closing' && { Connection: 'close' }) };
+}
+
+/** A refusal as a problem of the API. */
+export function refusalProblem(refusal: Refusal): Problem {
+  return {
+    status: 503,
+    code: 'temporarily_unavailable',
+    detail: DETAILS[refusal],
+    headers: refusalHeaders(refusal),
+  };
+}
+
+const DETAILS: Readonly<Record<Refusal, string>> = {
+  closing: 'The server is stopping. Send the request again.',
+  overloaded: 'The server has too many requests at the moment. Send this one again later.',
+};
+
+/**
+ * Whether what Koa reports is an error of the client's connection: it went away, or what it sends is no HTTP. That is no
+ * fault of the server, and nothing to log: Node leaves the bytes that it could not read on the error, with whatever
+ * passwords and secrets they hold.
+ */
+export function isConnectionError(error: Error & { readonly code?: unknown }, ctx?: Context): boolean {
+  return ctx?.req.socket.errored === error || String(error.code).startsWith(PARSER_ERROR);
+}
+
+const PARSER_ERROR = 'HPE_';

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 
 import { BodyError } from '../errors.ts';
-import { discardBody, readBytes } from './read-bytes.ts';
+import { discardBody, readBytes } from './body.ts';
 
 const JSON_TYPE = 'application/json';
 const DEEPEST = 32;

@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 
 import type { Context, Middleware } from 'koa';
 
-import type { Logger } from '../contracts.ts';
+import type { Logger } from '../contracts/index.ts';
 import {
   ActionError,
   AssignmentInvalidError,
@@ -13,7 +13,7 @@ import {
   PermissionMissingError,
 } from '../errors.ts';
 import type { GatehouseErrorCode } from '../errors.ts';
-import { requestIdOf, sendRequestId } from '../request-id.ts';
+import { requestIdOf, sendRequestId } from './request-id.ts';
 
 /** What went wrong, for a program and for the person who writes it. */
 export interface Problem {

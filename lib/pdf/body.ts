@@ -1,5 +1,5 @@
 import type { Answer } from './attempt.ts';
-import { unusable } from './unusable.ts';
+import { unusable } from './attempt.ts';
 
 /** The body of an answer, up to the limit, telling who wants to know how far it is. */
 export async function* limited(answer: Answer): AsyncGenerator<Uint8Array> {

@@ -1,4 +1,5 @@
 import { takeDocument } from './document.ts';
+import { PdfError } from './error.ts';
 import { takeImage, takeImageStream } from './image.ts';
 import type { PdfImage, PdfImageStream } from './image.ts';
 import type { PdfInput } from './input.ts';
@@ -6,7 +7,6 @@ import type { PdfCallOptions, PdfClientOptions, PdfRenderOptions } from './optio
 import { openPayload } from './payload.ts';
 import { perform } from './perform.ts';
 import type { Take } from './perform.ts';
-import { renderQuery } from './render-query.ts';
 import { checkRetries, checkTimeout, readSettings, settingsOfCall } from './settings.ts';
 import type { Settings } from './settings.ts';
 import type { PdfDocument } from './tree.ts';
@@ -104,4 +104,21 @@ export class PdfClient {
       await payload.close();
     }
   }
+}
+
+/** The query of a render request, with the parameters that were given (spec section 4.7). */
+export function renderQuery({ page, format, quality, width }: PdfRenderOptions): string {
+  const query = new URLSearchParams();
+  if (format !== undefined && format !== 'png' && format !== 'jpg') {
+    throw new PdfError('ERR_PDF_INPUT', "The format of a picture is 'png' or 'jpg'.");
+  }
+  for (const [name, value] of Object.entries({ page, quality, width })) {
+    if (value === undefined) continue;
+    if (!Number.isSafeInteger(value) || value < 1) {
+      throw new PdfError('ERR_PDF_INPUT', `The ${name} of a picture is a whole number of 1 or more.`);
+    }
+    query.set(name, String(value));
+  }
+  if (format !== undefined) query.set('format', format);
+  return query.size === 0 ? '' : `?${query.toString()}`;
 }

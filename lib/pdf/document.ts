@@ -1,7 +1,7 @@
 import type { Answer } from './attempt.ts';
 import { collect, limited } from './body.ts';
 import type { PdfDocument } from './tree.ts';
-import { unusable } from './unusable.ts';
+import { unusable } from './attempt.ts';
 
 /** Reads the tree of a PDF. */
 export async function takeDocument(answer: Answer): Promise<PdfDocument> {

@@ -2,10 +2,10 @@ import { Readable } from 'node:stream';
 
 import type { Answer } from './attempt.ts';
 import { collect, lengthOf, limited, readExcerpt } from './body.ts';
+import { unusable } from './attempt.ts';
 import { PdfError } from './error.ts';
 import type { PdfRenderOptions } from './options.ts';
 import type { Take } from './perform.ts';
-import { unusable } from './unusable.ts';
 
 /** A page as a picture. */
 export interface PdfImage {

@@ -1,11 +1,8 @@
 import { basename } from 'node:path';
 
-import { documentUrl } from './document-url.ts';
 import { PdfError } from './error.ts';
-import { blobSource, bytesSource } from './sources/memory.ts';
-import { openFile } from './sources/file.ts';
-import type { Source } from './sources/source.ts';
-import { streamSource } from './sources/stream.ts';
+import { blobSource, bytesSource, openFile, streamSource } from './sources.ts';
+import type { Source } from './sources.ts';
 
 /**
  * A PDF, wherever it is.
@@ -121,4 +118,25 @@ function openData(data: unknown, filename: string | undefined): Source | undefin
 
 function isIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+}
+
+/**
+ * The URL of a PDF as it is sent to the service: https only, normalised, without a fragment.
+ *
+ * Which hosts may be fetched is for the service to decide, which is the one that fetches.
+ */
+export function documentUrl(given: unknown): string {
+  const url = typeof given === 'string' || given instanceof URL ? URL.parse(String(given)) : null;
+  if (!url) throw new PdfError('ERR_PDF_INPUT', 'The URL of the PDF is not a URL. Pass an absolute one.');
+  if (url.protocol !== 'https:') {
+    throw new PdfError('ERR_PDF_INPUT', `The URL of a PDF must be https, not ${url.protocol.slice(0, -1)}.`);
+  }
+  if (url.username || url.password) {
+    throw new PdfError(
+      'ERR_PDF_INPUT',
+      'The URL of a PDF must not hold credentials. Fetch it yourself, and pass the bytes.',
+    );
+  }
+  url.hash = '';
+  return url.href;
 }

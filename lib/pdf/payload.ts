@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { openInput } from './input.ts';
-import type { Source } from './sources/source.ts';
+import type { Source } from './sources.ts';
 
 /** The body of a request, which may be sent more than once. */
 export interface Payload {

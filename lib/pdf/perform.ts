@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { send } from './attempt.ts';
+import { describe, send } from './attempt.ts';
 import type { Answer, Call } from './attempt.ts';
 import { readExcerpt } from './body.ts';
 import { PdfError } from './error.ts';
-import { describe } from './unusable.ts';
 
 /** Makes something of an answer with a status below 300. */
 export type Take<T> = (answer: Answer) => Promise<T>;

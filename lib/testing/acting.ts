@@ -5,9 +5,9 @@ import type Koa from 'koa';
 import { actAs, checkHeld } from '../access/acting.ts';
 import type { Actor } from '../access/acting.ts';
 import { admit } from '../access/guard.ts';
-import { createMakePrincipal, heldBy } from '../access/make-principal.ts';
-import type { Powers, Who } from '../access/make-principal.ts';
-import type { Assignment, Client, ClientPrincipal, Gate, User, UserPrincipal } from '../contracts.ts';
+import { createMakePrincipal, heldBy } from '../access/principal.ts';
+import type { Powers, Who } from '../access/principal.ts';
+import type { Assignment, Client, ClientPrincipal, Gate, User, UserPrincipal } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { completeClient } from './test-client.ts';
 

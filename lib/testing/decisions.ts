@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import type { Context } from 'koa';
 
-import type { Interactions, InteractionFlow, User } from '../contracts.ts';
+import type { Interactions, InteractionFlow, User } from '../contracts/index.ts';
 
 /** Who a person is, and what they say to a client that asks for their consent. */
 export interface Decision {

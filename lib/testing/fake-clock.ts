@@ -1,5 +1,5 @@
-import { parseDuration } from '../duration.ts';
-import type { Duration } from '../duration.ts';
+import { parseDuration } from '../options/duration.ts';
+import type { Duration } from '../options/duration.ts';
 import { ConfigError } from '../errors.ts';
 
 /** A clock that a test sets. */

@@ -1,9 +1,9 @@
-import type { AuthServer } from '../auth-server.ts';
-import type { Client, User } from '../contracts.ts';
-import { parseDuration } from '../duration.ts';
-import type { Duration } from '../duration.ts';
+import type { AuthServer } from '../server/auth-server.ts';
+import type { Client, User } from '../contracts/index.ts';
+import { parseDuration } from '../options/duration.ts';
+import type { Duration } from '../options/duration.ts';
 import { ConfigError } from '../errors.ts';
-import { internalsOf } from '../internals.ts';
+import { internalsOf } from '../server/internals.ts';
 
 /** Whom a token speaks for, and how. */
 export type TokenRequest = {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
-import { now } from '../clock.ts';
-import type { Client, ClientGrantType } from '../contracts.ts';
+import { now } from '../contracts/clock.ts';
+import type { Client, ClientGrantType } from '../contracts/index.ts';
 
 /** Completes a client for tests that care about some of its members only. It is registered nowhere. */
 export function completeClient(given: Partial<Client>, grantType: ClientGrantType): Client {

@@ -6,9 +6,9 @@ import Koa from 'koa';
 import { createApiRouter, createAuthServer, defineGate } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import type { AuthServer } from '../auth-server.ts';
-import type { Gate, User, UserStore } from '../contracts.ts';
-import type { AuthServerOptions } from '../options.ts';
+import type { AuthServer } from '../server/auth-server.ts';
+import type { Gate, User, UserStore } from '../contracts/index.ts';
+import type { AuthServerOptions } from '../options/options.ts';
 import { authorize, deny } from './authorize.ts';
 import type { Authorization, AuthorizationRequest, RegisteredClient } from './authorize.ts';
 import { createDecisions } from './decisions.ts';

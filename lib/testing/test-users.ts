@@ -1,4 +1,4 @@
-import type { User, UserStore } from '../contracts.ts';
+import type { User, UserStore } from '../contracts/index.ts';
 
 /** A person of a test server, and what they hold. */
 export type TestUser<P extends string = string, R extends string = string, U extends User = User> = U & {

@@ -1,7 +1,7 @@
-import { now } from '../clock.ts';
-import type { AttemptStore, ClientThrottle } from '../contracts.ts';
-import type { AttemptId } from './ids.ts';
-import { networksOf } from './network.ts';
+import { now } from '../contracts/clock.ts';
+import type { AttemptStore, ClientThrottle } from '../contracts/index.ts';
+import type { AttemptId } from './attempt-ids.ts';
+import { networksOf } from './attempt-ids.ts';
 import { createRefusals } from './refusals.ts';
 
 /** How many authentications of clients may fail within a time. */

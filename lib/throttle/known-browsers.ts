@@ -1,8 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
-import { now } from '../clock.ts';
-import type { KnownBrowsers } from '../contracts.ts';
-import { accountOf } from './account.ts';
+import { now } from '../contracts/clock.ts';
+import type { KnownBrowsers } from '../contracts/index.ts';
+import { accountOf } from './attempt-ids.ts';
 
 // Of the people who share a browser, these have signed in last.
 const MOST_ACCOUNTS = 10;

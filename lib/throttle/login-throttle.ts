@@ -1,9 +1,8 @@
-import type { AttemptStore, Logger, LoginOrigin, LoginThrottle } from '../contracts.ts';
-import { accountOf } from './account.ts';
-import type { AttemptId } from './ids.ts';
-import { networksOf, TIMES } from './network.ts';
-import { createTurns } from './turns.ts';
-import type { Ending, Turns } from './turns.ts';
+import type { AttemptStore, Logger, LoginOrigin, LoginThrottle } from '../contracts/index.ts';
+import { accountOf, networksOf, TIMES } from './attempt-ids.ts';
+import type { AttemptId } from './attempt-ids.ts';
+import { createTurns } from './attempt-queue.ts';
+import type { Ending, Turns } from './attempt-queue.ts';
 
 /** How many logins may fail within a time. */
 export interface LoginLimits {

@@ -1,4 +1,4 @@
-import { now } from '../clock.ts';
+import { now } from '../contracts/clock.ts';
 import { TooManyAttemptsError } from '../errors.ts';
 
 const MOST_REMEMBERED = 10_000;

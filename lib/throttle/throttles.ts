@@ -1,7 +1,13 @@
-import type { AttemptStore, ClientThrottle, KnownBrowsers, Logger, LoginThrottle } from '../contracts.ts';
+import type {
+  AttemptStore,
+  ClientThrottle,
+  KnownBrowsers,
+  Logger,
+  LoginThrottle,
+} from '../contracts/index.ts';
 import { createClientThrottle, unlimitedClients } from './client-throttle.ts';
 import type { ClientLimits } from './client-throttle.ts';
-import { createAttemptId } from './ids.ts';
+import { createAttemptId } from './attempt-ids.ts';
 import { createKnownBrowsers } from './known-browsers.ts';
 import { createLoginThrottle, unlimitedLogins } from './login-throttle.ts';
 import type { LoginLimits } from './login-throttle.ts';

@@ -2,9 +2,8 @@ import test from 'ava';
 import fc from 'fast-check';
 
 import { defineGate } from '../../lib/access/gate.ts';
-import { createFindHeldByClient } from '../../lib/access/client-holdings.ts';
-import { createPrincipalLoader } from '../../lib/access/principal.ts';
-import type { AccessTokenClaims, Assignment, Gate, Principal } from '../../lib/contracts.ts';
+import { createFindHeldByClient, createPrincipalLoader } from '../../lib/access/principal.ts';
+import type { AccessTokenClaims, Assignment, Gate, Principal } from '../../lib/contracts/index.ts';
 import { PermissionMissingError } from '../../lib/errors.ts';
 import { app } from './platform.ts';
 

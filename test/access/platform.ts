@@ -1,14 +1,12 @@
 /** A small school platform: people, apps, a gate and a key that signs tokens. Its clock stands still until it is told. */
 import { randomUUID } from 'node:crypto';
 
-import { SignJWT, generateKeyPair, jwtVerify } from 'jose';
+import { generateKeyPair, jwtVerify, SignJWT } from 'jose';
 
-import { createFindHeldByClient } from '../../lib/access/client-holdings.ts';
 import { defineGate } from '../../lib/access/gate.ts';
 import { createGuard } from '../../lib/access/guard.ts';
 import type { Guard, GuardOptions } from '../../lib/access/guard.ts';
-import { createHolders } from '../../lib/access/holders.ts';
-import { createPrincipalLoader } from '../../lib/access/principal.ts';
+import { createFindHeldByClient, createHolders, createPrincipalLoader } from '../../lib/access/principal.ts';
 import { createRequires } from '../../lib/access/requires.ts';
 import type {
   AccessTokenClaims,
@@ -18,7 +16,7 @@ import type {
   Logger,
   User,
   VerifyAccessToken,
-} from '../../lib/contracts.ts';
+} from '../../lib/contracts/index.ts';
 
 export const ISSUER = 'https://platform.example';
 export const START: number = Date.UTC(2026, 0, 1);

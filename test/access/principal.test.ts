@@ -1,10 +1,8 @@
 import test from 'ava';
 
-import { createFindHeldByClient } from '../../lib/access/client-holdings.ts';
-import { createHolders } from '../../lib/access/holders.ts';
-import { createPrincipalLoader } from '../../lib/access/principal.ts';
+import { createFindHeldByClient, createHolders, createPrincipalLoader } from '../../lib/access/principal.ts';
 import type { LoadPrincipal } from '../../lib/access/principal.ts';
-import type { AccessTokenClaims, Client } from '../../lib/contracts.ts';
+import type { AccessTokenClaims, Client } from '../../lib/contracts/index.ts';
 import { app, gate, keptByTheHost, person, scopes } from './platform.ts';
 import type { Permission, Person } from './platform.ts';
 

@@ -1,9 +1,8 @@
 import test from 'ava';
 
 import { defineGate } from '../../lib/access/gate.ts';
-import { createFindHeldByClient } from '../../lib/access/client-holdings.ts';
-import { createPrincipalLoader } from '../../lib/access/principal.ts';
-import type { Gate, Principal, User } from '../../lib/contracts.ts';
+import { createFindHeldByClient, createPrincipalLoader } from '../../lib/access/principal.ts';
+import type { Gate, Principal, User } from '../../lib/contracts/index.ts';
 import { PermissionMissingError } from '../../lib/errors.ts';
 import { app } from './platform.ts';
 

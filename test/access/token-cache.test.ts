@@ -1,8 +1,8 @@
 import test from 'ava';
 
-import { TokenCache } from '../../lib/access/token-cache.ts';
-import type { KnownToken } from '../../lib/access/token-cache.ts';
-import type { AccessTokenClaims } from '../../lib/contracts.ts';
+import { TokenCache } from '../../lib/access/authenticator.ts';
+import type { KnownToken } from '../../lib/access/authenticator.ts';
+import type { AccessTokenClaims } from '../../lib/contracts/index.ts';
 import { app } from './platform.ts';
 
 function known(token: string, claims: Partial<AccessTokenClaims> = {}): KnownToken {

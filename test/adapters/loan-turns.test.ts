@@ -4,7 +4,7 @@ import type { ExecutionContext } from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aClient } from '../../lib/testing/storage/rows.ts';
-import type { Storage } from '../../lib/contracts.ts';
+import type { Storage } from '../../lib/contracts/index.ts';
 import { onEachDatabase, sqlite } from './databases.ts';
 import { connectHost, transact } from './schools.ts';
 

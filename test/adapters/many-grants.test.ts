@@ -7,7 +7,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { Value } from '../../adapters/knex/statements.ts';
 import { end } from '../../adapters/knex/stores/revocations.ts';
-import type { EndedParty, Storage } from '../../lib/contracts.ts';
+import type { EndedParty, Storage } from '../../lib/contracts/index.ts';
 import { aClient, aCode, aGrant, aRevokedToken, aSession, NOW } from '../../lib/testing/storage/rows.ts';
 import { countedKnex } from './counted-knex.ts';
 import { mariadb, onEachDatabase, postgresql, sqlite } from './databases.ts';

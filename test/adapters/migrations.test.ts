@@ -5,7 +5,7 @@ import knex from 'knex';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import type { Storage, TokenInQuestion } from '../../lib/contracts.ts';
+import type { Storage, TokenInQuestion } from '../../lib/contracts/index.ts';
 import {
   aClient,
   aCode,

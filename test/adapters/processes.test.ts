@@ -6,7 +6,7 @@ import knex from 'knex';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import type { Redemption, Storage, TokenInQuestion } from '../../lib/contracts.ts';
+import type { Redemption, Storage, TokenInQuestion } from '../../lib/contracts/index.ts';
 import { aCode, aGrant, aRequest, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
 import { onEachDatabase } from './databases.ts';
 import type { TestDatabase } from './databases.ts';

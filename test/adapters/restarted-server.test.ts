@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import type { Credential, Storage } from '../../lib/contracts.ts';
+import type { Credential, Storage } from '../../lib/contracts/index.ts';
 import { aCode, aGrant, aRefreshToken, NOW } from '../../lib/testing/storage/rows.ts';
 import { sayMissing } from './databases.ts';
 import { findPrograms, makeScratchServer, SCRATCH_KINDS } from './scratch-server.ts';

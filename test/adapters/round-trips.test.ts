@@ -1,6 +1,6 @@
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import type { Storage } from '../../lib/contracts.ts';
+import type { Storage } from '../../lib/contracts/index.ts';
 import {
   aClient,
   aCode,

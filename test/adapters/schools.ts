@@ -3,7 +3,7 @@ import knex from 'knex';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import type { Storage } from '../../lib/contracts.ts';
+import type { Storage } from '../../lib/contracts/index.ts';
 import type { TestDatabase } from './databases.ts';
 
 /** The database of an app that keeps schools, and the storage on the app's own Knex instance. */

@@ -1,6 +1,6 @@
 import { storageContract } from 'koa-gatehouse/testing';
 
-import type { Storage } from '../../lib/contracts.ts';
+import type { Storage } from '../../lib/contracts/index.ts';
 import type { TestDatabase } from './databases.ts';
 
 /** Registers the storage contract on a server. Only the tests of migrations begin without tables. */

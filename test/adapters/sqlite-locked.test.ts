@@ -6,7 +6,7 @@ import knex from 'knex';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import type { Storage } from '../../lib/contracts.ts';
+import type { Storage } from '../../lib/contracts/index.ts';
 import { aCode, aGrant, aRefreshToken, NOW } from '../../lib/testing/storage/rows.ts';
 import { temporaryFile } from './temporary-file.ts';
 

@@ -2,7 +2,7 @@ import test from 'ava';
 import knex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import type { AuditQuery } from '../../lib/contracts.ts';
+import type { AuditQuery } from '../../lib/contracts/index.ts';
 import {
   aClient,
   aCode,

@@ -1,7 +1,7 @@
 // A node of a cluster: does what it is told with the storages at the addresses that it is told.
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import type { Redemption, Storage, StoredRequest } from '../../lib/contracts.ts';
+import type { Redemption, Storage, StoredRequest } from '../../lib/contracts/index.ts';
 import {
   aCode,
   aGrant,

@@ -11,7 +11,7 @@ import { z } from 'zod';
 
 import { defineAction } from '../../lib/api/actions/define-action.ts';
 import type { ActionCall } from '../../lib/api/actions/define-action.ts';
-import type { Storage, StoredRequest } from '../../lib/contracts.ts';
+import type { Storage, StoredRequest } from '../../lib/contracts/index.ts';
 import { ActionError } from '../../lib/errors.ts';
 import { onEachDatabase, sqlite } from '../adapters/databases.ts';
 import type { TestDatabase } from '../adapters/databases.ts';

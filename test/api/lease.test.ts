@@ -2,8 +2,8 @@ import { mock } from 'node:test';
 
 import test from 'ava';
 
-import { holdLease, LEASE } from '../../lib/api/idempotency/lease.ts';
-import type { IdempotencyStore } from '../../lib/contracts.ts';
+import { holdLease, LEASE } from '../../lib/api/idempotency/answer-once.ts';
+import type { IdempotencyStore } from '../../lib/contracts/index.ts';
 import { StorageError } from '../../lib/errors.ts';
 import { createPlatform } from '../access/platform.ts';
 

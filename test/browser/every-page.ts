@@ -2,8 +2,8 @@ import type { Pages } from 'koa-gatehouse';
 import { pages } from 'koa-gatehouse/interactions';
 import type { Page } from 'playwright-core';
 
-import { startDeveloperPlatform } from '../apps/developers.ts';
-import type { DeveloperPlatform, Member } from '../apps/developers.ts';
+import { startDeveloperPlatform } from '../developer/developers.ts';
+import type { DeveloperPlatform, Member } from '../developer/developers.ts';
 import { authorizeUrl, connect } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 

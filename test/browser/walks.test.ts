@@ -1,8 +1,8 @@
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import type { Page } from 'playwright-core';
 
-import { passwordOf, startDeveloperPlatform } from '../apps/developers.ts';
-import type { DeveloperPlatform } from '../apps/developers.ts';
+import { passwordOf, startDeveloperPlatform } from '../developer/developers.ts';
+import type { DeveloperPlatform } from '../developer/developers.ts';
 import { connect } from '../harness/platform.ts';
 import { held } from '../harness/storage.ts';
 import { chromiumTest, openTab } from './chromium.ts';

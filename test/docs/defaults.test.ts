@@ -8,8 +8,8 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
 
 import { checkLimits } from '../../lib/api/limits.ts';
-import { resolveOptions } from '../../lib/options.ts';
-import type { LifetimePreset, ResolvedOptions } from '../../lib/options.ts';
+import { resolveOptions } from '../../lib/options/resolve.ts';
+import type { LifetimePreset, ResolvedOptions } from '../../lib/options/options.ts';
 import { readSettings } from '../../lib/pdf/settings.ts';
 import { people } from '../harness/platform.ts';
 import { GUIDES, ROOT } from './guides.ts';
@@ -47,10 +47,10 @@ function entries(prefix: string, values: object): [string, unknown][] {
 
 /** Where options are documented: the interface, and what its members are called in {@link DEFAULTS}. */
 const INTERFACES: readonly [file: string, name: string, prefix: string][] = [
-  ['lib/options.ts', 'AuthServerOptions', ''],
-  ['lib/options.ts', 'Lifetimes', 'lifetimes.'],
-  ['lib/option-checks/throttling.ts', 'LoginThrottling', 'throttling.login.'],
-  ['lib/option-checks/throttling.ts', 'ClientThrottling', 'throttling.clientAuthentication.'],
+  ['lib/options/options.ts', 'AuthServerOptions', ''],
+  ['lib/options/options.ts', 'Lifetimes', 'lifetimes.'],
+  ['lib/options/options.ts', 'LoginThrottling', 'throttling.login.'],
+  ['lib/options/options.ts', 'ClientThrottling', 'throttling.clientAuthentication.'],
   ['lib/api/limits.ts', 'BulkLimits', 'api.bulk.'],
   ['lib/pdf/options.ts', 'PdfClientOptions', 'pdf.'],
 ];

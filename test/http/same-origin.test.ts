@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { Context } from 'koa';
 import { GatehouseError } from '../../lib/errors.ts';
-import { requireSameOrigin } from '../../lib/http/same-origin.ts';
+import { requireSameOrigin } from '../../lib/http/headers.ts';
 import { serve } from '../interactions/serve.ts';
 
 const ORIGIN = 'https://platform.example';

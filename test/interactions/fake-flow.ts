@@ -1,4 +1,4 @@
-import type { Client, Interaction, InteractionFlow, User } from '../../lib/contracts.ts';
+import type { Client, Interaction, InteractionFlow, User } from '../../lib/contracts/index.ts';
 import { InteractionExpiredError, PermissionMissingError } from '../../lib/errors.ts';
 
 export const ann: User = { id: 'u1', name: 'Ann Lee', email: 'ann@school.example' };

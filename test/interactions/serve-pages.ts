@@ -2,7 +2,7 @@ import type { ExecutionContext } from 'ava';
 import type { Context } from 'koa';
 import { pages } from 'koa-gatehouse/interactions';
 import type { PagesOptions } from 'koa-gatehouse/interactions';
-import type { PageError } from '../../lib/contracts.ts';
+import type { PageError } from '../../lib/contracts/index.ts';
 import type { FakeFlow } from './fake-flow.ts';
 import { serve } from './serve.ts';
 

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { PermissionMissingError } from '../../lib/errors.ts';
-import type { Developer } from '../../lib/contracts.ts';
+import type { Developer } from '../../lib/contracts/index.ts';
 import { fakeFlow } from './fake-flow.ts';
 import type { FakeFlow } from './fake-flow.ts';
 import { servePages } from './serve-pages.ts';

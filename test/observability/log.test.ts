@@ -2,7 +2,7 @@ import { decodeJwt } from 'jose';
 import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { asClient } from '../engine/families.ts';
+import { asClient } from '../oidc/families.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
 import { postForm, postJson, send } from '../harness/requests.ts';

@@ -5,7 +5,7 @@ import Koa from 'koa';
 import { Router } from 'koa-router';
 import { Registry } from 'prom-client';
 
-import { asClient } from '../engine/families.ts';
+import { asClient } from '../oidc/families.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, connect, listenerOf, signIn, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';

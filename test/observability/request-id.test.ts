@@ -5,7 +5,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import Koa from 'koa';
 import type { Middleware } from 'koa';
 
-import { asClient } from '../engine/families.ts';
+import { asClient } from '../oidc/families.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, listenerOf, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';

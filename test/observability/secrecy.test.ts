@@ -6,9 +6,9 @@ import { createMetrics } from 'koa-gatehouse/metrics';
 import Koa from 'koa';
 import { z } from 'zod';
 
-import { valueOf } from '../apps/area.ts';
-import { passwordOf, startDeveloperPlatform } from '../apps/developers.ts';
-import { asClient } from '../engine/families.ts';
+import { valueOf } from '../developer/area.ts';
+import { passwordOf, startDeveloperPlatform } from '../developer/developers.ts';
+import { asClient } from '../oidc/families.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, connect, listenerOf, signIn } from '../harness/platform.ts';
 import type { AppParts, RegisteredApp } from '../harness/platform.ts';

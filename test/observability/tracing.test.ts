@@ -8,7 +8,7 @@ import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import Koa from 'koa';
 
-import { asClient } from '../engine/families.ts';
+import { asClient } from '../oidc/families.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, listenerOf, startPlatform } from '../harness/platform.ts';
 import type { AppParts } from '../harness/platform.ts';

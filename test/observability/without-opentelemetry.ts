@@ -13,7 +13,7 @@ const isHidden = await import('@opentelemetry/api').then(
   () => true,
 );
 const { startPlatform } = await import('../harness/platform.ts');
-const { asClient } = await import('../engine/families.ts');
+const { asClient } = await import('../oidc/families.ts');
 
 await using platform = await startPlatform();
 const service = await platform.registerService();

@@ -3,8 +3,8 @@ import { StorageError } from 'koa-gatehouse';
 import type { Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { startDeveloperPlatform } from '../apps/developers.ts';
-import { REPORTS } from '../apps/area.ts';
+import { startDeveloperPlatform } from '../developer/developers.ts';
+import { REPORTS } from '../developer/area.ts';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { connect } from '../harness/platform.ts';

@@ -1,8 +1,7 @@
 import test from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { accountOf } from '../../lib/throttle/account.ts';
-import { networksOf } from '../../lib/throttle/network.ts';
+import { accountOf, networksOf } from '../../lib/throttle/attempt-ids.ts';
 import { contentsOf } from '../adapters/contents.ts';
 import { sqlite } from '../adapters/databases.ts';
 import { ANN, startGuessed, times } from './platform.ts';

@@ -1,4 +1,4 @@
-import type { AssignmentStore } from '../../../lib/contracts.ts';
+import type { AssignmentStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import { toStrings } from './column-values.ts';
 

@@ -1,4 +1,4 @@
-import type { AttemptStore, AttemptWindow } from '../../../lib/contracts.ts';
+import type { AttemptStore, AttemptWindow } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Statements } from '../statements.ts';
 import type { Integer } from './column-values.ts';

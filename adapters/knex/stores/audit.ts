@@ -1,4 +1,4 @@
-import type { AuditQuery, AuditRecord, AuditStore } from '../../../lib/contracts.ts';
+import type { AuditQuery, AuditRecord, AuditStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Value } from '../statements.ts';
 import { toPayload } from './column-values.ts';

@@ -1,4 +1,4 @@
-import type { Client, ClientSecret, StoredClient } from '../../../lib/contracts.ts';
+import type { Client, ClientSecret, StoredClient } from '../../../lib/contracts/index.ts';
 import type { Value } from '../statements.ts';
 import { toOptionalNumber, toStrings } from './column-values.ts';
 import type { Integer } from './column-values.ts';

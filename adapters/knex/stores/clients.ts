@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import type { ClientQuery, ClientStore } from '../../../lib/contracts.ts';
+import type { ClientQuery, ClientStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Value } from '../statements.ts';
 import {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import type { Consent, ConsentStore } from '../../../lib/contracts.ts';
+import type { Consent, ConsentStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import { toOptionalNumber, toStrings } from './column-values.ts';
 import type { Integer } from './column-values.ts';

@@ -1,4 +1,4 @@
-import type { Credential, Grant } from '../../../lib/contracts.ts';
+import type { Credential, Grant } from '../../../lib/contracts/index.ts';
 import type { Value } from '../statements.ts';
 import { toOptionalNumber, toPayload } from './column-values.ts';
 import type { Integer } from './column-values.ts';

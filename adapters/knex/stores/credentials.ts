@@ -1,4 +1,4 @@
-import type { CredentialStore, GrantBasis } from '../../../lib/contracts.ts';
+import type { CredentialStore, GrantBasis } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Value } from '../statements.ts';
 import {

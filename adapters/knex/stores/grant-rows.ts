@@ -1,4 +1,4 @@
-import type { Grant } from '../../../lib/contracts.ts';
+import type { Grant } from '../../../lib/contracts/index.ts';
 import { toOptionalNumber, toStrings } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import type { GrantSelector, GrantStore } from '../../../lib/contracts.ts';
+import type { GrantSelector, GrantStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import { GRANT_COLUMNS, toGrant } from './grant-rows.ts';
 import type { GrantRow } from './grant-rows.ts';

@@ -1,4 +1,4 @@
-import type { IdempotencyStore, StoredRequest } from '../../../lib/contracts.ts';
+import type { IdempotencyStore, StoredRequest } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import { statementsIn } from '../transact.ts';
 import type { Integer } from './column-values.ts';

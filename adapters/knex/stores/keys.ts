@@ -1,4 +1,4 @@
-import type { KeyStore, StoredKey } from '../../../lib/contracts.ts';
+import type { KeyStore, StoredKey } from '../../../lib/contracts/index.ts';
 import { StorageError } from '../../../lib/errors.ts';
 import type { Database } from '../database.ts';
 import { toOptionalNumber } from './column-values.ts';

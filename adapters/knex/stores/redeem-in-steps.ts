@@ -1,4 +1,4 @@
-import type { CredentialStore, Redemption } from '../../../lib/contracts.ts';
+import type { CredentialStore, Redemption } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Integer } from './column-values.ts';
 import { INSERT_CREDENTIAL, toValues, WITH_LIVE_GRANT } from './credential-rows.ts';

@@ -1,5 +1,5 @@
-import { now } from '../../../lib/clock.ts';
-import type { RevocationStore } from '../../../lib/contracts.ts';
+import { now } from '../../../lib/contracts/clock.ts';
+import type { RevocationStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';

@@ -1,4 +1,4 @@
-import type { SessionStore, StoredSession } from '../../../lib/contracts.ts';
+import type { SessionStore, StoredSession } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import { toPayload } from './column-values.ts';
 import type { Integer } from './column-values.ts';

@@ -1,6 +1,6 @@
 import type { Middleware } from 'koa';
 
-import type { GuardedState } from '../../contracts.ts';
+import type { GuardedState } from '../../contracts/index.ts';
 import { ConfigError } from '../../errors.ts';
 import type { ApiAuth } from '../auth.ts';
 import type { Action } from './define-action.ts';

@@ -1,6 +1,6 @@
 import type { Middleware } from 'koa';
 
-import type { GuardedState } from '../../contracts.ts';
+import type { GuardedState } from '../../contracts/index.ts';
 import type { ActionIndex } from './action-index.ts';
 import type { Action } from './define-action.ts';
 import type { ActionHandler } from './with-action.ts';

@@ -1,12 +1,11 @@
-import type { Logger } from '../../contracts.ts';
+import type { Logger } from '../../contracts/index.ts';
 import { readJson } from '../../http/json-body.ts';
 import { sendProblem } from '../../http/problem.ts';
-import { requestIdOf } from '../../request-id.ts';
+import { requestIdOf } from '../../http/request-id.ts';
 import type { AnswerOnce } from '../idempotency/answer-once.ts';
-import { dataAnswer, problemAnswer, sendAnswer } from './answer.ts';
 import { checkInput, inputInvalid } from './check-input.ts';
-import { isObjectId, OBJECT_ID_RULE } from './object-id.ts';
 import { runAction } from './run-action.ts';
+import { dataAnswer, isObjectId, OBJECT_ID_RULE, problemAnswer, sendAnswer } from './with-action.ts';
 import type { ActionHandler } from './with-action.ts';
 
 export interface ExecuteOptions {

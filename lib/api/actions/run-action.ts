@@ -1,4 +1,4 @@
-import type { Logger } from '../../contracts.ts';
+import type { Logger } from '../../contracts/index.ts';
 import { explainError } from '../../http/problem.ts';
 import type { Problem } from '../../http/problem.ts';
 import { checkInput } from './check-input.ts';

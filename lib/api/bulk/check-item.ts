@@ -1,8 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import { problemDocument } from '../../http/problem.ts';
 import { checkInput, pointerTo } from '../actions/check-input.ts';
 import type { InputError, Place } from '../actions/check-input.ts';
 import type { Action } from '../actions/define-action.ts';
-import { isObjectId, OBJECT_ID_RULE } from '../actions/object-id.ts';
-import { isObject } from './read-bulk.ts';
+import type { Outcome } from '../actions/run-action.ts';
+import { isObjectId, OBJECT_ID_RULE } from '../actions/with-action.ts';
 
 /** An item of a bulk whose input was checked. */
 export interface CheckedItem {
@@ -38,4 +41,52 @@ export async function checkItem(
 /** The id that an item names, if it names one. */
 export function idOf(item: unknown): string | undefined {
   return isObject(item) && typeof item['id'] === 'string' ? item['id'] : undefined;
+}
+
+/** What became of one item. */
+export interface BulkResult {
+  readonly index: number;
+  readonly succeeded: boolean;
+  /** `{ index, status, output }` or `{ index, status, problem }` as JSON text: written once, sent in one form or another. */
+  readonly text: string;
+}
+
+/** The result of an item that ran; without an outcome, of one that was only checked. */
+export function resultOf(index: number, outcome: Outcome | undefined): BulkResult {
+  if (outcome && 'problem' in outcome) {
+    const { status } = outcome.problem;
+    return {
+      index,
+      succeeded: false,
+      text: JSON.stringify({ index, status, problem: problemDocument(outcome.problem) }),
+    };
+  }
+  const output = outcome ? `,"output":${outcome.output}` : '';
+  return { index, succeeded: true, text: `{"index":${index},"status":200${output}}` };
+}
+
+/** How many there were of each kind. */
+export function count(results: readonly BulkResult[]): { succeeded: number; failed: number } {
+  const succeeded = results.filter((result) => result.succeeded).length;
+  return { succeeded, failed: results.length - succeeded };
+}
+
+/** In milliseconds. */
+const TURN = 10;
+
+/**
+ * Makes a function to wait for between the items of a bulk. Now and then it lets other requests have their turn: a
+ * database that answers at once, as SQLite does, would keep the thread until the last item.
+ */
+export function takeTurns(): () => Promise<void> {
+  let startedAt = performance.now();
+  return async function mayWait() {
+    if (performance.now() - startedAt < TURN) return;
+    await nextTurn();
+    startedAt = performance.now();
+  };
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,16 +1,13 @@
-import type { Storage } from '../../contracts.ts';
-import type { Problem } from '../../http/problem.ts';
+import type { Storage } from '../../contracts/index.ts';
 import { problemDocument } from '../../http/problem.ts';
+import type { Problem } from '../../http/problem.ts';
 import { inputInvalid } from '../actions/check-input.ts';
 import type { InputError } from '../actions/check-input.ts';
 import type { Action } from '../actions/define-action.ts';
 import { ABORTED } from '../actions/run-action.ts';
 import type { Outcome } from '../actions/run-action.ts';
-import { resultOf } from './bulk-result.ts';
-import type { BulkResult } from './bulk-result.ts';
-import { checkItem } from './check-item.ts';
-import type { CheckedItem } from './check-item.ts';
-import { takeTurns } from './take-turns.ts';
+import { checkItem, resultOf, takeTurns } from './check-item.ts';
+import type { BulkResult, CheckedItem } from './check-item.ts';
 
 export interface AtomicOptions {
   readonly storage: Pick<Storage, 'transaction'>;

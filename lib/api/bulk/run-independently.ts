@@ -1,8 +1,6 @@
-import { resultOf } from './bulk-result.ts';
-import type { BulkResult } from './bulk-result.ts';
-import { idOf } from './check-item.ts';
-import { takeTurns } from './take-turns.ts';
 import type { Outcome } from '../actions/run-action.ts';
+import { idOf, resultOf, takeTurns } from './check-item.ts';
+import type { BulkResult } from './check-item.ts';
 
 export interface IndependentOptions {
   /** How many items run at a time. */

@@ -1,4 +1,5 @@
-import type { OpenApiDocument, OpenApiPart } from '../openapi/document.ts';
+import type { OpenApiPart } from '../openapi/components.ts';
+import type { OpenApiDocument } from '../openapi/document.ts';
 import { html, prose } from './html.ts';
 import type { Html } from './html.ts';
 import { definitions, isPart, resolve, sampleOf, schemaSection, text } from './schema.ts';

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import type { IdempotencyStore, Logger } from '../../contracts.ts';
-import { begin, digest } from '../../idempotency.ts';
-import type { Attempt } from '../../idempotency.ts';
-import type { Answer } from '../actions/answer.ts';
-import { problemAnswer } from '../actions/answer.ts';
-import { whileCallerWaits } from '../actions/caller.ts';
-import type { ActionContext } from '../actions/with-action.ts';
-import { readIdempotencyKey } from './idempotency-key.ts';
-import { holdLease, LEASE } from './lease.ts';
+import { now } from '../../contracts/clock.ts';
+import type { IdempotencyStore, Logger, StoredRequest } from '../../contracts/index.ts';
+import { GatehouseError } from '../../errors.ts';
+import { begin, digest } from '../../http/idempotency.ts';
+import type { Attempt } from '../../http/idempotency.ts';
+import { problemAnswer, whileCallerWaits } from '../actions/with-action.ts';
+import type { ActionContext, Answer } from '../actions/with-action.ts';
 
 /** The work on a request, while it is under way. */
 export interface Work {
@@ -144,3 +142,74 @@ const TOO_LONG = {
   code: 'answer_not_kept',
   detail: 'The request with this Idempotency-Key was carried out. Its answer was too long to be kept.',
 };
+
+// Visible ASCII without quotes and commas, which belong to the syntax around it.
+const PLAIN = /^[!#-+\--~]{1,255}$/;
+
+// A string of RFC 9651 section 3.3.3, as the draft has it.
+const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\]){1,255})"$/;
+
+/**
+ * Reads the key of a request that may be sent again (draft-ietf-httpapi-idempotency-key-header): a quoted string, or, as
+ * most clients send it, the characters alone.
+ *
+ * @throws GatehouseError `ERR_IDEMPOTENCY_KEY`, 400, for anything else
+ */
+export function readIdempotencyKey(ctx: ActionContext): string | undefined {
+  const field = ctx.get('Idempotency-Key');
+  if (ctx.headers['idempotency-key'] === undefined) return undefined;
+  if (PLAIN.test(field)) return field;
+  const [, quoted] = QUOTED.exec(field) ?? [];
+  if (quoted !== undefined) return quoted.replaceAll(/\\(["\\])/g, '$1');
+  throw new GatehouseError(
+    'ERR_IDEMPOTENCY_KEY',
+    'Send one Idempotency-Key of 1 to 255 visible ASCII characters, such as a UUID.',
+    { status: 400 },
+  );
+}
+
+/** For how long an attempt is trusted to be alive, in seconds. If it dies, a repeat waits that long at most. */
+export const LEASE = 30;
+
+/** A lease that is renewed until it is released. */
+export interface Lease {
+  /** Aborted when another attempt has taken over, because this one was not heard of for too long. */
+  readonly signal: AbortSignal;
+  release(): Promise<void>;
+}
+
+/** Keeps telling the store that an attempt is alive. */
+export function holdLease(
+  store: Pick<IdempotencyStore, 'extend'>,
+  attempt: Pick<StoredRequest, 'id' | 'attempt'>,
+  logger: Logger,
+): Lease {
+  const lost = new AbortController();
+  let renewal: Promise<void> | undefined;
+
+  async function renew(): Promise<void> {
+    try {
+      if (!(await store.extend(attempt, now() + LEASE))) lost.abort();
+    } catch (error) {
+      // The next try may be in time.
+      logger.warn({ err: error }, 'The lease of a request with an Idempotency-Key could not be renewed');
+    }
+  }
+
+  const timer = setInterval(
+    () => {
+      renewal ??= renew().finally(() => {
+        renewal = undefined;
+      });
+    },
+    (LEASE / 3) * 1000,
+  );
+
+  return {
+    signal: lost.signal,
+    async release() {
+      clearInterval(timer);
+      await renewal;
+    },
+  };
+}

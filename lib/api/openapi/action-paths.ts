@@ -1,9 +1,9 @@
-import type { Gate } from '../../contracts.ts';
+import type { Gate } from '../../contracts/index.ts';
 import type { Action } from '../actions/define-action.ts';
 import { pathsOf } from '../actions/discover.ts';
 import { schemaReference } from './action-schemas.ts';
 import { json, parameter, problemResponses, WRITE_PROBLEMS } from './components.ts';
-import type { OpenApiPart, OpenApiPath } from './document.ts';
+import type { OpenApiPart, OpenApiPath } from './components.ts';
 
 export interface ActionPathsOptions {
   readonly gate: Pick<Gate, 'permissions'>;

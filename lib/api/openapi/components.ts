@@ -1,4 +1,8 @@
-import type { OpenApiPart } from './document.ts';
+/** A part of an OpenAPI document. */
+export type OpenApiPart = Readonly<Record<string, unknown>>;
+
+/** A path and what can be done there, by method in lower case (OpenAPI 3.1 section 4.8.9). */
+export type OpenApiPath = Readonly<Record<string, OpenApiPart>>;
 
 /** The content of a JSON body. */
 export function json(schema: OpenApiPart): OpenApiPart {

@@ -1,17 +1,10 @@
-import type { Gate } from '../../contracts.ts';
+import type { Gate } from '../../contracts/index.ts';
 import { ConfigError } from '../../errors.ts';
 import type { Action } from '../actions/define-action.ts';
 import { actionPaths } from './action-paths.ts';
 import { actionSchemas } from './action-schemas.ts';
-import { PARAMETERS, problemResponses, READ_PROBLEMS, RESPONSES, SCHEMAS } from './components.ts';
-import { OWN_PATHS } from './own-paths.ts';
-import { securitySchemes } from './security-schemes.ts';
-
-/** A part of an OpenAPI document. */
-export type OpenApiPart = Readonly<Record<string, unknown>>;
-
-/** A path and what can be done there, by method in lower case (OpenAPI 3.1 section 4.8.9). */
-export type OpenApiPath = Readonly<Record<string, OpenApiPart>>;
+import { json, PARAMETERS, problemResponses, READ_PROBLEMS, RESPONSES, SCHEMAS } from './components.ts';
+import type { OpenApiPart, OpenApiPath } from './components.ts';
 
 /** What a description of the API says besides what the server knows. */
 export interface OpenApiOptions {
@@ -103,4 +96,84 @@ function mapValues<From, To>(
   change: (value: From) => To,
 ): Record<string, To> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
+}
+
+/** The paths that every API has. The planned ones of the Objects API are not available, and not among them. */
+export const OWN_PATHS: Readonly<Record<string, OpenApiPath>> = {
+  '/identity': {
+    get: {
+      operationId: 'identity',
+      summary: 'Who the token speaks for, and what it may do',
+      tags: ['Identity'],
+      responses: {
+        200: data('The identity.', { $ref: '#/components/schemas/Identity' }),
+        ...problemResponses(READ_PROBLEMS),
+      },
+    },
+  },
+  '/actions': {
+    get: {
+      operationId: 'listActions',
+      summary: 'The actions that the caller may run',
+      tags: ['Actions'],
+      responses: {
+        200: data('A list.', { type: 'array', items: { $ref: '#/components/schemas/Action' } }),
+        ...problemResponses(READ_PROBLEMS),
+      },
+    },
+  },
+  '/actions/{type}/{action}': {
+    get: {
+      operationId: 'describeAction',
+      summary: 'One action, with the JSON Schemas of its input and output',
+      tags: ['Actions'],
+      parameters: ['type', 'action'].map((name) => ({
+        name,
+        in: 'path',
+        required: true,
+        schema: { type: 'string' },
+      })),
+      responses: {
+        200: data('The action, with `input` and `output`.', { $ref: '#/components/schemas/Action' }),
+        ...problemResponses([...READ_PROBLEMS, 'PermissionMissing', 'NotFound']),
+      },
+    },
+  },
+};
+
+function data(description: string, schema: OpenApiPart): OpenApiPart {
+  return {
+    description,
+    content: json({ type: 'object', required: ['data'], properties: { data: schema } }),
+  };
+}
+
+/** How to get an access token, and how to send it. */
+export function securitySchemes(
+  issuer: string,
+  scopes: ReadonlyMap<string, { readonly description: string }>,
+): OpenApiPart {
+  const words = Object.fromEntries(Array.from(scopes, ([name, { description }]) => [name, description]));
+  const tokenUrl = `${issuer}/oauth/token`;
+  return {
+    oauth2: {
+      type: 'oauth2',
+      description: 'An access token for a person or for an app.',
+      flows: {
+        authorizationCode: {
+          authorizationUrl: `${issuer}/oauth/authorize`,
+          tokenUrl,
+          refreshUrl: tokenUrl,
+          scopes: words,
+        },
+        clientCredentials: { tokenUrl, scopes: words },
+      },
+    },
+    bearer: {
+      type: 'http',
+      scheme: 'bearer',
+      bearerFormat: 'JWT',
+      description: 'An access token that you have got already.',
+    },
+  };
 }

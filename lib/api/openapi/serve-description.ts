@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
 
 import { setAssetHeaders, setPageHeaders } from '../../http/headers.ts';
-import { docsPage } from '../docs/page.ts';
-import { STYLE } from '../docs/style.ts';
+import { docsPage, STYLE } from '../docs/page.ts';
 import type { OpenApiDocument } from './document.ts';
 
 export interface DescriptionOptions {

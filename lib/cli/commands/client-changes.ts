@@ -2,10 +2,9 @@ import type { Command } from 'commander';
 import type { Client } from 'koa-gatehouse';
 
 import { confirm } from '../confirm.ts';
-import { findClient } from '../find-client.ts';
 import { clientJson } from '../json-forms.ts';
 import type { Report } from '../report.ts';
-import { opened } from '../session.ts';
+import { findClient, opened } from '../session.ts';
 import type { Session } from '../session.ts';
 
 /** `gatehouse client disable | enable | revoke-tokens | delete` */

@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import type { Client, PermissionSource } from 'koa-gatehouse';
 
-import { findClient } from '../find-client.ts';
 import { repeated } from '../repeated.ts';
 import type { Report } from '../report.ts';
-import { opened } from '../session.ts';
+import { findClient, opened } from '../session.ts';
 import type { Session } from '../session.ts';
 import { facts, table } from '../table.ts';
 import { uncheckedNames } from '../unchecked.ts';

@@ -3,10 +3,9 @@ import type { Command } from 'commander';
 import { addClientChanges } from './client-changes.ts';
 import { addClientCreate } from './client-create.ts';
 import { addClientImport } from './client-import.ts';
-import { addClientList } from './client-list.ts';
+import { addClientList, addClientShow } from './client-list.ts';
 import { addClientPermissions } from './client-permissions.ts';
 import { addClientSecrets } from './client-secrets.ts';
-import { addClientShow } from './client-show.ts';
 import { addClientUpdate } from './client-update.ts';
 
 /** `gatehouse client ...` */

@@ -4,7 +4,7 @@ import type { Finding } from 'koa-gatehouse';
 import type { Report } from '../report.ts';
 import { opened } from '../session.ts';
 import type { Session } from '../session.ts';
-import { wrap } from '../wrap.ts';
+import { wrap } from '../table.ts';
 
 interface Options {
   readonly issuer?: string;

@@ -1,9 +1,6 @@
 import type { ClientGrantType, ImportedClient } from 'koa-gatehouse';
 import type { PassportClient } from 'koa-gatehouse/adapters/knex';
 
-import { mapOwner } from './map-owner.ts';
-import { mapSecret } from './map-secret.ts';
-
 /** What becomes of a Passport client here, and what its developers should know. */
 export type Mapped =
   | { readonly client: ImportedClient; readonly notes: readonly string[] }
@@ -132,4 +129,37 @@ function isPrivateUse(uri: string): boolean {
 function providerNote({ provider }: PassportClient): string | undefined {
   if (provider === undefined || provider === 'users') return undefined;
   return `It was for the users of the provider "${provider}" only; here it is for all.`;
+}
+
+/**
+ * Keeps an owner who is a user. Somebody of another table has ids of their own: a team's would make a stranger with the
+ * same id the owner.
+ */
+export function mapOwner({ owner, provider = 'users' }: PassportClient): {
+  readonly ownerId: string | undefined;
+  readonly note?: string;
+} {
+  if (owner === undefined) return { ownerId: undefined };
+  const { id, type } = owner;
+  const isUser = type === undefined ? provider === 'users' : /(?:^|\\)user$/i.test(type);
+  if (isUser) return { ownerId: id };
+  return {
+    ownerId: undefined,
+    note: `It has no owner here: it was owned by ${type ?? `the provider "${provider}"`}, not by a user.`,
+  };
+}
+
+/** Takes a secret as Passport stores it: hashed by bcrypt, or, before version 13, plain. */
+export function mapSecret(stored: string | undefined): {
+  readonly secret: ImportedClient['secret'];
+  readonly note?: string;
+} {
+  if (stored === undefined) return { secret: undefined };
+  if (/^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/.test(stored)) return { secret: { bcrypt: stored } };
+  const hash = /^\$([a-z0-9-]+)\$/i.exec(stored)?.[1];
+  if (hash === undefined) return { secret: { value: stored } };
+  return {
+    secret: undefined,
+    note: `Its secret is hashed with ${hash}, which is not supported. Give it a new one with \`gatehouse client secrets add\`.`,
+  };
 }

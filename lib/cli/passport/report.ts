@@ -1,6 +1,5 @@
 import { inGroups } from '../progress.ts';
-import { table } from '../table.ts';
-import { wrap } from '../wrap.ts';
+import { table, wrap } from '../table.ts';
 import type { ImportResult } from './import-clients.ts';
 
 /** The results for people: a table, and below it what is to be known, each thing once. */

@@ -1,4 +1,4 @@
-import type { AttemptWindow } from '../../contracts.ts';
+import type { AttemptWindow } from '../../contracts/index.ts';
 import { HOUR, LOOKALIKES, NOW } from './rows.ts';
 import type { StorageTest } from './storage-test.ts';
 

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-import type { GrantSelector, Storage } from '../../contracts.ts';
+import type { GrantSelector, Storage } from '../../contracts/index.ts';
 import { aCode, aGrant, aRefreshToken, LOOKALIKES, NOW } from './rows.ts';
 import type { StorageTest } from './storage-test.ts';
 

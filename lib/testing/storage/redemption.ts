@@ -1,4 +1,4 @@
-import type { Credential, Redemption, Storage } from '../../contracts.ts';
+import type { Credential, Redemption, Storage } from '../../contracts/index.ts';
 import { aCode, aGrant, aRefreshToken, HOUR, NOW } from './rows.ts';
 import type { StorageTest } from './storage-test.ts';
 

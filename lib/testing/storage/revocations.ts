@@ -1,4 +1,4 @@
-import type { Storage, TokenInQuestion } from '../../contracts.ts';
+import type { Storage, TokenInQuestion } from '../../contracts/index.ts';
 import { aCode, aGrant, aRefreshToken, aRevokedToken, HOUR, LOOKALIKES, NOW } from './rows.ts';
 import type { StorageTest } from './storage-test.ts';
 

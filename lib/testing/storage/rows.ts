@@ -11,7 +11,7 @@ import type {
   StoredKey,
   StoredRequest,
   StoredSession,
-} from '../../contracts.ts';
+} from '../../contracts/index.ts';
 import { completeClient } from '../test-client.ts';
 
 /** A moment that the tests call now, in seconds. */

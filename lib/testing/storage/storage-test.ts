@@ -1,4 +1,4 @@
-import type { Storage } from '../../contracts.ts';
+import type { Storage } from '../../contracts/index.ts';
 import type { Assertions } from '../test-runner.ts';
 
 /** Registers a test that gets a storage of its own. */

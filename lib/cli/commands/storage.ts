@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+
+import { INTERRUPTED, interruptible } from '../interrupt.ts';
+import { inGroups, startProgress } from '../progress.ts';
+import type { Report } from '../report.ts';
+import { opened } from '../session.ts';
+import type { Session } from '../session.ts';
+
+/** `gatehouse prune` */
+export function addPrune(program: Command): void {
+  program
+    .command('prune')
+    .summary('remove what has expired')
+    .description('Remove the rows that have expired, in small batches, while servers use the database.')
+    .addHelpText('after', '\nJSON: {"removed": 1200, "interrupted": false}')
+    .action(opened(prune));
+}
+
+async function prune({ administration }: Session): Promise<Report> {
+  const progress = startProgress('Removing expired rows');
+  const { interrupted, removed } = await interruptible(async (signal) => ({
+    removed: await administration.prune({ signal, onProgress: progress.show }),
+    interrupted: signal.aborted,
+  })).finally(progress.end);
+  return {
+    json: { removed, interrupted },
+    text: interrupted
+      ? `Interrupted: removed ${inGroups(removed)} expired rows, there may be more.`
+      : `Removed ${inGroups(removed)} expired rows.`,
+    exitCode: interrupted ? INTERRUPTED : 0,
+  };
+}
+
+/** `gatehouse migrate` */
+export function addMigrate(program: Command): void {
+  program
+    .command('migrate')
+    .summary('create or update the tables')
+    .description('Create the tables of the database, or bring them up to date.')
+    .addHelpText('after', '\nJSON: {"migrated": ["0001_first_tables"]}')
+    .action(
+      opened(
+        async ({ storage }) => {
+          const migrated = await storage.pendingMigrations();
+          await storage.migrate();
+          const text =
+            migrated.length === 0 ? 'The database is up to date.' : `Migrated: ${migrated.join(', ')}`;
+          return { json: { migrated }, text };
+        },
+        { tables: false },
+      ),
+    );
+}

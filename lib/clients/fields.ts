@@ -1,0 +1,209 @@
+import { isDeepStrictEqual } from 'node:util';
+
+import type { Client, ClientChanges, ClientFields, Gate } from '../contracts/index.ts';
+import { ClientInvalidError, fieldError } from '../errors.ts';
+import type { FieldError, FieldErrorCode, FieldErrorParameters } from '../errors.ts';
+
+/** What a client is checked against. Where one of them is not known, any name is taken. */
+export interface KnownNames {
+  readonly gate: Pick<Gate, 'has' | 'roles'> | undefined;
+  readonly scopes: ReadonlyMap<string, unknown> | undefined;
+}
+
+// Characters that change how the text around them reads (Unicode bidi controls), and control characters.
+const UNSAFE_IN_NAME = /[\p{Cc}\p{Cf}]/u;
+
+/**
+ * Checks the fields of a client all at once and fills in the defaults.
+ *
+ * @param registered - the redirect URIs that the client has
+ * @throws ClientInvalidError with one entry per mistake
+ */
+export function checkClientFields(
+  given: ClientFields,
+  { gate, scopes }: KnownNames,
+  registered: readonly string[] = [],
+): Omit<Client, 'id' | 'createdAt' | 'updatedAt' | 'disabled' | 'disabledBy'> {
+  const mistakes: FieldError[] = [];
+  const refuse: Refuse = (...mistake) => void mistakes.push(fieldError(...mistake));
+  // In JavaScript nothing may be given.
+  const fields: Partial<ClientFields> = given ?? {};
+  for (const field of Object.keys(fields)) if (!FIELDS.has(field)) refuse(field, 'unknown_field');
+  const { confidential = true, firstParty = false, native = false, grantType, ownerId } = fields;
+  const redirectUris = list(fields.redirectUris, 'redirectUris', refuse);
+  const roles = list(fields.roles, 'roles', refuse);
+  const permissions = list(fields.permissions, 'permissions', refuse);
+  const allowed = fields.scopes === undefined ? undefined : list(fields.scopes, 'scopes', refuse);
+  const name = typeof fields.name === 'string' ? fields.name.trim() : '';
+
+  if (name === '' || name.length > LONGEST_NAME) refuse('name', 'name_length', { most: LONGEST_NAME });
+  if (UNSAFE_IN_NAME.test(name)) refuse('name', 'control_characters');
+  for (const [field, value] of Object.entries({ confidential, firstParty, native })) {
+    if (typeof value !== 'boolean') refuse(field, 'not_boolean');
+  }
+  if (ownerId !== undefined && !isUserId(ownerId)) refuse('ownerId', 'user_id');
+  for (const scope of allowed ?? [])
+    if (scopes?.has(scope) === false) refuse('scopes', 'unknown_scope', { name: scope });
+
+  if (redirectUris.length > MOST_REDIRECT_URIS)
+    refuse('redirectUris', 'too_many_redirect_uris', { most: MOST_REDIRECT_URIS });
+  if (grantType === 'authorization_code') {
+    if (redirectUris.length === 0) refuse('redirectUris', 'redirect_uri_missing');
+    redirectUris.forEach((uri, index) => {
+      const mistake = redirectUriMistake(uri, { native });
+      // What was registered before http was refused works on, and does not keep the client from being changed.
+      if (mistake?.[0] === 'uri_insecure' && registered.includes(uri)) return;
+      if (mistake) refuse(`redirectUris[${index}]`, ...mistake);
+    });
+    if (native && confidential) refuse('native', 'native_with_secret');
+    for (const field of ['roles', 'permissions'] as const) {
+      if ((fields[field] ?? []).length > 0) refuse(field, 'client_credentials_only');
+    }
+  } else if (grantType === 'client_credentials') {
+    if (redirectUris.length > 0) refuse('redirectUris', 'redirect_uri_unused');
+    if (!confidential) refuse('confidential', 'secret_required');
+    if (native || firstParty) refuse(native ? 'native' : 'firstParty', 'authorization_code_only');
+    for (const role of roles)
+      if (gate && !Object.hasOwn(gate.roles, role)) refuse('roles', 'unknown_role', { name: role });
+    for (const permission of permissions) {
+      if (gate?.has(permission) === false) refuse('permissions', 'unknown_permission', { name: permission });
+    }
+  } else {
+    refuse('grantType', 'grant_type_unknown');
+  }
+  if (mistakes.length > 0 || grantType === undefined) throw new ClientInvalidError(mistakes);
+  return {
+    name,
+    grantType,
+    redirectUris,
+    confidential,
+    native,
+    firstParty,
+    scopes: allowed,
+    roles,
+    permissions,
+    ownerId,
+  };
+}
+
+/**
+ * Checks a client as it would be with some of its fields changed.
+ *
+ * @throws ClientInvalidError with one entry per mistake
+ */
+export function checkClientChanges(
+  client: Client,
+  changes: ClientChanges,
+  names: KnownNames,
+): Partial<Client> {
+  const { id: _id, createdAt: _createdAt, updatedAt: _updatedAt, ...rest } = client;
+  const { disabled: _disabled, disabledBy: _disabledBy, ...fields } = rest;
+  // A copy of a client with something changed has all of its members.
+  const changed = Object.entries(changes ?? {}).filter(
+    ([field, value]) => !isDeepStrictEqual(value, client[field as keyof Client]),
+  );
+  if (changed.some(([field]) => field === 'grantType')) {
+    throw new ClientInvalidError([fieldError('grantType', 'grant_type_fixed')]);
+  }
+  return checkClientFields({ ...fields, ...Object.fromEntries(changed) }, names, client.redirectUris);
+}
+
+const FIELDS: ReadonlySet<string> = new Set<keyof ClientFields>([
+  'name',
+  'grantType',
+  'redirectUris',
+  'confidential',
+  'native',
+  'firstParty',
+  'scopes',
+  'roles',
+  'permissions',
+  'ownerId',
+]);
+
+const LONGEST_NAME = 100;
+const MOST_REDIRECT_URIS = 100;
+
+/** Notes a mistake. */
+type Refuse = (field: string, code: FieldErrorCode, parameters?: FieldErrorParameters) => void;
+
+function isUserId(id: unknown): boolean {
+  return typeof id === 'string' && id !== '' && id.length <= 255 && !id.includes('\0');
+}
+
+function list(value: readonly string[] | undefined, field: string, refuse: Refuse): readonly string[] {
+  if (value === undefined) return [];
+  if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) return [...new Set(value)];
+  refuse(field, 'not_strings');
+  return [];
+}
+
+/** What is wrong, as for `fieldError()`. */
+export type Mistake = readonly [code: FieldErrorCode, parameters?: FieldErrorParameters];
+
+const LONGEST = 2000;
+
+// A private-use scheme is a reversed domain name (RFC 8252 section 7.1), which keeps `javascript:` and its kin out.
+const PRIVATE_USE_SCHEME = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/;
+
+/**
+ * Says what is wrong with a redirect URI, or nothing when it can be registered (RFC 6749 section 3.1.2, RFC 9700
+ * sections 2.1 and 2.6, RFC 8252 section 7).
+ */
+export function redirectUriMistake(uri: unknown, { native }: { native: boolean }): Mistake | undefined {
+  if (typeof uri !== 'string' || uri === '') return ['uri_empty'];
+  if (uri.length > LONGEST) return ['uri_length', { most: LONGEST }];
+  if (/[^\x21-\x7e]/.test(uri)) return ['uri_characters'];
+  const url = URL.parse(uri);
+  if (!url) return ['uri_relative'];
+  if (uri.includes('#')) return ['uri_fragment'];
+  if (uri.includes('*')) return ['uri_wildcard'];
+  if (url.username !== '' || url.password !== '' || /^[a-z]+:\/\/[^/?]*@/i.test(uri)) {
+    return ['uri_credentials'];
+  }
+  if (url.protocol === 'https:' || url.protocol === 'http:') {
+    if (!/^https?:\/\/[^/\\]/.test(uri)) return ['uri_form'];
+    return native ? nativeWebMistake(url) : webMistake(url);
+  }
+  if (!native) return ['uri_scheme'];
+  return PRIVATE_USE_SCHEME.test(url.protocol) ? undefined : ['uri_private_scheme'];
+}
+
+// Codes that travel over http can be read on the way. Loopback addresses never leave the machine.
+function webMistake({ protocol, hostname }: URL): Mistake | undefined {
+  return protocol === 'http:' && !/^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname)
+    ? ['uri_insecure']
+    : undefined;
+}
+
+// The engine has these rules too, and would refuse every request of a client that does not keep them.
+function nativeWebMistake({ protocol, hostname }: URL): Mistake | undefined {
+  const isLoopback = LOOPBACK.has(hostname);
+  if (protocol === 'http:' && !isLoopback) return ['uri_http_host'];
+  if (protocol === 'https:' && isLoopback) return ['uri_https_loopback'];
+  return undefined;
+}
+
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/**
+ * What is remembered of where somebody agreed to be sent: what the consent page shows, which is an origin, or the scheme of
+ * an installed app. `undefined` for a port that the app chose by itself: whatever runs on that machine may have it the next
+ * time, so it is asked for again (RFC 8252 section 8.6).
+ */
+export function redirectHost(
+  redirectUri: string,
+  { redirectUris }: Pick<Client, 'redirectUris'>,
+): string | undefined {
+  if (!redirectUris.includes(redirectUri)) return undefined;
+  const { origin, protocol } = new URL(redirectUri);
+  return origin === 'null' ? protocol : origin;
+}
+
+/**
+ * Whether another app on the same device could receive what is sent there. A claimed https address is the one that the
+ * system keeps for its app (RFC 8252 section 7.2).
+ */
+export function isOnDevice(redirectUri: string, { native }: Pick<Client, 'native'>): boolean {
+  return native && !redirectUri.startsWith('https:');
+}

@@ -1,0 +1,259 @@
+import type { Client, Finding } from '../contracts/index.ts';
+import { GatehouseError } from '../errors.ts';
+import type { CheckSubject } from './check.ts';
+
+const WELL_KNOWN = '/.well-known/oauth-authorization-server';
+
+/**
+ * Whether the server is at its issuer, as seen from outside: proxies in front of it decide that as much as the server
+ * itself does. Begins an authorization of one of the clients, of which nothing is kept, and signs nobody out.
+ */
+export async function checkIssuer(subject: CheckSubject): Promise<readonly Finding[]> {
+  const { issuer } = subject;
+  if (issuer === undefined) return [];
+  const { findings, metadata } = await readMetadata(issuer);
+  if (!metadata) return findings;
+  const wrong = [...findings, ...compare(issuer, metadata)];
+  if (wrong.length > 0) return wrong;
+  const unreachable = await checkPublishedKeys(String(metadata['jwks_uri']));
+  if (unreachable.length > 0) return unreachable;
+  return [
+    ...(await checkAuthorization(subject, {
+      issuer,
+      endpoint: metadata['authorization_endpoint'] as string,
+    })),
+    ...(await checkCookies(issuer)),
+  ];
+}
+
+interface Reading {
+  readonly findings: readonly Finding[];
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+async function readMetadata(issuer: string): Promise<Reading> {
+  const { origin, pathname } = new URL(issuer);
+  const path = pathname.replace(/\/$/, '');
+  // RFC 8414 section 3.1 puts the issuer's path behind the well-known one.
+  const standard = `${origin}${WELL_KNOWN}${path}`;
+  const answer = await visit(standard);
+  const metadata = metadataOf(answer);
+  if (metadata) return { findings: [], metadata };
+  const below = path === '' ? undefined : metadataOf(await visit(issuer + WELL_KNOWN));
+  if (!below) return { findings: [noMetadata(standard, answer)] };
+  return {
+    metadata: below,
+    findings: [
+      {
+        code: 'metadata_misplaced',
+        severity: 'warning',
+        message: `Clients look for the server's metadata at ${standard} (RFC 8414), and it is only at ${issuer}${WELL_KNOWN}.`,
+        remedy: 'Let the proxy pass that path to the server too.',
+      },
+    ],
+  };
+}
+
+function metadataOf(answer: Answer): Readonly<Record<string, unknown>> | undefined {
+  if (!('body' in answer) || answer.status !== 200) return undefined;
+  try {
+    const metadata: unknown = JSON.parse(answer.body);
+    const isMetadata = typeof metadata === 'object' && metadata !== null && 'issuer' in metadata;
+    return isMetadata ? { ...metadata } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function noMetadata(url: string, answer: Answer): Finding {
+  if ('trouble' in answer) {
+    return {
+      code: 'issuer_unreachable',
+      severity: 'error',
+      message: `Nothing answers at ${url}: ${answer.trouble}.`,
+      remedy:
+        'Start the server, and see that name, port, certificate and proxy lead to it from where this runs.',
+    };
+  }
+  const { location, status } = answer;
+  return {
+    code: 'metadata_missing',
+    severity: 'error',
+    message: `${url} is not the metadata of an authorization server: the answer was ${status}${location ? ` to ${location}` : ''}.`,
+    remedy:
+      'Let the proxy pass /oauth/ and /.well-known/ to the server; with a path in the issuer, see the option mountPath.',
+  };
+}
+
+function compare(issuer: string, metadata: Readonly<Record<string, unknown>>): Finding[] {
+  if (metadata['issuer'] !== issuer) {
+    return [
+      {
+        code: 'issuer_differs',
+        severity: 'error',
+        message: `The server at ${issuer} says that its issuer is ${String(metadata['issuer'])}.`,
+        remedy: "Give createAuthServer() the address that people use as issuer: behind a proxy, the proxy's.",
+      },
+    ];
+  }
+  const elsewhere = Object.entries(metadata).filter(
+    ([name, url]) => /_endpoint$|^jwks_uri$/.test(name) && !String(url).startsWith(`${issuer}/`),
+  );
+  if (elsewhere.length === 0 && typeof metadata['authorization_endpoint'] === 'string') return [];
+  const named = elsewhere.map(([name, url]) => `${name} ${String(url)}`).join(', ') || 'none at all';
+  return [
+    {
+      code: 'endpoints_elsewhere',
+      severity: 'error',
+      message: `The server at ${issuer} gives out endpoints with another scheme, host or path: ${named}.`,
+      remedy: 'See that no proxy rewrites answers, and that the option configure does not.',
+    },
+  ];
+}
+
+async function checkAuthorization(
+  subject: CheckSubject,
+  { issuer, endpoint }: { issuer: string; endpoint: string },
+): Promise<readonly Finding[]> {
+  const client = await findCodeClient(subject);
+  if (!client) return [];
+  const answer = await visit(authorizationRequest(endpoint, client));
+  if ('trouble' in answer || answer.status >= 500) {
+    return [
+      {
+        code: 'authorization_fails',
+        severity: 'error',
+        message: `An authorization request to ${endpoint} fails: ${inWords(answer)}.`,
+        remedy: "Look at the server's log, and at the proxy's.",
+      },
+    ];
+  }
+  if (!isAskedToLogIn(answer.location, issuer)) {
+    return [
+      {
+        code: 'authorization_unanswered',
+        severity: 'warning',
+        message: `An authorization request of "${client.name}" to ${endpoint} was answered with ${answer.status} and starts no login.`,
+        remedy:
+          'See that the server uses the same database as this check, and that the proxy does not rewrite Location.',
+      },
+    ];
+  }
+  return [];
+}
+
+function isAskedToLogIn(location: string | null, issuer: string): boolean {
+  const asked = location === null ? null : URL.parse(location, issuer);
+  return asked?.href.startsWith(`${issuer}/oauth/interaction/`) === true;
+}
+
+/** Looks at the cookie by which a session begins and ends. Pages of the host's own may have no such logout. */
+async function checkCookies(issuer: string): Promise<readonly Finding[]> {
+  const endpoint = `${issuer}/oauth/logout`;
+  const answer = await visit(endpoint, 'POST');
+  if ('trouble' in answer || answer.status !== 200) return [];
+  if (answer.cookies.length === 0) {
+    return [
+      {
+        code: 'cookies_lost',
+        severity: 'error',
+        message: `An answer of ${endpoint} comes without its cookie, so nobody can sign in.`,
+        remedy: 'See that the proxy passes Set-Cookie on.',
+      },
+    ];
+  }
+  const insecure = answer.cookies.filter((cookie) => !/;\s*secure/i.test(cookie)).map(nameOf);
+  if (insecure.length === 0 || !issuer.startsWith('https:')) return [];
+  return [
+    {
+      code: 'cookies_insecure',
+      severity: 'error',
+      message: `Cookies of ${endpoint} are not Secure: ${insecure.join(', ')}.`,
+      remedy: 'See that the proxy does not rewrite Set-Cookie.',
+    },
+  ];
+}
+
+async function findCodeClient({ storage }: CheckSubject): Promise<Client | undefined> {
+  try {
+    const page = await storage.clients.list({});
+    return page.find(({ disabled, grantType }) => !disabled && grantType === 'authorization_code');
+  } catch (error) {
+    // What is wrong with the storage has been found already, and is no reason to say nothing of the server.
+    if (error instanceof GatehouseError) return undefined;
+    throw error;
+  }
+}
+
+function authorizationRequest(endpoint: string, { id, redirectUris }: Client): string {
+  const url = new URL(endpoint);
+  url.search = new URLSearchParams({
+    client_id: id,
+    response_type: 'code',
+    redirect_uri: redirectUris[0] ?? '',
+    // The S256 challenge of RFC 7636, appendix B: nobody will come to redeem the code.
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
+  }).toString();
+  return url.href;
+}
+
+function nameOf(cookie: string): string {
+  return cookie.slice(0, cookie.indexOf('='));
+}
+
+/** What a web server answered, or why it did not. */
+export type Answer =
+  | {
+      readonly status: number;
+      readonly location: string | null;
+      readonly cookies: readonly string[];
+      readonly body: string;
+    }
+  | { readonly trouble: string };
+
+// In milliseconds.
+const PATIENCE = 5000;
+
+/** Requests a URL once, for five seconds at most, and follows no redirect. */
+export async function visit(url: string, method = 'GET'): Promise<Answer> {
+  try {
+    const response = await fetch(url, { method, redirect: 'manual', signal: AbortSignal.timeout(PATIENCE) });
+    return {
+      status: response.status,
+      location: response.headers.get('location'),
+      cookies: response.headers.getSetCookie(),
+      body: await response.text(),
+    };
+  } catch (error) {
+    return { trouble: reasonOf(error) };
+  }
+}
+
+/** What is wrong with the network is the cause of what `fetch` throws, and its code says it best. */
+function reasonOf(error: unknown): string {
+  if (error instanceof Error && error.name === 'TimeoutError') return `no answer within ${PATIENCE / 1000} s`;
+  const cause = error instanceof Error ? error.cause : undefined;
+  if (cause instanceof Error) return 'code' in cause ? String(cause.code) : cause.message;
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** What came of a visit, at the end of a sentence. */
+export function inWords(answer: Answer): string {
+  return 'trouble' in answer ? answer.trouble : `the answer was ${answer.status}`;
+}
+
+/** Whether the server's endpoints can be reached where its metadata says: its keys are one that anybody may ask for. */
+export async function checkPublishedKeys(url: string): Promise<readonly Finding[]> {
+  const answer = await visit(url);
+  if ('status' in answer && answer.status === 200) return [];
+  return [
+    {
+      code: 'endpoints_unreachable',
+      severity: 'error',
+      message: `The server's keys are not at ${url}, where its metadata says: ${inWords(answer)}.`,
+      remedy:
+        'Let the proxy pass /oauth/ to the server; if it removes the path of the issuer on the way, set the option mountPath.',
+    },
+  ];
+}

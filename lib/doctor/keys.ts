@@ -1,0 +1,97 @@
+import { now } from '../contracts/clock.ts';
+import type { Finding, StoredKey } from '../contracts/index.ts';
+import type { CheckSubject } from './check.ts';
+
+const DAY = 86_400;
+
+/** Whether the server's own keys are there, can be read, are encrypted where that matters, and are not too old. */
+export async function checkKeys(subject: CheckSubject): Promise<readonly Finding[]> {
+  const { storage, cookieKeys } = subject;
+  const signing = (await storage.keys.list('token')).filter(isLive);
+  const own = cookieKeys === undefined ? (await storage.keys.list('cookie')).filter(isLive) : [];
+  return [
+    ...presence(signing),
+    ...encryption(subject, [...signing, ...own]),
+    ...(await legibility(subject, [...signing, ...own])),
+    ...age(subject, signing),
+  ];
+}
+
+function isLive({ retiresAt }: StoredKey): boolean {
+  return retiresAt === undefined || retiresAt > now();
+}
+
+function presence(signing: readonly StoredKey[]): Finding[] {
+  if (signing.length > 0) return [];
+  return [
+    {
+      code: 'signing_key_missing',
+      severity: 'warning',
+      message: 'There is no key to sign tokens with.',
+      remedy: 'Start a server, which makes one, or run `gatehouse keys rotate`.',
+    },
+  ];
+}
+
+function encryption(
+  { keys, plainKeysMatter, storage }: CheckSubject,
+  stored: readonly StoredKey[],
+): Finding[] {
+  const plain = stored.filter(({ material }) => !keys.isEncrypted(material));
+  if (plain.length === 0 || !storage.durable || (!keys.encrypts && !plainKeysMatter)) return [];
+  return [
+    {
+      code: 'keys_unencrypted',
+      severity: 'warning',
+      message: `${count(plain.length)} stored unencrypted: whoever reads the database can make tokens.`,
+      remedy: keys.encrypts
+        ? 'Run `gatehouse keys rotate` with KEY_ENCRYPTION_KEY set; the old keys go when the last of their tokens has expired.'
+        : 'Give the servers a keyEncryptionKey, then run `gatehouse keys rotate` with KEY_ENCRYPTION_KEY set to it.',
+    },
+  ];
+}
+
+async function legibility({ keys }: CheckSubject, stored: readonly StoredKey[]): Promise<Finding[]> {
+  const encrypted = stored.filter(({ material }) => keys.isEncrypted(material));
+  if (encrypted.length === 0) return [];
+  if (!keys.encrypts) {
+    return [
+      {
+        code: 'keys_not_checked',
+        severity: 'warning',
+        message: `${count(encrypted.length)} encrypted, and no key-encryption key was given to read them with.`,
+        remedy: "Give the servers' keyEncryptionKey; on the command line in KEY_ENCRYPTION_KEY.",
+      },
+    ];
+  }
+  const results = await Promise.allSettled(encrypted.map(async ({ material }) => keys.read(material)));
+  const unreadable = results.filter(({ status }) => status === 'rejected').length;
+  if (unreadable === 0) return [];
+  return [
+    {
+      code: 'keys_unreadable',
+      severity: 'error',
+      message: `${count(unreadable)} encrypted with another keyEncryptionKey than the given one, or damaged.`,
+      remedy: 'Give the keyEncryptionKey that they were encrypted with too, behind the new one.',
+    },
+  ];
+}
+
+function age({ keyRotation }: CheckSubject, signing: readonly StoredKey[]): Finding[] {
+  if (keyRotation === 0 || signing.length === 0) return [];
+  const newest = now() - Math.max(...signing.map(({ createdAt }) => createdAt));
+  // A day for servers that were not running when it was time.
+  if (newest <= keyRotation + DAY) return [];
+  return [
+    {
+      code: 'signing_key_old',
+      severity: 'warning',
+      message: `The newest signing key is ${Math.floor(newest / DAY)} days old; a new one was due after ${Math.floor(keyRotation / DAY)}.`,
+      remedy: 'Run `gatehouse keys rotate`, and see why no server rotates: is one running?',
+    },
+  ];
+}
+
+function count(keys: number): string {
+  return keys === 1 ? '1 key of the server is' : `${keys} keys of the server are`;
+}

@@ -1,0 +1,130 @@
+import { setTimeout as waitFor } from 'node:timers/promises';
+
+import type { JWK } from 'jose';
+
+import { now } from '../contracts/clock.ts';
+import type { AuditLog, KeyStore } from '../contracts/index.ts';
+import { StorageError } from '../errors.ts';
+import type { SigningAlgorithm } from '../options/options.ts';
+import type { KeyMaterial } from './key-material.ts';
+import { addKey, canSign, ensureKeys } from './keys.ts';
+import type { ServerKey } from './keys.ts';
+
+// In milliseconds.
+const READ_INTERVAL = 1000;
+
+/** A signing key as operators see it. Times are in seconds since 1970. */
+export interface SigningKey {
+  /** The `kid` in the header of the tokens it signs. */
+  readonly id: string;
+  /** `next`: published, so that verifiers know it before it signs. `active`: signs. `retired`: still verifies. */
+  readonly status: 'next' | 'active' | 'retired';
+  readonly createdAt: number;
+  /** From when it signs. */
+  readonly activeAt: number;
+  /** When the last token it signed has expired; `undefined` for the newest. */
+  readonly retiresAt: number | undefined;
+}
+
+/** The signing keys, as this node knows them. */
+export interface KeyRing {
+  /** Private JWKs, the one that signs first. */
+  readonly signing: readonly JWK[];
+  list(): readonly SigningKey[];
+  /** Reads the storage again, at most once a second however often it is asked. */
+  reload(): Promise<void>;
+  /**
+   * Adds a key that signs from `delay` seconds on; the one before it verifies until its last token has expired.
+   * When another node rotates at the same moment, theirs is the one.
+   */
+  rotate(delay: number): Promise<SigningKey>;
+  /** Rotates when the newest key is older than some seconds. */
+  rotateOlderThan(age: number, delay: number): Promise<void>;
+}
+
+export async function createKeyRing(
+  store: KeyStore,
+  material: KeyMaterial,
+  {
+    algorithm,
+    tokenLifetime,
+    audit,
+    onChange,
+  }: { algorithm: SigningAlgorithm; tokenLifetime: number; audit: AuditLog; onChange: () => void },
+): Promise<KeyRing> {
+  let readAt = Date.now();
+  let awaited: Promise<void> | undefined;
+  let keys = await ensureKeys(store, material, 'token', algorithm);
+  let order = signingOrder();
+
+  function signingOrder(): readonly JWK[] {
+    const active = keys.find((key) => canSign(key, algorithm));
+    return keys
+      .toSorted((one, other) => Number(other === active) - Number(one === active))
+      .map(({ jwk }) => jwk);
+  }
+
+  async function read(): Promise<void> {
+    readAt = Date.now();
+    keys = await ensureKeys(store, material, 'token', algorithm);
+    const before = order;
+    const after = signingOrder();
+    if (before.length === after.length && before.every(({ kid }, index) => kid === after[index]!.kid)) return;
+    order = after;
+    onChange();
+  }
+
+  /** Strangers can send tokens with made-up key ids: all who ask within a second wait for one read. */
+  async function reload(): Promise<void> {
+    awaited ??= waitFor(Math.max(readAt + READ_INTERVAL - Date.now(), 0), undefined, { ref: false })
+      .then(read)
+      .finally(() => {
+        awaited = undefined;
+      });
+    return awaited;
+  }
+
+  function describe(key: ServerKey): SigningKey {
+    const { activeAt, createdAt, id, retiresAt } = key.stored;
+    const status = id === order[0]!.kid ? 'active' : activeAt > now() ? 'next' : 'retired';
+    return { id, status, createdAt, activeAt, retiresAt };
+  }
+
+  async function rotate(delay: number): Promise<SigningKey> {
+    const before = await store.list('token');
+    const activeAt = now() + delay;
+    const added = await addKey(store, material, { use: 'token', algorithm, after: before, activeAt });
+    for (const { id, retiresAt } of added ? before : []) {
+      if (retiresAt === undefined) await store.retire(id, activeAt + tokenLifetime);
+    }
+    if (added) audit.record({ type: 'key_rotated', keyId: added.id });
+    await read();
+    const newest = keys[0];
+    if (!newest) throw new StorageError('The storage lost its signing keys');
+    return describe(newest);
+  }
+
+  return {
+    get signing() {
+      return order;
+    },
+    list: () => keys.map(describe),
+    reload,
+    rotate,
+    async rotateOlderThan(age, delay) {
+      await read();
+      if (keys.every(({ stored }) => stored.createdAt <= now() - age)) await rotate(delay);
+    },
+  };
+}
+
+/** The live signing keys as operators see them, newest first. The keys themselves are not read, so none has to be decrypted. */
+export async function listSigningKeys(store: Pick<KeyStore, 'list'>): Promise<readonly SigningKey[]> {
+  const stored = (await store.list('token')).toReversed();
+  const live = stored.filter(({ retiresAt }) => retiresAt === undefined || retiresAt > now());
+  const active = live.find(({ activeAt }) => activeAt <= now());
+  return live.map(({ activeAt, createdAt, id, retiresAt }) => {
+    const status = id === active?.id ? 'active' : activeAt > now() ? 'next' : 'retired';
+    return { id, status, createdAt, activeAt, retiresAt };
+  });
+}

@@ -1,4 +1,0 @@
-/** Bounds of the histograms, in seconds: a token takes less than a millisecond on an idle server. */
-export const SECONDS: number[] = [
-  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
-];

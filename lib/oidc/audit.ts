@@ -1,0 +1,107 @@
+import { Provider } from 'oidc-provider';
+import type { AccessToken, ClientCredentials, errors, KoaContextWithOIDC } from 'oidc-provider';
+
+import type { NoteUse } from '../clients/last-use.ts';
+import type { AuditLog, AuditOrigin } from '../contracts/index.ts';
+import { errorOfFailure } from './report.ts';
+import { clientIdOf, denialOf, grantOf, grantTypeOf, originOf } from './request-facts.ts';
+import { currentState, stateOf } from './request-state.ts';
+import type { Denial } from './request-state.ts';
+
+/** Records what clients ask of the engine and what becomes of it, and when a connected app was last used. */
+export function auditEvents(provider: Provider, audit: AuditLog, noteUse: NoteUse): void {
+  provider.on('grant.success', (ctx) => {
+    const { AccessToken: token, Client: client } = ctx.oidc.entities;
+    const clientId = client!.clientId;
+    const [userId, grantId] = [token?.accountId, token?.grantId];
+    audit.record(
+      { type: 'token_issued', clientId, userId, grantId, grantType: grantTypeOf(ctx)! },
+      hostOriginOf(ctx),
+    );
+    if (userId !== undefined) noteUse(userId, clientId);
+  });
+  provider.on('grant.error', (ctx, error) => {
+    recordRefusedToken(ctx, denialOf(ctx, error));
+  });
+  provider.on('server_error', (ctx, error) => {
+    if (ctx.oidc.route !== 'token') return;
+    recordRefusedToken(ctx, {
+      error: errorOfFailure(error),
+      reason: `the server failed; see ${stateOf(ctx).requestId} in its log`,
+    });
+  });
+  provider.on('authorization.error', (ctx, error) => {
+    // It is sent again, and what becomes of it then is recorded.
+    if (stateOf(ctx).mustBeginAgain) return;
+    const { account, session } = ctx.oidc;
+    audit.record(
+      {
+        type: 'authorization_refused',
+        clientId: clientIdOf(ctx),
+        userId: account?.accountId ?? session?.accountId,
+        ...denialOf(ctx, error),
+      },
+      hostOriginOf(ctx),
+    );
+  });
+  provider.on('grant.revoked', (ctx, grantId) => {
+    audit.record(
+      {
+        type: 'tokens_revoked',
+        target: 'grant',
+        clientId: clientIdOf(ctx),
+        userId: grantOf(ctx)?.userId,
+        grantId,
+      },
+      hostOriginOf(ctx),
+    );
+  });
+  provider.on('access_token.destroyed', recordRevokedToken);
+  provider.on('client_credentials.destroyed', recordRevokedToken);
+
+  function recordRefusedToken(ctx: KoaContextWithOIDC, why: Denial): void {
+    audit.record(
+      {
+        type: 'token_refused',
+        clientId: clientIdOf(ctx),
+        userId: grantOf(ctx)?.userId,
+        grantType: grantTypeOf(ctx),
+        ...why,
+      },
+      hostOriginOf(ctx),
+    );
+  }
+
+  // The engine says this of a token that its client has revoked, and does not say in which request.
+  function recordRevokedToken(token: AccessToken | ClientCredentials): void {
+    const { accountId: userId, grantId } = token as Partial<AccessToken>;
+    const host = currentState()?.host;
+    audit.record(
+      { type: 'tokens_revoked', target: 'token', clientId: token.clientId, userId, grantId },
+      host && originOf(host),
+    );
+  }
+}
+
+function hostOriginOf(ctx: KoaContextWithOIDC): AuditOrigin {
+  return originOf(stateOf(ctx).host);
+}
+
+/** Remembers why the engine refuses requests or fails at them, for when they are answered. */
+export function noteDenials(provider: Provider): void {
+  provider.on('grant.error', noteDenial);
+  provider.on('revocation.error', noteDenial);
+  provider.on('introspection.error', noteDenial);
+  provider.on('authorization.error', noteDenial);
+  provider.on('grant.revoked', (ctx, grantId) => {
+    stateOf(ctx).revokedGrantId = grantId;
+  });
+  provider.on('server_error', (ctx, error) => {
+    stateOf(ctx).failure = error;
+  });
+}
+
+function noteDenial(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): void {
+  const state = stateOf(ctx);
+  if (!state.mustBeginAgain) state.denial = denialOf(ctx, error);
+}

@@ -1,0 +1,194 @@
+import type {
+  AccessToken,
+  Client,
+  ClientCredentials,
+  Configuration,
+  FindAccount,
+  JWK,
+  KoaContextWithOIDC,
+  RefreshToken,
+} from 'oidc-provider';
+
+import type { ClientDirectory } from '../clients/directory.ts';
+import { now } from '../contracts/clock.ts';
+import type { StoredClient, UserStore } from '../contracts/index.ts';
+import type { ResolvedOptions } from '../options/options.ts';
+import { createAdapterFactory } from './adapter/index.ts';
+import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
+import { createLoadGrant } from './consent.ts';
+import { cookiePlace, createCookieKeys } from './cookie-keys.ts';
+import { ENDPOINTS } from './endpoints.ts';
+import { createPrompts } from './prompts.ts';
+import { currentState, stateOf } from './request-state.ts';
+import { createResourceServerInfo, createRotation } from './scopes.ts';
+import { sessionEnd } from './login-session.ts';
+
+/** What the engine asks back when it shows an error to a person. */
+export type RenderError = NonNullable<Configuration['renderError']>;
+
+/** Translates the options into the engine's configuration. Pure: the same options give the same configuration. */
+export function engineConfiguration(
+  options: ResolvedOptions,
+  {
+    clients,
+    heldByClient,
+    cookieKeys,
+    requests,
+    signing,
+    renderError,
+  }: {
+    clients: ClientDirectory;
+    heldByClient: HeldByClient;
+    cookieKeys: readonly string[];
+    requests: AuthorizationRequests;
+    /** The key that signs first. */
+    signing: readonly JWK[];
+    renderError: RenderError;
+  },
+): Configuration {
+  const { issuer, basePath, lifetimes, requirePkce, secure, signingAlgorithm, storage } = options;
+  const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
+  const { path, prefix, suffix } = cookiePlace(options);
+  return {
+    adapter: createAdapterFactory(storage, clients, options),
+    jwks: { keys: [...signing] },
+    routes: {
+      authorization: ENDPOINTS.authorization,
+      token: ENDPOINTS.token,
+      revocation: ENDPOINTS.revocation,
+      introspection: ENDPOINTS.introspection,
+      jwks: ENDPOINTS.jwks,
+      end_session: ENDPOINTS.end_session,
+    },
+    cookies: {
+      keys: createCookieKeys(cookieKeys),
+      names: {
+        session: `${prefix}gatehouse_session${suffix}`,
+        // Never sent: requests that wait for a person are in the URL of their page (see middleware.ts).
+        interaction: 'gatehouse_interaction',
+        resume: 'gatehouse_resume',
+      },
+      long: { ...cookie, path },
+      short: cookie,
+    },
+    scopes: [],
+    claims: {},
+    responseTypes: ['code'],
+    subjectTypes: ['public'],
+    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
+    clientDefaults: {
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'client_secret_basic',
+      id_token_signed_response_alg: signingAlgorithm,
+    },
+    features: {
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      userinfo: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      clientCredentials: { enabled: true },
+      revocation: {
+        enabled: true,
+        allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId,
+      },
+      introspection: {
+        enabled: true,
+        allowedPolicy: createIntrospectionPolicy(options, { clients, heldByClient }),
+      },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => issuer,
+        useGrantedResource: () => true,
+        getResourceServerInfo: createResourceServerInfo(options, clients),
+      },
+    },
+    interactions: {
+      policy: createPrompts(options.currentUser),
+      url: async (_ctx, { params, prompt, session }) =>
+        `${basePath}${ENDPOINTS.interaction}/${await requests.write({
+          prompt: prompt.name as AuthorizationRequest['prompt'],
+          reasons: prompt.reasons,
+          parameters: params as Record<string, string>,
+          ...(prompt.details['limited'] === true ? { limited: true } : {}),
+          session: session && { uid: session.uid, userId: session.accountId },
+        })}`,
+    },
+    pkce: { required: (_ctx, client) => requirePkce || client.clientAuthMethod === 'none' },
+    ttl: {
+      AccessToken: lifetimes.accessToken,
+      ClientCredentials: lifetimes.accessToken,
+      AuthorizationCode: lifetimes.authorizationCode,
+      RefreshToken: (ctx) => {
+        const familyEnd = (stateOf(ctx).grant?.createdAt ?? now()) + lifetimes.refreshTokenAbsolute;
+        return Math.max(Math.min(lifetimes.refreshToken, familyEnd - now()), 1);
+      },
+      Session: (_ctx, session) => Math.max(sessionEnd(session, lifetimes) - now(), 1),
+      Interaction: lifetimes.interaction,
+      // Neither is issued by the engine here; a value each keeps it from printing a notice about its default.
+      Grant: lifetimes.refreshToken,
+      IdToken: lifetimes.accessToken,
+    },
+    issueRefreshToken: (_ctx, client) => Promise.resolve(client.grantTypeAllowed('refresh_token')),
+    rotateRefreshToken: createRotation(options, clients),
+    expiresWithSession: () => false,
+    revokeGrantPolicy: (ctx) => !(ctx.oidc.route === 'revocation' && ctx.oidc.entities.AccessToken),
+    extraTokenClaims: async (_ctx, token) => {
+      const state = currentState();
+      const claims: Record<string, unknown> = {};
+      if (state?.isLimitedToNothing) claims['limited'] = true;
+      if ('grantId' in token && token.grantId)
+        return Object.assign(claims, { principal: 'user', grant_id: token.grantId });
+      // As it was when the client was authenticated: it may have been ended since.
+      const sequence = state?.sequence ?? (await clients.find(token.clientId!))?.sequence ?? 0;
+      if (sequence > 0) claims['revocation_sequence'] = sequence;
+      claims['principal'] = 'client';
+      return claims;
+    },
+    findAccount: createFindAccount(options.users),
+    loadExistingGrant: createLoadGrant({ clients, consents: storage.consents, requests, resource: issuer }),
+    // Decided in cross-origin.ts: the engine would refuse the whole request, and tell a known client from an unknown one.
+    clientBasedCORS: () => true,
+    renderError,
+  };
+}
+
+/** Lets the engine look people up. A user who is gone has no account: their codes and refresh tokens stop working. */
+export function createFindAccount(users: UserStore): FindAccount {
+  return async (_ctx, sub) => {
+    const user = await users.find(sub);
+    return user && { accountId: user.id, claims: () => Promise.resolve({ sub: user.id }) };
+  };
+}
+
+type Token = AccessToken | ClientCredentials | RefreshToken;
+
+// An API in another process may ask about the access tokens that it is sent (RFC 7662 section 2): a client that holds
+// this permission of the gate.
+const PERMISSION = 'introspect_tokens';
+
+/** What a client holds for itself, as of now. */
+export type HeldByClient = (
+  client: StoredClient['client'],
+) => Promise<{ readonly sources: ReadonlyMap<string, unknown> }>;
+
+/** Says who may ask about which token. To others a token is not active, nor is it when its user is gone. */
+export function createIntrospectionPolicy(
+  { users }: Pick<ResolvedOptions, 'users'>,
+  { clients, heldByClient }: { clients: ClientDirectory; heldByClient: HeldByClient },
+): (ctx: KoaContextWithOIDC, client: Client, token: Token) => Promise<boolean> {
+  async function mayAskAbout(client: Client, token: Token): Promise<boolean> {
+    if (client.clientAuthMethod === 'none') return false;
+    if (token.clientId === client.clientId) return true;
+    if (token.kind === 'RefreshToken') return false;
+    const stored = await clients.find(client.clientId);
+    return stored !== undefined && (await heldByClient(stored.client)).sources.has(PERMISSION);
+  }
+
+  return async (_ctx, client, token) => {
+    if (!(await mayAskAbout(client, token))) return false;
+    // The guard would refuse the token of a user who is gone.
+    return !('accountId' in token) || (await users.find(token.accountId)) !== undefined;
+  };
+}

@@ -1,0 +1,186 @@
+import type { Context } from 'koa';
+
+import type { ClientDirectory } from '../clients/directory.ts';
+import { now } from '../contracts/clock.ts';
+import type { Interaction, InteractionFlow, User } from '../contracts/index.ts';
+import { InteractionExpiredError } from '../errors.ts';
+import type { ResolvedOptions } from '../options/options.ts';
+import { createAuthenticate } from './authenticate.ts';
+import type { AuthenticationParts } from './authenticate.ts';
+import { answered } from './authorization-request.ts';
+import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
+import { PROOF, rememberConsent, toProof } from './consent.ts';
+import { ENDPOINTS } from './endpoints.ts';
+import { createLoginSessions } from './login-session.ts';
+import { HOST_LOGIN } from './prompts.ts';
+import { originOf } from './request-facts.ts';
+
+/** What the flow asks of the rest of the server. */
+export interface InteractionParts
+  extends AuthenticationParts, Pick<InteractionFlow, 'connections' | 'developer'> {
+  readonly clients: ClientDirectory;
+  readonly requests: AuthorizationRequests;
+}
+
+/** An interaction that belongs to a browser. */
+interface Open {
+  readonly request: AuthorizationRequest;
+  /** Who is logged in on the browser that the request came from. */
+  readonly userId: string | undefined;
+}
+
+/** What pages may ask of the engine; see the port for what each step does. */
+export function createInteractionFlow(options: ResolvedOptions, parts: InteractionParts): InteractionFlow {
+  const { audit, clients, connections, developer, provider, requests } = parts;
+  const { accountPath, basePath, currentUser, developerPath, logger, loginUrl, origin } = options;
+  const { storage, users } = options;
+  const sessions = createLoginSessions(options, { audit, provider });
+  const authenticate = createAuthenticate(options, {
+    ...parts,
+    beforePassword: sessions.beforePassword,
+    clientIdOf: async (ctx) => clientIdAt(ctx.path),
+  });
+
+  return {
+    origin,
+    basePath,
+    developerPath,
+    accountPath,
+    developer,
+    connections,
+    currentUser: sessions.currentUser,
+    loginUrl: sessions.loginUrl,
+    pathHere: sessions.pathHere,
+    logout: sessions.logout,
+    async signIn(ctx, user) {
+      await sessions.begin(ctx, user);
+      audit.record({ type: 'login', userId: user.id }, originOf(ctx));
+    },
+    async find(ctx, uid) {
+      return describe(await findOpen(ctx, uid), uid);
+    },
+    authenticate,
+    login: (ctx, { uid }, user) => finishLogin(ctx, uid, user),
+    async consent(ctx, { uid }) {
+      const open = await findOpen(ctx, uid, 'consent');
+      const decision = decisionOn(open);
+      const { client, limited, redirectUri } = await describe(open, uid);
+      const agreed = { ...decision.consent, client, limited, redirectUri };
+      const isRemembered = await rememberConsent(storage.consents, { ...agreed, at: now() });
+      audit.record({ type: 'consent_given', ...decision.consent }, originOf(ctx));
+      const proof = isRemembered ? {} : { [PROOF]: await requests.write(toProof(decision.request)) };
+      return requests.urlOf({ ...answered(decision.request, ['login', 'consent']), ...proof });
+    },
+    async deny(ctx, { uid }) {
+      const { consent, request } = decisionOn(await findOpen(ctx, uid, 'consent'));
+      await checkRedirectUri(request);
+      audit.record({ type: 'consent_denied', ...consent }, originOf(ctx));
+      return refusalUrl(request.parameters, options.issuer);
+    },
+    async switchUser(ctx, { uid }) {
+      const { parameters } = (await findOpen(ctx, uid, 'consent')).request;
+      const { prompt = '', ...rest } = parameters;
+      const prompts = new Set(['login', ...prompt.split(' ').filter(Boolean)]);
+      return requests.urlOf({ ...rest, prompt: [...prompts].join(' ') });
+    },
+    async skipLogin(ctx, { uid }) {
+      const { request } = await findOpen(ctx, uid, 'login');
+      const user = await currentUser?.(ctx);
+      const { reasons, wasSentToLogin } = request;
+      const mustLoginAgain = reasons.includes('login_prompt') || reasons.includes('max_age');
+      if (user) {
+        if (mustLoginAgain && wasSentToLogin !== true) return undefined;
+        if (await users.find(user.id)) return finishLogin(ctx, uid, user, [HOST_LOGIN]);
+        // Going on, or to the host's login page, could go round in circles.
+        logger.warn({ user_id: user.id }, 'currentUser gave a user whom users.find does not find');
+        return undefined;
+      }
+      if (loginUrl === undefined) return undefined;
+      return sessions.loginUrl(pathOf(await requests.write({ ...request, wasSentToLogin: true })));
+    },
+  };
+
+  function pathOf(uid: string): string {
+    return `${basePath}${ENDPOINTS.interaction}/${uid}`;
+  }
+
+  /** The interaction that a URL names, at the right step. A consent is only for the session that was asked for it. */
+  async function findOpen(ctx: Context, uid: string, prompt?: Interaction['prompt']): Promise<Open> {
+    const request = await requests.read(uid);
+    if (!request || (prompt !== undefined && request.prompt !== prompt)) throw new InteractionExpiredError();
+    const session = await provider().Session.get(ctx);
+    const isOfSession = request.session !== undefined && request.session.uid === session.uid;
+    if (request.prompt === 'consent' && !isOfSession) throw new InteractionExpiredError();
+    return { request, userId: isOfSession ? session.accountId : undefined };
+  }
+
+  /** An address may have been taken away since the engine has checked it. */
+  async function checkRedirectUri({ parameters }: AuthorizationRequest): Promise<void> {
+    const client = await provider().Client.find(parameters['client_id']!);
+    if (!client?.redirectUriAllowed(parameters['redirect_uri']!)) throw new InteractionExpiredError();
+  }
+
+  async function clientIdAt(path: string): Promise<string | undefined> {
+    const uid = INTERACTION.exec(path)?.[1];
+    return uid === undefined ? undefined : (await requests.read(uid))?.parameters['client_id'];
+  }
+
+  async function describe({ request, userId }: Open, uid: string): Promise<Interaction> {
+    const { parameters, prompt } = request;
+    const stored = await clients.find(parameters['client_id']!);
+    if (!stored || stored.client.disabled) throw new InteractionExpiredError();
+    return {
+      uid,
+      prompt,
+      client: stored.client,
+      user: userId === undefined ? undefined : await users.find(userId),
+      limited: requestedScopes(request).length > 0 || request.limited === true,
+      scopes: requestedScopes(request).flatMap((name) => {
+        const scope = options.scopes.get(name);
+        return scope ? [{ name, description: scope.description }] : [];
+      }),
+      redirectUri: parameters['redirect_uri']!,
+      loginHint: parameters['login_hint'],
+      uiLocales: parameters['ui_locales']?.split(' '),
+      action: pathOf(uid),
+      canSwitchUser: currentUser === undefined,
+    };
+  }
+
+  async function finishLogin(ctx: Context, uid: string, user: User, amr?: string[]): Promise<string> {
+    const { request } = await findOpen(ctx, uid, 'login');
+    await sessions.begin(ctx, user, amr);
+    const clientId = request.parameters['client_id'];
+    audit.record({ type: 'login', userId: user.id, clientId }, originOf(ctx));
+    return requests.urlOf(answered(request, ['login']));
+  }
+}
+
+const INTERACTION = /\/oauth\/interaction\/([^/]+)/i;
+
+/** What somebody is asked to agree to. */
+function decisionOn({ request, userId }: Open): {
+  request: AuthorizationRequest;
+  consent: { userId: string; clientId: string; scopes: string[] };
+} {
+  const clientId = request.parameters['client_id']!;
+  return { request, consent: { userId: userId!, clientId, scopes: requestedScopes(request) } };
+}
+
+function requestedScopes({ parameters }: AuthorizationRequest): string[] {
+  return parameters['scope']?.split(' ').filter(Boolean) ?? [];
+}
+
+/** Where a client hears that it was denied (RFC 6749 section 4.1.2.1, RFC 9207). The engine has checked where that is. */
+function refusalUrl(parameters: AuthorizationRequest['parameters'], issuer: string): string {
+  const url = new URL(parameters['redirect_uri']!);
+  const answer = new URLSearchParams({
+    error: 'access_denied',
+    error_description: 'the user denied the request',
+    ...(parameters['state'] === undefined ? {} : { state: parameters['state'] }),
+    iss: issuer,
+  });
+  if (parameters['response_mode'] === 'fragment') url.hash = answer.toString();
+  else for (const [name, value] of answer) url.searchParams.set(name, value);
+  return url.href;
+}

@@ -1,0 +1,52 @@
+import type { Middleware } from 'koa';
+
+import type { ResolvedOptions } from '../options/options.ts';
+
+const TRUE_MEMBERS = [
+  'issuer',
+  'authorization_endpoint',
+  'token_endpoint',
+  'revocation_endpoint',
+  'introspection_endpoint',
+  'jwks_uri',
+  'response_types_supported',
+  'grant_types_supported',
+  'code_challenge_methods_supported',
+  'token_endpoint_auth_methods_supported',
+  'authorization_response_iss_parameter_supported',
+] as const;
+
+/**
+ * The authorization server's metadata (RFC 8414 section 2). The engine also announces what OpenID Connect would offer;
+ * this says only what is true here.
+ */
+export function serverMetadata(
+  announced: Readonly<Record<string, unknown>>,
+  { scopes }: Pick<ResolvedOptions, 'scopes'>,
+): Record<string, unknown> {
+  const members = Object.fromEntries(TRUE_MEMBERS.map((name) => [name, announced[name]]));
+  const confidential = ['client_secret_basic', 'client_secret_post'];
+  return {
+    ...members,
+    response_modes_supported: [...RESPONSE_MODES],
+    scopes_supported: [...scopes.keys()],
+    revocation_endpoint_auth_methods_supported: [...confidential, 'none'],
+    introspection_endpoint_auth_methods_supported: confidential,
+  };
+}
+
+/** The ways in which the answer to an authorization request reaches the app. */
+export const RESPONSE_MODES = ['query', 'fragment'] as const;
+
+// A value that the engine does not have, so that it answers `unsupported_response_mode`.
+const NOT_THERE = 'unsupported';
+
+/**
+ * Keeps authorization requests from asking for `form_post`. The engine would answer with a page of its own, which runs
+ * an inline script and has none of the headers of the other pages, and it cannot be told to do without that mode.
+ */
+export const refuseFormPost: Middleware = async (ctx, next) => {
+  const { query } = ctx;
+  if (query['response_mode'] === 'form_post') ctx.query = { ...query, response_mode: NOT_THERE };
+  await next();
+};

@@ -1,0 +1,248 @@
+import type { Context, Middleware, Next } from 'koa';
+import compose from 'koa-compose';
+import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
+
+import type { ClientThrottle, Pages, Trace, WorkSpan } from '../contracts/index.ts';
+import { REFUSAL_REASONS, refusalHeaders } from '../http/admission.ts';
+import type { Admission, Refusal } from '../http/admission.ts';
+import { requestIdOf, sendRequestId } from '../http/request-id.ts';
+import type { ResolvedOptions } from '../options/options.ts';
+import { countGuesses } from './count-guesses.ts';
+import { directEndpoint, workAt } from './endpoints.ts';
+import type { Endpoint } from './endpoints.ts';
+import { refuseFormPost, serverMetadata } from './metadata.ts';
+import { refusalStatus, showError } from './render-error.ts';
+import type { Report } from './report.ts';
+import { startState } from './request-state.ts';
+import type { RequestState } from './request-state.ts';
+import { tokenBody } from './token-body.ts';
+import type { UnwrapToken } from './token-body.ts';
+import { answerOtherOrigins, completeResponse } from './token-response.ts';
+
+const ENGINE_PATH = /^\/(?:oauth|\.well-known)\//i;
+const WELL_KNOWN = '/.well-known/oauth-authorization-server';
+
+// Where the engine's own page for a change of users posts to. It is never shown, so nobody has business there.
+const ENGINE_LOGOUT = /^\/oauth\/logout\/confirm\/?$/i;
+
+/**
+ * Joins the pages and the engine to a host's app. Requests that are not theirs go on to the host untouched.
+ *
+ * The engine works in a context of its own, so that its cookies are signed with its own keys, its URLs begin at the
+ * issuer, and nothing that it changes reaches the host but the response.
+ */
+export function createMount(
+  options: ResolvedOptions,
+  {
+    admission,
+    pages,
+    provider,
+    report,
+    throttle,
+    trace,
+    unwrapToken,
+  }: {
+    admission: Pick<Admission, 'admit'>;
+    pages: Pages;
+    provider: () => Provider;
+    report: Report;
+    throttle: ClientThrottle;
+    trace: Trace;
+    unwrapToken: UnwrapToken;
+  },
+): Middleware {
+  const { basePath, logger, mountPath, storage } = options;
+  const stepsOf = createSteps(unwrapToken);
+  const pagePaths = [options.developerPath, options.accountPath].filter((path) => path !== undefined);
+
+  return async function gatehouse(ctx, next) {
+    const path = pathBelow(mountPath, ctx.path) ?? insertedWellKnown(basePath, ctx.path);
+    if (path === undefined) return next();
+    const isEngines = ENGINE_PATH.test(path) && !ENGINE_LOGOUT.test(path);
+    if (!isEngines && !pagePaths.some((own) => path === own || path.startsWith(`${own}/`))) return next();
+    const work = isEngines ? workAt(path) : 'page';
+    const endpoint = work === 'page' ? undefined : work;
+    const answer = async (span?: WorkSpan) =>
+      (endpoint === undefined && (await showPage(ctx, span))) ||
+      (isEngines && runEngine(ctx, endpoint, span));
+    const handled = await atPath(ctx, path, async () => {
+      // Nothing is worked out: it is always answered, or it is the host's.
+      if (work === undefined) return answer();
+      return admission.admit(
+        ctx,
+        async () => trace(`gatehouse.${work}`, answer),
+        async (refusal) => {
+          report.notAdmitted(ctx, REFUSAL_REASONS[refusal]);
+          return refuseRequest(pages, ctx, refusal);
+        },
+      );
+    });
+    if (!handled) return next();
+    sendRequestId(ctx);
+    return undefined;
+  };
+
+  async function showPage(ctx: Context, span: WorkSpan | undefined): Promise<boolean> {
+    try {
+      const shown = await isHandled((fallThrough) => pages.middleware(ctx, fallThrough));
+      if (shown)
+        span?.set({ 'http.response.status_code': ctx.status, 'gatehouse.request_id': requestIdOf(ctx) });
+      return shown;
+    } catch (error) {
+      const reference = requestIdOf(ctx);
+      const refused = refusalStatus(error);
+      if (refused === undefined) {
+        span?.fail(error);
+        logger.error({ request_id: reference, err: error }, 'page failed');
+      }
+      const code = refused === undefined ? 'server_error' : 'invalid_request';
+      await showError(pages, ctx, error, { status: refused ?? 500, error: code, description: '', reference });
+      return true;
+    }
+  }
+
+  async function runEngine(
+    ctx: Context,
+    endpoint: Endpoint | undefined,
+    span: WorkSpan | undefined,
+  ): Promise<boolean> {
+    const engine = provider();
+    const own = engine.createContext(ctx.req, ctx.res);
+    const state = startState(own, ctx, endpoint);
+    own.state = ctx.state;
+    const run = stepsOf(engine, endpoint);
+    try {
+      if (!(await isHandled((fallThrough) => run(own, fallThrough)))) return false;
+      if ('oidc' in own) await complete(own as unknown as KoaContextWithOIDC);
+    } catch (error) {
+      // The engine saves the session outside of what it shows errors for.
+      if (!state.mustBeginAgain) {
+        // The host answers it.
+        own.status = 500;
+        state.failure = error;
+        report.answered(own, span);
+        throw error;
+      }
+    }
+    if (endpoint === 'authorization') completeAuthorization(own, state, engine);
+    report.answered(own, span);
+    if (!state.hasPage) {
+      ctx.status = own.status;
+      ctx.body = own.body;
+    }
+    return true;
+  }
+
+  /** Keeps the cookies of a session that is there, and of nothing else; when it has ended meanwhile, asks for the request again. */
+  function completeAuthorization(own: Context, state: RequestState, engine: Provider): void {
+    const isEnded = state.mustBeginAgain === true;
+    const names = [engine.cookieName('interaction'), engine.cookieName('resume')];
+    if (!state.session || isEnded) names.push(engine.cookieName('session'));
+    const cookies = [own.response.get('Set-Cookie') ?? []].flat();
+    const kept = cookies.filter((cookie) => !names.some((name) => cookie.startsWith(name)));
+    if (kept.length < cookies.length) {
+      if (kept.length > 0) own.set('Set-Cookie', kept);
+      else own.remove('Set-Cookie');
+    }
+    if (!isEnded) return;
+    own.status = 303;
+    own.redirect(options.issuer + own.path + own.search);
+  }
+
+  async function complete(own: KoaContextWithOIDC): Promise<void> {
+    if (own.oidc.route === 'discovery') {
+      own.body = serverMetadata(own.body as Record<string, unknown>, options);
+    } else {
+      await countGuesses(own, { clients: throttle, storage });
+      completeResponse(own);
+    }
+  }
+}
+
+/**
+ * Runs with the path that the pages and the engine know. The URL is kept on Node's request, which their contexts and
+ * the host's share, so the host's is put back.
+ */
+async function atPath<T>(ctx: Context, path: string, run: () => Promise<T>): Promise<T> {
+  if (path === ctx.path) return run();
+  const { url } = ctx;
+  // Not by `ctx.path`, which would leave this path with the parsed form of the host's URL, for whoever reads that next.
+  ctx.url = path + ctx.search;
+  try {
+    return await run();
+  } finally {
+    ctx.url = url;
+  }
+}
+
+/** Runs a middleware and tells whether it answered instead of calling the next one. */
+async function isHandled(run: (fallThrough: Next) => Promise<unknown>): Promise<boolean> {
+  let handled = true;
+  await run(async () => {
+    handled = false;
+  });
+  return handled;
+}
+
+function pathBelow(mountPath: string, path: string): string | undefined {
+  if (mountPath === '') return path;
+  return path.startsWith(`${mountPath}/`) ? path.slice(mountPath.length) : undefined;
+}
+
+/** RFC 8414 section 3.1 puts the issuer's path behind the well-known one, where a mount path in front cannot match. */
+function insertedWellKnown(basePath: string, path: string): string | undefined {
+  return basePath !== '' && path === WELL_KNOWN + basePath ? WELL_KNOWN : undefined;
+}
+
+/** Which steps a request takes before the engine's own: by what it is a request to. */
+export function createSteps(
+  unwrapToken: UnwrapToken,
+): (engine: Provider, endpoint: Endpoint | undefined) => Middleware {
+  const forClients: readonly Middleware[] = [answerOtherOrigins, tokenBody(unwrapToken)];
+  const steps: Readonly<Record<Endpoint | 'other', readonly Middleware[]>> = {
+    authorization: [refuseFormPost, ignoreOpenIdParameters],
+    token: forClients,
+    revocation: forClients,
+    introspection: forClients,
+    other: [],
+  };
+  // Put together once: there is one engine at a time, and another one when the signing keys have changed.
+  const composed = new WeakMap<Provider, Map<Endpoint | 'other', Middleware>>();
+
+  return (engine, endpoint) => {
+    const kind = endpoint ?? 'other';
+    const ofEngine = composed.get(engine) ?? new Map<typeof kind, Middleware>();
+    const known = ofEngine.get(kind);
+    if (known) return known;
+    const made = compose([...steps[kind], ...engine.middleware]);
+    composed.set(engine, ofEngine.set(kind, made));
+    return made;
+  };
+}
+
+/** Answers a request that is not let in: clients with an OAuth error (RFC 6749 section 5.2), people with a page. Says that it is answered. */
+export async function refuseRequest(pages: Pages, ctx: Context, refusal: Refusal): Promise<true> {
+  const unavailable = { status: 503, error: 'temporarily_unavailable' };
+  if (directEndpoint(ctx.path)) {
+    ctx.status = unavailable.status;
+    ctx.set('Cache-Control', 'no-store');
+    ctx.body = { error: unavailable.error, error_description: REFUSAL_REASONS[refusal] };
+  } else {
+    await pages.error(ctx, { ...unavailable, description: '', reference: requestIdOf(ctx) });
+  }
+  ctx.set(refusalHeaders(refusal));
+  return true;
+}
+
+const OPENID_ONLY = new Set(['acr_values', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'nonce']);
+
+/**
+ * Takes OpenID Connect's own parameters out of an authorization request. The engine refuses them in a request without
+ * the scope `openid`, but to an OAuth 2.0 server they are unknown, and it ignores those (RFC 6749 section 3.1). Client
+ * libraries that send a `nonce` with every request work.
+ */
+export const ignoreOpenIdParameters: Middleware = async (ctx, next) => {
+  const known = Object.entries(ctx.query).filter(([name]) => !OPENID_ONLY.has(name));
+  if (known.length < Object.keys(ctx.query).length) ctx.query = Object.fromEntries(known);
+  await next();
+};

@@ -1,0 +1,147 @@
+import type { Context } from 'koa';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+
+import type { AuditLog, EndpointOutcome, Logger, WorkSpan } from '../contracts/index.ts';
+import { StorageError } from '../errors.ts';
+import { requestIdOf } from '../http/request-id.ts';
+import { endpointAt } from './endpoints.ts';
+import type { Endpoint } from './endpoints.ts';
+import { clientIdOf, grantTypeOf } from './request-facts.ts';
+import { stateOf } from './request-state.ts';
+import type { RequestState } from './request-state.ts';
+
+/** Tells the log, the trace and the observers what became of a request to the engine. One of the two, once for each. */
+export interface Report {
+  /** @param own - the engine's context, with the answer */
+  answered(own: Context, span: WorkSpan | undefined): void;
+  /** The engine has not seen it: the server is too busy, or it stops. */
+  notAdmitted(ctx: Context, reason: string): void;
+}
+
+export function createReport(
+  logger: Logger,
+  observers: { readonly answered: ((outcome: EndpointOutcome) => void) | undefined },
+): Report {
+  function tell(
+    endpoint: Endpoint | undefined,
+    outcome: Outcome,
+    state: Parameters<typeof logOutcome>[3],
+  ): void {
+    logOutcome(logger, endpoint, outcome, state);
+    if (endpoint !== undefined && endpoint !== 'authorization')
+      observers.answered?.({ endpoint, ...outcome });
+  }
+
+  return {
+    answered(own, span) {
+      const state = stateOf(own);
+      const outcome = outcomeOf(own);
+      tell(isPreflight(own) ? undefined : state.endpoint, outcome, state);
+      span?.set({
+        'http.response.status_code': outcome.status,
+        'error.type': outcome.error,
+        'oauth.client_id': outcome.clientId,
+        'oauth.grant_type': outcome.grantType,
+        'gatehouse.request_id': outcome.requestId,
+      });
+      if (state.failure !== undefined) span?.fail(state.failure);
+    },
+    notAdmitted(ctx, reason) {
+      const error = 'temporarily_unavailable';
+      const outcome = {
+        requestId: requestIdOf(ctx),
+        clientId: undefined,
+        grantType: undefined,
+        status: 503,
+        error,
+        seconds: 0,
+      };
+      tell(isPreflight(ctx) ? undefined : endpointAt(ctx.path), outcome, { denial: { error, reason } });
+    },
+  };
+}
+
+/** A browser asking whether it may ask. */
+function isPreflight({ method }: Context): boolean {
+  return method === 'OPTIONS';
+}
+
+/**
+ * Writes the one line about a request to the engine.
+ *
+ * - `error`: a fault of the server, with `err`
+ * - `warn`: a code or a refresh token came a second time, and what was issued for it is revoked
+ * - `info`: issued, given back, or refused
+ * - `debug`: introspected, which a resource server may do for each request of its own
+ */
+export function logOutcome(
+  logger: Logger,
+  endpoint: Endpoint | undefined,
+  { clientId, error, grantType, requestId, seconds, status }: Outcome,
+  { denial, failure, revokedGrantId }: Pick<RequestState, 'denial' | 'failure' | 'revokedGrantId'>,
+): void {
+  const write = (level: keyof Logger, outcome: string, message = `${endpoint} ${outcome}`): void => {
+    const fields = {
+      request_id: requestId,
+      endpoint,
+      outcome,
+      client_id: clientId,
+      grant_type: grantType,
+      status,
+      error,
+      reason: denial?.reason,
+      revoked_grant_id: revokedGrantId,
+      duration_ms: Math.round(seconds * 10_000) / 10,
+      err: failure,
+    };
+    logger[level](withoutEmpty(fields), message);
+  };
+  if (failure !== undefined) write('error', 'failed', 'request failed');
+  else if (denial && endpoint !== undefined) write(revokedGrantId === undefined ? 'info' : 'warn', 'refused');
+  else if (endpoint === 'token') write('info', 'issued');
+  else if (endpoint === 'revocation') write('info', 'answered');
+  else if (endpoint === 'introspection') write('debug', 'answered');
+}
+
+/** Writes a line, at `info`, about each person who signs in, fails to, may not try for now, or signs out. */
+export function logLogins(audit: Pick<AuditLog, 'on'>, logger: Logger): void {
+  for (const type of ['login', 'login_failed', 'login_throttled', 'logout'] as const) {
+    audit.on(type, (record) => {
+      const { address, requestId } = record;
+      const clientId = 'clientId' in record ? record.clientId : undefined;
+      const userId = 'userId' in record ? record.userId : undefined;
+      // Not the login name: people type their password into its field.
+      const fields = { request_id: requestId, user_id: userId, client_id: clientId, address };
+      logger.info(withoutEmpty(fields), type.replace('_', ' '));
+    });
+  }
+}
+
+function withoutEmpty(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const kept: Record<string, unknown> = {};
+  for (const name in fields) if (fields[name] !== undefined) kept[name] = fields[name];
+  return kept;
+}
+
+/** What became of a request to one of the engine's endpoints, that of authorization included. */
+export type Outcome = Omit<EndpointOutcome, 'endpoint'>;
+
+/** Reads it from the engine's context when the answer is ready, or when there will be none. */
+export function outcomeOf(own: Context): Outcome {
+  const { denial, failure, requestId, startedAt } = stateOf(own);
+  // Not there when the request was answered before the engine saw it.
+  const known = 'oidc' in own ? (own as unknown as KoaContextWithOIDC) : undefined;
+  return {
+    requestId,
+    clientId: known && clientIdOf(known),
+    grantType: known && grantTypeOf(known),
+    status: own.status,
+    error: failure === undefined ? denial?.error : errorOfFailure(failure),
+    seconds: (performance.now() - startedAt) / 1000,
+  };
+}
+
+/** The code of what a client is told about a fault of the server. */
+export function errorOfFailure(failure: unknown): 'temporarily_unavailable' | 'server_error' {
+  return failure instanceof StorageError ? 'temporarily_unavailable' : 'server_error';
+}

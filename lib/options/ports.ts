@@ -1,0 +1,75 @@
+import type { Interactions, Pages, Storage, User, UserStore } from '../contracts/index.ts';
+import { ConfigError } from '../errors.ts';
+import { checkSecrets } from './checks.ts';
+
+/** Checks of what a host hands in to be called: it has the methods that are needed. */
+
+export function checkUsers<U extends User>(users: UserStore<U> | undefined): UserStore<U> {
+  if (typeof users?.authenticate !== 'function' || typeof users.find !== 'function') {
+    throw new ConfigError(
+      'users',
+      'pass an object with the methods authenticate(login, password) and find(id)',
+    );
+  }
+  for (const name of ['permissions', 'roles'] as const) {
+    if (users[name] !== undefined && typeof users[name] !== 'function') {
+      throw new ConfigError('users', `make ${name}(user) a method, or leave it out`);
+    }
+  }
+  return users;
+}
+
+export function checkStorage(storage: Storage | undefined): Storage {
+  if (typeof storage?.pendingMigrations === 'function' && typeof storage.credentials?.redeem === 'function') {
+    if (typeof storage.durable === 'boolean') return storage;
+    throw new ConfigError('storage', 'say in its member durable whether what it keeps outlives the process');
+  }
+  throw new ConfigError(
+    'storage',
+    'pass knexStorage(knex) from koa-gatehouse/adapters/knex, or memoryStorage() from koa-gatehouse/adapters/memory for tests and first steps',
+  );
+}
+
+export function checkInteractions(interactions: Interactions | undefined): Interactions {
+  if (typeof interactions === 'function') return interactions;
+  throw notPages();
+}
+
+/** What the host's `interactions` made. */
+export function checkPages(pages: Pages | undefined): Pages {
+  if (typeof pages?.middleware === 'function' && typeof pages.error === 'function') return pages;
+  throw notPages();
+}
+
+function notPages(): ConfigError {
+  return new ConfigError(
+    'interactions',
+    'pass pages() from koa-gatehouse/interactions, or a function of your own',
+  );
+}
+
+export function checkGate<G extends { readonly authorize: unknown }>(gate: G | undefined): G {
+  if (typeof gate?.authorize === 'function') return gate;
+  throw new ConfigError('gate', 'pass defineGate({ permissions, roles })');
+}
+
+const OPTION = 'keyEncryptionKey';
+
+/** The keys, newest first; none when the server's own keys are stored as they are. */
+export function checkKeyEncryptionKey(given: unknown): readonly string[] {
+  return given === undefined || given === false ? [] : checkSecrets(OPTION, [given].flat());
+}
+
+/**
+ * Demands a decision before keys are written: in production, a database or a backup of it that somebody reads must not be
+ * enough to make tokens.
+ *
+ * @throws ConfigError when there is neither a key nor a `false`, and the storage outlives the process
+ */
+export function requireKeyEncryptionKey(given: unknown, { durable }: Pick<Storage, 'durable'>): void {
+  if (given !== undefined || !durable || process.env['NODE_ENV'] !== 'production') return;
+  throw new ConfigError(
+    OPTION,
+    "give a random string of at least 32 characters that is not in the database (on the command line KEY_ENCRYPTION_KEY): without it, whoever reads the database or a backup can make any token; false stores the server's keys as they are all the same",
+  );
+}

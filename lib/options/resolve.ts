@@ -1,0 +1,142 @@
+import type { Configuration } from 'oidc-provider';
+
+import type { User } from '../contracts/index.ts';
+import { ConfigError } from '../errors.ts';
+import {
+  checkAlgorithm,
+  checkBoolean,
+  checkCount,
+  checkDuration,
+  checkFunction,
+  checkIssuer,
+  checkLifetimes,
+  checkLogger,
+  checkLoginUrl,
+  checkMountPath,
+  checkNames,
+  checkPagePath,
+  checkScopes,
+  checkSecrets,
+} from './checks.ts';
+import {
+  checkGate,
+  checkInteractions,
+  checkKeyEncryptionKey,
+  checkStorage,
+  checkUsers,
+  requireKeyEncryptionKey,
+} from './ports.ts';
+import { checkThrottling } from './throttling.ts';
+import type { AuthServerOptions, ResolvedOptions } from './options.ts';
+
+const OPTION_NAMES: ReadonlySet<string> = new Set<keyof AuthServerOptions>([
+  'issuer',
+  'mountPath',
+  'users',
+  'currentUser',
+  'loginUrl',
+  'developerPath',
+  'reservedNames',
+  'accountPath',
+  'storage',
+  'interactions',
+  'gate',
+  'scopes',
+  'lifetimes',
+  'requirePkce',
+  'signingAlgorithm',
+  'cookieKeys',
+  'keyEncryptionKey',
+  'revocationLag',
+  'refreshGrace',
+  'keyRotation',
+  'pruneInterval',
+  'auditRetention',
+  'maxRequests',
+  'bodyTimeout',
+  'maxBodyBytes',
+  'throttling',
+  'trustProxy',
+  'logger',
+  'configure',
+]);
+
+/**
+ * Checks the options once, fills in the defaults and freezes the result.
+ *
+ * @throws ConfigError naming the first option that is wrong, with the remedy
+ */
+export function resolveOptions<P extends string, R extends string, U extends User>(
+  options: AuthServerOptions<P, R, U>,
+): ResolvedOptions<P, R, U> {
+  if (typeof options !== 'object' || options === null) {
+    throw new ConfigError('options', 'pass an object such as { issuer, users, storage, interactions, gate }');
+  }
+  for (const name of Object.keys(options)) {
+    if (!OPTION_NAMES.has(name)) {
+      throw new ConfigError(name, `there is no such option; the options are ${[...OPTION_NAMES].join(', ')}`);
+    }
+  }
+  const issuer = checkIssuer(options.issuer);
+  const {
+    accountPath = '/account/apps',
+    auditRetention = '90 days',
+    bodyTimeout = '30 seconds',
+    developerPath = '/developer/apps',
+    gate,
+    interactions,
+    keyRotation = '90 days',
+    lifetimes = 'reference',
+    maxBodyBytes = 32 * 1024 * 1024,
+    maxRequests = 1000,
+    pruneInterval = '1 hour',
+    refreshGrace = 60,
+    requirePkce = false,
+    reservedNames = [],
+    revocationLag = 5,
+    scopes = {},
+    signingAlgorithm = 'ES256',
+    storage,
+    throttling = {},
+    trustProxy = false,
+    users,
+  } = options;
+  checkUsers(users);
+  checkStorage(storage);
+  checkInteractions(interactions);
+  checkGate(gate);
+  requireKeyEncryptionKey(options.keyEncryptionKey, storage);
+  const developers = checkPagePath('developerPath', developerPath);
+  return Object.freeze({
+    ...issuer,
+    mountPath: checkMountPath(options.mountPath, issuer.basePath),
+    users,
+    currentUser: checkFunction('currentUser', options.currentUser),
+    loginUrl: checkLoginUrl(options.loginUrl, issuer.issuer, options.currentUser !== undefined),
+    developerPath: gate.has('manage_apps') ? developers : undefined,
+    reservedNames: checkNames('reservedNames', reservedNames),
+    accountPath: checkPagePath('accountPath', accountPath),
+    storage,
+    interactions,
+    gate,
+    scopes: checkScopes(scopes, gate),
+    lifetimes: checkLifetimes(lifetimes),
+    requirePkce: checkBoolean('requirePkce', requirePkce),
+    signingAlgorithm: checkAlgorithm(signingAlgorithm),
+    cookieKeys: options.cookieKeys === undefined ? undefined : checkSecrets('cookieKeys', options.cookieKeys),
+    keyEncryptionKeys: checkKeyEncryptionKey(options.keyEncryptionKey),
+    revocationLag: checkDuration('revocationLag', revocationLag, 1),
+    refreshGrace: checkDuration('refreshGrace', refreshGrace, 0),
+    keyRotation: checkDuration('keyRotation', keyRotation, 0),
+    pruneInterval: checkDuration('pruneInterval', pruneInterval, 0),
+    auditRetention: checkDuration('auditRetention', auditRetention, 0),
+    maxRequests: checkCount('maxRequests', maxRequests),
+    bodyTimeout: checkDuration('bodyTimeout', bodyTimeout, 1),
+    maxBodyBytes: checkCount('maxBodyBytes', maxBodyBytes),
+    throttling: checkThrottling(throttling),
+    trustProxy: checkBoolean('trustProxy', trustProxy),
+    logger: checkLogger(options.logger),
+    configure:
+      checkFunction('configure', options.configure) ?? ((configuration: Configuration) => configuration),
+  });
+}

@@ -1,0 +1,174 @@
+import { open, stat } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+
+import { PdfError } from './error.ts';
+
+/** Opens a file once for all tries, so that each of them sends the same file even when its name is given to another. */
+export async function openFile(path: string, filename: string | undefined): Promise<Source> {
+  const handle = await openRegular(path);
+  try {
+    const { size, mtimeMs } = await handle.stat();
+    if (size === 0) throw new PdfError('ERR_PDF_INPUT', 'The PDF is empty.');
+    return {
+      filename,
+      size,
+      repeatable: true,
+      read: () => readUnchanged(handle, { path, size, mtimeMs }),
+      close: () => handle.close(),
+    };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+async function openRegular(path: string): Promise<FileHandle> {
+  try {
+    // Looked at first: opening a pipe would wait until somebody writes to it.
+    const found = await stat(path);
+    if (found.isFile()) return await open(path);
+  } catch (cause) {
+    throw new PdfError('ERR_PDF_UNREADABLE', `The PDF at ${path} cannot be opened. Does it exist?`, {
+      cause,
+    });
+  }
+  throw new PdfError('ERR_PDF_UNREADABLE', `There is no file at ${path}, but a folder or a device.`);
+}
+
+interface File {
+  readonly path: string;
+  readonly size: number;
+  readonly mtimeMs: number;
+}
+
+async function* readUnchanged(handle: FileHandle, file: File): AsyncGenerator<Uint8Array> {
+  for (let position = 0; position < file.size;) {
+    const buffer = Buffer.allocUnsafe(Math.min(CHUNK, file.size - position));
+    const { bytesRead } = await readAt(handle, buffer, position, file.path);
+    if (bytesRead === 0) throw changed(file.path);
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+  // Half of the old and half of the new file would be neither.
+  const { size, mtimeMs } = await handle.stat();
+  if (size !== file.size || mtimeMs !== file.mtimeMs) throw changed(file.path);
+}
+
+async function readAt(handle: FileHandle, buffer: Buffer, position: number, path: string) {
+  try {
+    return await handle.read(buffer, 0, buffer.length, position);
+  } catch (cause) {
+    throw new PdfError('ERR_PDF_UNREADABLE', `The PDF at ${path} cannot be read to its end.`, { cause });
+  }
+}
+
+function changed(path: string): PdfError {
+  return new PdfError('ERR_PDF_UNREADABLE', `The PDF at ${path} changed while it was sent. Send it again.`);
+}
+
+/** Bytes that are there already. */
+export function bytesSource(bytes: Uint8Array, filename: string | undefined): Source {
+  return {
+    ...common(bytes.byteLength, filename),
+    async *read() {
+      for (let at = 0; at < bytes.byteLength; at += CHUNK) yield bytes.subarray(at, at + CHUNK);
+    },
+  };
+}
+
+/** A `Blob`, which may stand for a file (`fs.openAsBlob`). */
+export function blobSource(blob: Blob, filename: string | undefined): Source {
+  return {
+    ...common(blob.size, filename),
+    async *read() {
+      for (let at = 0; at < blob.size; at += CHUNK) yield await readSlice(blob.slice(at, at + CHUNK));
+    },
+  };
+}
+
+function common(size: number, filename: string | undefined): Omit<Source, 'read'> {
+  if (size === 0) throw new PdfError('ERR_PDF_INPUT', 'The PDF is empty.');
+  return { filename, size, repeatable: true, close: async () => {} };
+}
+
+async function readSlice(slice: Blob): Promise<Uint8Array> {
+  try {
+    return new Uint8Array(await slice.arrayBuffer());
+  } catch (cause) {
+    throw new PdfError(
+      'ERR_PDF_UNREADABLE',
+      'The PDF cannot be read to its end. Has the file behind the Blob changed?',
+      { cause },
+    );
+  }
+}
+
+/** Something that gives bytes once. */
+export function streamSource(
+  stream: AsyncIterable<unknown>,
+  filename: string | undefined,
+  size: unknown,
+): Source {
+  if (size !== undefined && !(Number.isSafeInteger(size) && Number(size) > 0)) {
+    throw new PdfError('ERR_PDF_INPUT', 'The size of a stream is a whole number of bytes, 1 or more.');
+  }
+  const expected = size === undefined ? undefined : Number(size);
+  return {
+    filename,
+    size: expected,
+    repeatable: false,
+    read: () => readExactly(stream, expected),
+    close: async () => {},
+  };
+}
+
+async function* readExactly(
+  stream: AsyncIterable<unknown>,
+  expected: number | undefined,
+): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const chunk of readable(stream)) {
+    if (!(chunk instanceof Uint8Array)) {
+      throw new PdfError(
+        'ERR_PDF_INPUT',
+        'The stream gives something else than bytes. Set no encoding on it.',
+      );
+    }
+    size += chunk.byteLength;
+    if (expected !== undefined && size > expected) throw wrongSize(expected);
+    yield chunk;
+  }
+  if (size === 0) throw new PdfError('ERR_PDF_INPUT', 'The PDF is empty.');
+  if (expected !== undefined && size < expected) throw wrongSize(expected);
+}
+
+async function* readable(stream: AsyncIterable<unknown>): AsyncGenerator {
+  try {
+    yield* stream;
+  } catch (cause) {
+    throw new PdfError('ERR_PDF_UNREADABLE', 'The stream of the PDF failed before its end.', { cause });
+  }
+}
+
+function wrongSize(expected: number): PdfError {
+  return new PdfError(
+    'ERR_PDF_UNREADABLE',
+    `The stream of the PDF is not ${expected} bytes long, as announced.`,
+  );
+}
+
+/** The bytes of a PDF. */
+export interface Source {
+  /** What the service is told that the file is called. */
+  readonly filename: string | undefined;
+  /** In bytes; `undefined` when it is not known in advance. */
+  readonly size: number | undefined;
+  /** Whether the bytes can be read again, for another try. */
+  readonly repeatable: boolean;
+  /** Reads it from its beginning. Throws a `PdfError` when that does not work. */
+  read(): AsyncIterable<Uint8Array>;
+  close(): Promise<void>;
+}
+
+/** How much is read at a time, in bytes. */
+export const CHUNK: number = 64 * 1024;

@@ -1,0 +1,85 @@
+import { createActorLoader } from '../access/acting.ts';
+import { createAssignments } from '../access/assignments.ts';
+import { createGuard } from '../access/guard.ts';
+import type { Guard } from '../access/guard.ts';
+import { createFindHeldByClient, createHolders, createPrincipalLoader } from '../access/principal.ts';
+import type { FindHeldByClient, Holders } from '../access/principal.ts';
+import { createClientDirectory } from '../clients/directory.ts';
+import type { ClientDirectory } from '../clients/directory.ts';
+import { createNoteUse } from '../clients/last-use.ts';
+import type { LastUses, NoteUse } from '../clients/last-use.ts';
+import { createClientRegistry } from '../clients/registry.ts';
+import type { RegistryFor } from '../clients/registry.ts';
+import type { Assignments, AuditLog, Trace, User, VerifyAccessToken } from '../contracts/index.ts';
+import type { Admission } from '../http/admission.ts';
+import type { Observers } from '../observability/observers.ts';
+import type { ResolvedOptions } from '../options/options.ts';
+import { stands } from '../tokens/revoke.ts';
+
+/** What access asks of the rest of the server. */
+export interface AccessParts {
+  readonly admission: Pick<Admission, 'isClosing'>;
+  readonly audit: AuditLog;
+  readonly lastUses: LastUses;
+  readonly observers: Observers;
+  readonly trace: Trace;
+  readonly verify: VerifyAccessToken;
+}
+
+/** Who may do what: the guard, and the clients and people that it lets through. */
+export interface Access<P extends string, R extends string, U extends User> {
+  readonly assignments: Assignments<P, R>;
+  readonly directory: ClientDirectory;
+  readonly guard: Guard<P, U>;
+  readonly heldByClient: FindHeldByClient<P>;
+  readonly holders: Holders<U>;
+  readonly noteUse: NoteUse;
+  readonly registryFor: RegistryFor;
+}
+
+/** Puts them together, so that the guard and the directory forget at once what is changed on this node. */
+export function createAccess<P extends string, R extends string, U extends User>(
+  { gate, issuer, logger, revocationLag, scopes, storage, users }: ResolvedOptions<P, R, U>,
+  { admission, audit, lastUses, observers, trace, verify }: AccessParts,
+): Access<P, R, U> {
+  const directory = createClientDirectory(lastUses.clients, { maxAge: revocationLag, logger });
+  const holders = createHolders({ users, assignments: storage.assignments });
+  const heldByClient = createFindHeldByClient<P>(gate, holders);
+  const noteUse = createNoteUse(lastUses.consents, logger);
+  const guard = createGuard<P, U>({
+    realm: issuer,
+    server: admission,
+    logger,
+    observers,
+    trace,
+    revocationLag,
+    verify,
+    async stands(claims) {
+      const isGood = await stands(storage.revocations, claims);
+      if (isGood && claims.principal === 'user') noteUse(claims.sub, claims.client_id);
+      return isGood;
+    },
+    // Not from the directory: what it and the guard remember would add up to twice the lag.
+    loadPrincipal: createPrincipalLoader({ holders, heldByClient, clients: storage.clients, gate, scopes }),
+    loadActor: createActorLoader({ holders, gate, scopes }),
+  });
+  const registryFor = createClientRegistry(
+    storage.clients,
+    { gate, scopes },
+    {
+      audit,
+      onChange(id) {
+        directory.forget(id);
+        guard.forget({ clientId: id });
+      },
+    },
+  );
+  const assignments = createAssignments({
+    users,
+    gate,
+    store: storage.assignments,
+    audit,
+    onChange: (userId) => guard.forget({ userId }),
+  });
+  return { assignments, directory, guard, heldByClient, holders, noteUse, registryFor };
+}

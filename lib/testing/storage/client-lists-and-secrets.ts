@@ -1,0 +1,144 @@
+import type { Client } from '../../contracts/index.ts';
+import { aClient, aSecret, NOW } from './rows.ts';
+import type { StorageTest } from './storage-test.ts';
+
+export function clientSecretContract(test: StorageTest): void {
+  const { id } = aClient();
+
+  test('clients: several secrets live at once, and one is removed without the other', async (t, {
+    clients,
+  }) => {
+    await clients.insert(aClient(), [aSecret({ id: 'old' })]);
+    const added = aSecret({ id: 'new', createdAt: NOW + 1 });
+    t.true(await clients.addSecret(id, added));
+    t.deepEqual((await clients.find(id))?.secrets, [aSecret({ id: 'old' }), added]);
+    t.true(await clients.removeSecret(id, 'old'));
+    t.false(await clients.removeSecret(id, 'old'));
+    t.deepEqual((await clients.find(id))?.secrets, [added]);
+  });
+
+  test('clients: a client that is gone gets no secret', async (t, { clients }) => {
+    t.false(await clients.addSecret('gone', aSecret()));
+    await clients.insert(aClient({ id: 'gone' }), []);
+    t.deepEqual((await clients.find('gone'))?.secrets, []);
+  });
+
+  test('clients: a secret is removed only from its own client', async (t, { clients }) => {
+    await clients.insert(aClient(), [aSecret()]);
+    await clients.insert(aClient({ id: 'other' }), []);
+    t.false(await clients.removeSecret('other', aSecret().id));
+    t.deepEqual((await clients.find(id))?.secrets, [aSecret()]);
+  });
+
+  test('clients: expireSecret ends a secret, and never later than it would end by itself', async (t, {
+    clients,
+  }) => {
+    await clients.insert(aClient(), [aSecret({ id: 'a' }), aSecret({ id: 'b', expiresAt: NOW + 5 })]);
+    for (const secretId of ['a', 'b', 'unknown']) await clients.expireSecret(id, secretId, NOW + 9);
+    await clients.expireSecret('unknown', 'a', NOW + 1);
+    const expiries = async (): Promise<unknown> =>
+      (await clients.find(id))?.secrets.map(({ expiresAt }) => expiresAt);
+    t.deepEqual(await expiries(), [NOW + 9, NOW + 5]);
+    await clients.expireSecret(id, 'a', NOW + 3);
+    t.deepEqual(await expiries(), [NOW + 3, NOW + 5]);
+  });
+
+  test('clients: touchSecret notes the last use', async (t, { clients }) => {
+    await clients.insert(aClient(), [aSecret()]);
+    await clients.touchSecret(id, aSecret().id, NOW + 5);
+    t.deepEqual((await clients.find(id))?.secrets, [aSecret({ lastUsedAt: NOW + 5 })]);
+    await clients.touchSecret(id, 'unknown', NOW + 6);
+    await clients.touchSecret('unknown', aSecret().id, NOW + 6);
+    t.deepEqual((await clients.find(id))?.secrets, [aSecret({ lastUsedAt: NOW + 5 })]);
+  });
+
+  test('clients: rehashSecret replaces a hash only if it is the given one', async (t, { clients }) => {
+    const imported = aSecret({ hash: '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy' });
+    await clients.insert(aClient(), [imported, aSecret({ id: 'other', createdAt: NOW + 1 })]);
+    const to = aSecret().hash;
+    const rehash = async (from: string) => clients.rehashSecret(id, imported.id, { from, to });
+    for (const from of ['', imported.hash.toLowerCase(), `${imported.hash} `, to]) {
+      t.false(await rehash(from), from);
+    }
+    t.false(await clients.rehashSecret('unknown', imported.id, { from: imported.hash, to }));
+    t.false(await clients.rehashSecret(id, 'unknown', { from: imported.hash, to }));
+    t.is((await clients.find(id))?.secrets[0]?.hash, imported.hash);
+    t.true(await rehash(imported.hash));
+    t.false(await rehash(imported.hash));
+    t.deepEqual((await clients.find(id))?.secrets, [
+      { ...imported, hash: to },
+      aSecret({ id: 'other', createdAt: NOW + 1 }),
+    ]);
+  });
+
+  test('clients: of many who rehash a secret at once, one does', async (t, { clients }) => {
+    await clients.insert(aClient(), [aSecret({ hash: 'imported' })]);
+    const hashes = Array.from({ length: 20 }, (_, index) => `hash ${index}`);
+    const rehashed = await Promise.all(
+      hashes.map(async (to) => clients.rehashSecret(id, aSecret().id, { from: 'imported', to })),
+    );
+    t.deepEqual(
+      hashes.filter((_, index) => rehashed[index]),
+      [(await clients.find(id))?.secrets[0]?.hash],
+    );
+  });
+}
+
+export function clientListContract(test: StorageTest): void {
+  test('clients: list is ordered by name, then by id', async (t, { clients }) => {
+    for (const client of named('Zoo', 'apple', 'Mango', 'mango')) await clients.insert(client, []);
+    t.deepEqual(namesOf(await clients.list({})), ['apple', 'Mango', 'mango', 'Zoo']);
+  });
+
+  test('clients: list finds a part of a name in any case, and takes every character as itself', async (t, {
+    clients,
+  }) => {
+    const names = ['100% School', 'School_Ärzte', 'SCHOOLYARD', 'Other!', 'back\\slash', "O'Brien"];
+    for (const client of named(...names)) await clients.insert(client, []);
+    const search = async (text: string) => namesOf(await clients.list({ search: text }));
+    t.deepEqual(await search('school'), ['100% School', 'School_Ärzte', 'SCHOOLYARD']);
+    t.deepEqual(await search('ärz'), ['School_Ärzte']);
+    t.deepEqual(await search('%'), ['100% School']);
+    t.deepEqual(await search('l_'), ['School_Ärzte']);
+    t.deepEqual(await search('!'), ['Other!']);
+    t.deepEqual(await search('\\'), ['back\\slash']);
+    t.deepEqual(await search("o'b"), ["O'Brien"]);
+    t.deepEqual(await search('x'.repeat(100_000)), []);
+    t.deepEqual(await search('School\0'), []);
+  });
+
+  test('clients: list goes on after the last client of the page before', async (t, { clients }) => {
+    for (const client of named('b', 'a', 'B', 'c', 'A')) await clients.insert(client, []);
+    const first = await clients.list({ limit: 2 });
+    const second = await clients.list({ limit: 2, after: first.at(-1)?.id });
+    const third = await clients.list({ limit: 2, after: second.at(-1)?.id });
+    t.deepEqual(namesOf([...first, ...second, ...third]), ['a', 'A', 'b', 'B', 'c']);
+    t.deepEqual(await clients.list({ after: third.at(-1)?.id }), []);
+  });
+
+  test('clients: list gives fifty unless told otherwise', async (t, { clients }) => {
+    const many = Array.from({ length: 51 }, (_, index) => `app ${index}`);
+    for (const client of named(...many)) await clients.insert(client, []);
+    t.is((await clients.list({})).length, 50);
+    t.is((await clients.list({ limit: 51 })).length, 51);
+  });
+
+  test('clients: list of an owner, searched', async (t, { clients }) => {
+    await clients.insert(aClient({ id: '1', name: 'One', ownerId: 'ann' }), []);
+    await clients.insert(aClient({ id: '2', name: 'Two', ownerId: 'ann' }), []);
+    await clients.insert(aClient({ id: '3', name: 'Two', ownerId: 'Ann' }), []);
+    await clients.insert(aClient({ id: '4', name: 'Two' }), []);
+    const ids = async (query: object) => (await clients.list(query)).map(({ id }) => id);
+    t.deepEqual(await ids({ ownerId: 'ann' }), ['1', '2']);
+    t.deepEqual(await ids({ ownerId: 'ann', search: 'tw' }), ['2']);
+    t.deepEqual(await ids({ ownerId: 'ann', after: '1' }), ['2']);
+  });
+}
+
+function named(...names: string[]): Client[] {
+  return names.map((name, index) => aClient({ id: `client-${index}`, name }));
+}
+
+function namesOf(clients: readonly Client[]): string[] {
+  return clients.map(({ name }) => name);
+}

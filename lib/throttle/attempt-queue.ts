@@ -1,0 +1,106 @@
+import { now } from '../contracts/clock.ts';
+import type { AttemptStore } from '../contracts/index.ts';
+import { TooManyAttemptsError } from '../errors.ts';
+import { createRefusals } from './refusals.ts';
+
+// In seconds: an attempt that another node gives back is noticed after this time.
+const MEMORY = 10;
+
+// For one and the same account or address: more than that is nobody who signs in.
+const MOST_WAITING = 250;
+
+/** What became of an attempt: it stays counted, it is taken back, or all of them are. */
+export type Ending = 'counted' | 'given back' | 'forgotten';
+
+/**
+ * Hands out attempts before it is known whether they are right, so that many at once get no more than there are.
+ *
+ * While attempts are under way that may still be given back, the next ones wait for them: forty pupils who sign in at
+ * the same moment from one address with the right passwords all get in.
+ */
+export interface Turns {
+  /** @throws TooManyAttemptsError when this node knows that there is none left */
+  check(id: string): void;
+  /** Takes an attempt, to be ended by `end`. @throws TooManyAttemptsError when there is none left */
+  take(id: string): Promise<void>;
+  end(id: string, ending: Ending): Promise<void>;
+}
+
+interface Line {
+  /** How many have been taken and not ended. */
+  underway: number;
+  ended: number;
+  readonly waiting: (() => void)[];
+  /** How many look at this object. */
+  users: number;
+}
+
+/** @param window - in seconds */
+export function createTurns(
+  store: AttemptStore,
+  { limit, window }: { readonly limit: number; readonly window: number },
+): Turns {
+  const refusals = createRefusals(MEMORY);
+  const lines = new Map<string, Line>();
+
+  function enter(id: string): Line {
+    const line = lines.get(id) ?? { underway: 0, ended: 0, waiting: [], users: 0 };
+    line.users += 1;
+    lines.set(id, line);
+    return line;
+  }
+
+  function leave(id: string, line: Line): void {
+    line.users -= 1;
+    if (line.users === 0) lines.delete(id);
+  }
+
+  function wake(line: Line, count: number): void {
+    for (const go of line.waiting.splice(0, count)) go();
+  }
+
+  async function countIn(id: string, line: Line): Promise<void> {
+    for (;;) {
+      refusals.check(id);
+      const { ended } = line;
+      const at = now();
+      const end = await store.count(id, { limit, now: at, expiresAt: at + window });
+      if (end === undefined) return;
+      // One that has ended since may have made room.
+      if (line.ended !== ended) continue;
+      if (line.underway === 0) refusals.refuse(id, end);
+      if (line.waiting.length >= MOST_WAITING) throw new TooManyAttemptsError(1);
+      await new Promise<void>((resolve) => line.waiting.push(resolve));
+    }
+  }
+
+  return {
+    check: (id) => refusals.check(id),
+    async take(id) {
+      const line = enter(id);
+      try {
+        await countIn(id, line);
+        line.underway += 1;
+      } catch (error) {
+        // The next one learns the same, when there is nobody else to learn it from.
+        if (line.underway === 0) wake(line, 1);
+        leave(id, line);
+        throw error;
+      }
+    },
+    async end(id, ending) {
+      const line = lines.get(id);
+      if (!line) throw new Error('An attempt is ended once, after it was taken');
+      try {
+        if (ending === 'given back') await store.giveBack(id);
+        if (ending === 'forgotten') await store.forget(id);
+      } finally {
+        line.underway -= 1;
+        line.ended += 1;
+        if (ending === 'forgotten') wake(line, limit);
+        else if (ending === 'given back' || line.underway === 0) wake(line, 1);
+        leave(id, line);
+      }
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import { now } from '../contracts/clock.ts';
+import type {
+  AccessTokenClaims,
+  AuditLog,
+  Grant,
+  RevocationStore,
+  Storage,
+  VerifyAccessToken,
+} from '../contracts/index.ts';
+import { ConfigError } from '../errors.ts';
+import { hashCredential } from '../keys/hash.ts';
+
+/** What to revoke: one of these, by its id or by the token itself. */
+export type RevocationTarget =
+  /** An access token: that token. A refresh token or a code: its whole family. */
+  | { readonly token: string }
+  /** A grant id, as in the `grant_id` claim. */
+  | { readonly grant: string }
+  /**
+   * A user's id: all their tokens at all clients, their login sessions, and every login and authorization that is under way. Call it
+   * when a password changes, and when a user is removed.
+   */
+  | { readonly user: string }
+  /**
+   * A `client_id`: all its tokens, its users' and its own. What it asks for afterwards is good: at once on this node, within
+   * `revocationLag` on others, which may still issue tokens of its own that are revoked already.
+   */
+  | { readonly client: string };
+
+/** Makes `auth.revoke()`. */
+export function createRevoke(
+  storage: Storage,
+  { verify, audit }: { verify: VerifyAccessToken; audit: AuditLog },
+): (target: RevocationTarget) => Promise<void> {
+  return async function revoke(target) {
+    checkTarget(target);
+    const at = now();
+    if ('token' in target) {
+      await revokeToken(target.token, at);
+    } else if ('grant' in target) {
+      await revokeGrant(await storage.grants.find(target.grant), at);
+    } else if ('user' in target) {
+      await storage.revocations.end({ userId: target.user });
+      // They are dead already; nobody needs their rows.
+      await storage.sessions.removeOfUser(target.user);
+      audit.record({ type: 'tokens_revoked', target: 'user', userId: target.user });
+    } else {
+      await storage.revocations.end({ clientId: target.client });
+      audit.record({ type: 'tokens_revoked', target: 'client', clientId: target.client });
+    }
+  };
+
+  async function revokeGrant(grant: Grant | undefined, at: number): Promise<void> {
+    if (!grant) return;
+    const { clientId, id: grantId, userId } = grant;
+    const revoked = await storage.grants.revoke({ id: grantId }, at);
+    if (revoked.length > 0)
+      audit.record({ type: 'tokens_revoked', target: 'grant', clientId, userId, grantId });
+  }
+
+  async function revokeToken(token: string, at: number): Promise<void> {
+    const claims = await verify(token);
+    if (claims) {
+      const { client_id: clientId, exp: expiresAt, grant_id: grantId, jti, principal, sub } = claims;
+      await storage.revocations.add({ id: jti, revokedAt: at, expiresAt });
+      const userId = principal === 'user' ? sub : undefined;
+      audit.record({ type: 'tokens_revoked', target: 'token', clientId, userId, grantId });
+      return;
+    }
+    for (const kind of ['refresh_token', 'code'] as const) {
+      const found = await storage.credentials.find(kind, hashCredential(token));
+      await revokeGrant(found?.grant, at);
+    }
+  }
+}
+
+/** Whether a verified access token is good still: neither revoked, nor its grant, its user or its client ended. One read. */
+export async function stands(
+  revocations: Pick<RevocationStore, 'stands'>,
+  {
+    client_id: clientId,
+    grant_id: grantId,
+    jti: id,
+    principal,
+    revocation_sequence: sequence = 0,
+    sub,
+  }: AccessTokenClaims,
+): Promise<boolean> {
+  const grant = principal === 'user' ? { id: grantId ?? '', userId: sub } : undefined;
+  return revocations.stands({ id, clientId, grant, sequence });
+}
+
+// A misspelt target would revoke nothing, and look like success.
+function checkTarget(target: RevocationTarget): void {
+  const [entry, ...more] = Object.entries(target ?? {});
+  const [kind, value]: [string, unknown] = entry ?? ['', ''];
+  if (more.length > 0 || !KINDS.has(kind) || typeof value !== 'string' || value === '') {
+    throw new ConfigError(
+      'revoke()',
+      'pass one of { token }, { grant }, { user } and { client }, with a string',
+    );
+  }
+}
+
+const KINDS: ReadonlySet<string> = new Set(['token', 'grant', 'user', 'client']);

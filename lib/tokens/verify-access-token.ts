@@ -1,0 +1,82 @@
+import { createLocalJWKSet, errors, jwtVerify } from 'jose';
+import type { JWK } from 'jose';
+
+import type { AccessTokenClaims, VerifyAccessToken } from '../contracts/index.ts';
+
+/**
+ * Makes the check of access tokens (RFC 9068 section 4): signature by a key of this server with the algorithm of that
+ * key, type `at+jwt`, issuer, audience and time. Keys named by the token itself (`jwk`, `jku`, `x5u`) are not looked at.
+ */
+export function createVerifyAccessToken({
+  issuer,
+  audience,
+  signing,
+  findKeys,
+}: {
+  issuer: string;
+  audience: string;
+  /** The keys that this node knows. */
+  signing: () => readonly JWK[];
+  /** Looks for keys that this node does not know yet. */
+  findKeys: () => Promise<void>;
+}): VerifyAccessToken {
+  let known: readonly JWK[] = [];
+  let checkSignature: (token: string) => Promise<AccessTokenClaims>;
+
+  function checkWith(keys: readonly JWK[]): typeof checkSignature {
+    const published = createLocalJWKSet({ keys: keys.map(publicPart) });
+    const algorithms = [...new Set(keys.map((jwk) => jwk.alg!))];
+    const requiredClaims = ['sub', 'client_id', 'iat', 'exp', 'jti', 'principal'];
+    return async (token) => {
+      const { payload } = await jwtVerify<AccessTokenClaims>(token, published, {
+        issuer,
+        audience,
+        algorithms,
+        typ: 'at+jwt',
+        requiredClaims,
+      });
+      return payload;
+    };
+  }
+
+  async function check(token: string, keys: readonly JWK[]): Promise<AccessTokenClaims> {
+    if (keys !== known) {
+      known = keys;
+      checkSignature = checkWith(keys);
+    }
+    return checkSignature(token);
+  }
+
+  return async (token) => {
+    const keys = signing();
+    let claims: AccessTokenClaims;
+    try {
+      claims = await check(token, keys);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) return undefined;
+      await findKeys();
+      if (signing() === keys) return undefined;
+      try {
+        claims = await check(token, signing());
+      } catch {
+        return undefined;
+      }
+    }
+    return isAccessTokenClaims(claims) ? claims : undefined;
+  };
+}
+
+function isAccessTokenClaims(claims: AccessTokenClaims): boolean {
+  const { sub, client_id: clientId, jti, aud, scope, principal, grant_id: grantId } = claims;
+  const { revocation_sequence: sequence = 0 } = claims;
+  return (
+    [sub, clientId, jti, aud].every((claim) => typeof claim === 'string' && claim !== '') &&
+    (scope === undefined || typeof scope === 'string') &&
+    Number.isSafeInteger(sequence) &&
+    (principal === 'user' ? typeof grantId === 'string' : principal === 'client' && grantId === undefined)
+  );
+}
+
+function publicPart({ kty, kid, alg, use, crv, x, y, n, e }: JWK): JWK {
+  return { kty, kid, alg, use, crv, x, y, n, e } as JWK;
+}

@@ -1,0 +1,323 @@
+import { readFile } from 'node:fs/promises';
+import { globSync } from 'node:fs';
+import { isBuiltin, stripTypeScriptTypes } from 'node:module';
+import { posix } from 'node:path';
+
+import test from 'ava';
+
+/**
+ * What each module may import besides itself, Node's own modules and the types of koa.
+ *
+ * A module is a folder or a file; the longest name that fits counts. `type:x` is x for its types only, `public` this
+ * package by its public names, `*` any npm package, `computed` what is named only at run time.
+ */
+const MODULES: Readonly<Record<string, string>> = {
+  'lib/contracts': '',
+  'lib/errors': '',
+  'lib/options': 'lib/contracts lib/errors type:oidc-provider',
+  'lib/http': 'lib/contracts lib/errors raw-body',
+  'lib/observability': 'lib/contracts @opentelemetry/api',
+  'lib/observability/create-metrics': 'lib/contracts prom-client',
+  'lib/observability/metrics': 'lib/observability #runtime',
+  'lib/audit': 'lib/contracts lib/errors lib/http',
+  'lib/throttle': 'lib/contracts lib/errors lib/http',
+  'lib/keys': 'lib/contracts lib/errors lib/options jose',
+  'lib/clients': 'lib/contracts lib/errors lib/keys bcryptjs',
+  'lib/tokens': 'lib/contracts lib/errors lib/keys jose',
+  'lib/access': 'lib/clients lib/contracts lib/errors lib/http',
+  'lib/developer':
+    'lib/clients lib/contracts lib/errors lib/http unhomoglyph unicode-match-property-value-ecmascript',
+  'lib/api': 'lib/access lib/contracts lib/errors lib/http koa-compose koa-router type:@standard-schema/spec',
+  'lib/oidc':
+    'lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/tokens oidc-provider jose keygrip koa-compose',
+  'lib/doctor': 'lib/contracts lib/errors',
+  'lib/server':
+    'lib/access lib/audit lib/clients lib/contracts lib/developer lib/doctor lib/errors lib/http lib/keys lib/observability lib/oidc lib/options lib/throttle lib/tokens koa type:oidc-provider',
+  'lib/server/runtime': '',
+  'lib/index':
+    'lib/access lib/api lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/server lib/tokens #runtime',
+  'lib/pdf': 'lib/errors got #runtime',
+  'lib/testing': 'lib/access lib/contracts lib/errors lib/options lib/server public koa #runtime',
+  'lib/cli': 'public lib/errors lib/server/administration #runtime commander',
+  'lib/cli/gate-file': 'lib/cli public computed',
+  'adapters/memory': 'lib/contracts lib/errors #runtime',
+  'adapters/knex': 'lib/contracts lib/errors type:knex #runtime',
+  'adapters/knex/load-driver': 'lib/errors adapters/knex/dialects knex better-sqlite3',
+  interactions: 'lib/contracts lib/errors lib/http ejs koa-compose koa-router #runtime',
+  examples: 'public *',
+  test: 'public examples *',
+  'test/docs': 'public examples * test lib/api/limits lib/options lib/pdf/settings',
+  'test/adapters': 'public * adapters lib/contracts lib/errors lib/testing test/harness/compile-cache',
+};
+
+/** Modules whose tests, `test/access/**` or `test/options.test.ts`, may import the module and what the module may. */
+const TESTED_FROM_INSIDE = ['interactions'].concat(
+  'access api audit cli clients developer doctor errors http keys oidc options pdf throttle tokens'
+    .split(' ')
+    .map((name) => `lib/${name}`),
+);
+
+interface Import {
+  readonly name: string;
+  readonly typeOnly: boolean;
+}
+
+/** What a file imports that it may not, in words. */
+function violations(file: string, source: string): string[] {
+  const module = moduleOf(file);
+  if (module === undefined) return [`${file} is in no module: add it to the table`];
+  return importsOf(source, file.endsWith('.ts'))
+    .filter((found) => !isAllowed(file, module, found))
+    .map(({ name, typeOnly }) => `${file} imports ${typeOnly ? 'types of ' : ''}${name}`);
+}
+
+function isAllowed(file: string, own: string, { name, typeOnly }: Import): boolean {
+  if (name.startsWith('node:')) return isBuiltin(name);
+  const places = [own, ...allowedIn(own), ...testedBy(file)];
+  if (name === COMPUTED) return places.includes('computed');
+  if (name.startsWith('.')) {
+    const target = posix.join(posix.dirname(file), name);
+    return places.some((place) => isIn(target, place));
+  }
+  if (name === 'koa-gatehouse' || name.startsWith('koa-gatehouse/')) return places.includes('public');
+  const module = /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name;
+  if (typeOnly && (module === 'koa' || places.includes(`type:${module}`))) return true;
+  return places.includes(module) || places.includes('*');
+}
+
+function allowedIn(module: string): string[] {
+  return MODULES[module]?.split(' ').filter(Boolean) ?? [];
+}
+
+function moduleOf(path: string): string | undefined {
+  const modules = Object.keys(MODULES).filter((module) => isIn(path, module));
+  return modules.toSorted((a, b) => b.length - a.length)[0];
+}
+
+function isIn(path: string, place: string): boolean {
+  return path.startsWith(place) && /^(\/|\.[jt]s$|$)/.test(path.slice(place.length));
+}
+
+/** The module that a test file is about, and what that module may import; empty for other files. */
+function testedBy(file: string): string[] {
+  const subject = /^test\/(.*?)(\.test)?\.ts$/.exec(file)?.[1] ?? '';
+  const tested = TESTED_FROM_INSIDE.filter(
+    (module) => isIn(subject, module) || isIn(`lib/${subject}`, module),
+  );
+  return tested.flatMap((module) => allowedIn(module).concat(module));
+}
+
+const COMPUTED = 'a computed name';
+
+/** Every import of a source, in any spelling: static, type, re-export, `import()` as a call or a type, `require()`. */
+function importsOf(source: string, isTypeScript: boolean): Import[] {
+  // Node blanks types out and moves nothing: what is still there at the same place is imported at run time.
+  const kept = isTypeScript ? stripTypeScriptTypes(source) : source;
+  const tokens = tokensOf(source);
+  const found: Import[] = [];
+  for (const [index, { text, start }] of tokens.entries()) {
+    const typeOnly = !kept.startsWith(text, start);
+    const [before, next, second] = [
+      tokens[index - 1]?.text,
+      tokens[index + 1]?.text ?? '',
+      tokens[index + 2]?.text ?? '',
+    ];
+    const isMember = before === '.' || before === '?.';
+    if (!isMember && (text === 'from' || text === 'import') && isString(next)) {
+      found.push({ name: next.slice(1, -1), typeOnly });
+    } else if (!isMember && (text === 'import' || text === 'require') && next === '(') {
+      found.push({ name: isString(second) ? second.slice(1, -1) : COMPUTED, typeOnly });
+    }
+  }
+  return found;
+}
+
+interface Token {
+  readonly text: string;
+  readonly start: number;
+}
+
+/** Words, strings and signs, without comments, templates and regular expressions, whose content is not code. */
+function tokensOf(source: string): Token[] {
+  const pattern =
+    /(?<blank>\s+|\/\/.*|\/\*[^]*?\*\/)|(?<string>'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")|(?<word>[\w$#@]+)|(?<sign>\?\.|[^])/gy;
+  const expression = /\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*/y;
+  const tokens: Token[] = [];
+  const openTemplates: number[] = [];
+  let depth = 0;
+  for (let at = 0; at < source.length; at = pattern.lastIndex) {
+    pattern.lastIndex = at;
+    const { blank, sign, string, word } = pattern.exec(source)!.groups!;
+    if (blank !== undefined) continue;
+    const endsTemplateHole = sign === '}' && openTemplates.at(-1) === depth;
+    if (sign === '`' || endsTemplateHole) {
+      if (endsTemplateHole) openTemplates.pop();
+      pattern.lastIndex = endOfTemplateText(source, at + 1);
+      if (source.startsWith('${', pattern.lastIndex - 2)) openTemplates.push(depth);
+      tokens.push({ text: '`', start: at });
+      continue;
+    }
+    if (sign === '{') depth += 1;
+    if (sign === '}') depth -= 1;
+    expression.lastIndex = at;
+    if (sign === '/' && mayStartExpression(tokens.at(-1)?.text) && expression.test(source)) {
+      pattern.lastIndex = expression.lastIndex;
+      continue;
+    }
+    tokens.push({ text: string ?? word ?? sign!, start: at });
+  }
+  return tokens;
+}
+
+/** Where the text of a template ends: behind its backtick, or behind the `${` of the next piece of code in it. */
+function endOfTemplateText(source: string, start: number): number {
+  const end = /(?:\\[^]|\$(?!\{)|[^\\`$])*(?:`|\$\{)/y;
+  end.lastIndex = start;
+  return end.test(source) ? end.lastIndex : source.length;
+}
+
+// Behind a value, a slash divides.
+function mayStartExpression(before: string | undefined): boolean {
+  return (
+    before === undefined ||
+    !/^[\w$)\]}'"`]/.test(before) ||
+    /^(?:return|typeof|case|in|of|await)$/.test(before)
+  );
+}
+
+function isString(text: string): boolean {
+  return text.startsWith("'") || text.startsWith('"');
+}
+
+const root = posix.join(import.meta.dirname, '..');
+
+test('every import follows the modules of the design', async (t) => {
+  const files = globSync('{lib,adapters,interactions,examples,test}/**/*.{ts,js,mts,mjs,cts,cjs}', {
+    cwd: root,
+    exclude: ['**/node_modules/**'],
+  });
+  t.true(files.length > 50);
+  const found = await Promise.all(
+    files.map(async (file) => violations(file, await readFile(`${root}/${file}`, 'utf8'))),
+  );
+  t.deepEqual(found.flat(), []);
+});
+
+test('no file of a module or an adapter imports itself by way of others, types included', async (t) => {
+  const files = globSync('{lib,adapters}/**/*.ts', { cwd: root });
+  const imports = new Map(
+    await Promise.all(
+      files.map(async (file): Promise<[string, string[]]> => {
+        const found = importsOf(await readFile(`${root}/${file}`, 'utf8'), true);
+        const own = found.filter(({ name }) => name.startsWith('.'));
+        return [file, own.map(({ name }) => posix.join(posix.dirname(file), name))];
+      }),
+    ),
+  );
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' > '));
+    if (done.has(file) || path.includes(file)) return;
+    for (const target of imports.get(file) ?? []) visit(target, [...path, file]);
+    done.add(file);
+  };
+  for (const file of files) visit(file, []);
+  t.deepEqual(circles, []);
+});
+
+test('it sees imports in every spelling, and what is imported for its types only', (t) => {
+  const source = `
+    import 'a';
+    import b, { type B } from "b";
+    import type { C } from 'c';
+    export { d } from 'd';
+    export type * from 'e';
+    export * as f from 'f';
+    const g = await import('g');
+    let h: import('h').H;
+    function i(x: typeof import('i')): void {}
+    const j = require('j');
+    const k = \`\${await import('k')} from 'no' \${\`\${import('l')}\`}\`;
+    const m = await import(name);
+    import {
+      type N, // from 'no'
+    } from 'n';
+  `;
+  t.deepEqual(
+    importsOf(source, true).map(({ name, typeOnly }) => (typeOnly ? `type ${name}` : name)),
+    ['a', 'b', 'type c', 'd', 'type e', 'f', 'g', 'type h', 'type i', 'j', 'k', 'l', COMPUTED, 'n'],
+  );
+});
+
+test('it takes nothing else for an import', (t) => {
+  const source = `
+    // import 'a'
+    /* import 'b' */
+    const c = "import 'c'", d = 'it\\'s from "d"', e = \`import 'e'\`;
+    const f = /[/*'"\`]import 'f'/.test(x) ? 1 / 2 : Array.from('f');
+    const g = import.meta.resolve('g'), h = loader.import('h'), i = this?.require('i');
+    const from = 'k';
+  `;
+  t.deepEqual(importsOf(source, true), []);
+});
+
+test('it fails on what the design does not allow', (t) => {
+  const planted: [string, string][] = [
+    ['lib/access/gate.ts', 'knex'],
+    ['lib/access/gate.ts', 'koa'],
+    ['lib/access/gate.ts', '../oidc/provider.ts'],
+    ['lib/access/gate.ts', '../api/router.ts'],
+    ['lib/api/router.ts', '../server/create-auth-server.ts'],
+    ['lib/api/router.ts', '../../adapters/knex/index.ts'],
+    ['lib/api/router.ts', 'oidc-provider'],
+    ['lib/http/problem.ts', 'koa-body'],
+    ['lib/http/problem.ts', 'fs'],
+    ['lib/options/options.ts', 'oidc-provider'],
+    ['lib/pdf/client.ts', '../contracts.ts'],
+    ['lib/cli/main.ts', '../oidc/provider.ts'],
+    ['adapters/memory/index.ts', 'knex/lib/client.js'],
+    ['adapters/memory/index.ts', '../knex/table.ts'],
+    ['interactions/page.ts', 'koa-gatehouse'],
+    ['examples/embed.ts', '../lib/index.ts'],
+    ['test/flow.test.ts', '../lib/api/router.ts'],
+    ['test/access/guard.test.ts', '../../lib/api/router.ts'],
+  ];
+  for (const [file, name] of planted) {
+    t.deepEqual(violations(file, `import { a } from '${name}';`), [`${file} imports ${name}`]);
+    t.deepEqual(violations(file, `export * from '${name}';`), [`${file} imports ${name}`]);
+    t.deepEqual(violations(file, `await import('${name}');`), [`${file} imports ${name}`]);
+  }
+  t.deepEqual(violations('lib/access/gate.ts', `let a: import('../oidc/provider.ts').A;`), [
+    'lib/access/gate.ts imports types of ../oidc/provider.ts',
+  ]);
+  t.deepEqual(violations('lib/api/router.ts', 'await import(`kn${"ex"}`);'), [
+    `lib/api/router.ts imports ${COMPUTED}`,
+  ]);
+  t.deepEqual(violations('scripts/a.ts', ''), ['scripts/a.ts is in no module: add it to the table']);
+});
+
+test('it passes what the design allows', (t) => {
+  const fine: [string, string][] = [
+    ['lib/access/guard.ts', `import { sendProblem } from '../http/problem.ts';`],
+    ['lib/access/guard.ts', `import type { Context } from 'koa';`],
+    ['lib/server/callback.ts', `import Koa from 'koa'; import type { Provider } from 'oidc-provider';`],
+    ['lib/oidc/middleware.ts', `import { errors } from 'oidc-provider'; import { a } from './report.ts';`],
+    ['lib/options/options.ts', `import type { Configuration } from 'oidc-provider';`],
+    ['adapters/knex/stores/keys.ts', `import type { Knex } from 'knex'; import { a } from '../table.ts';`],
+    [
+      'test/access/a.test.ts',
+      `import { a } from '../../lib/access/a.ts'; import { b } from '../../lib/errors.ts';`,
+    ],
+    [
+      'test/adapters/knex/a.test.ts',
+      `import { a } from '../../../adapters/knex/table.ts'; import knex from 'knex';`,
+    ],
+    ['test/interactions/a.test.ts', `import { a } from '../../interactions/a.ts'; import test from 'ava';`],
+    [
+      'test/options.test.ts',
+      `import { a } from '../lib/options/options.ts'; import 'koa-gatehouse/adapters/memory';`,
+    ],
+  ];
+  for (const [file, source] of fine) t.deepEqual(violations(file, source), [], file);
+});
