@@ -24,7 +24,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/keys': 'lib/contracts lib/errors lib/options jose',
   'lib/clients': 'lib/contracts lib/errors lib/keys bcryptjs',
   'lib/tokens': 'lib/contracts lib/errors lib/keys jose',
-  'lib/access': 'lib/clients lib/contracts lib/errors lib/http',
+  'lib/access': 'lib/clients lib/contracts lib/errors lib/http lib/tokens',
   'lib/developer':
     'lib/clients lib/contracts lib/errors lib/http unhomoglyph unicode-match-property-value-ecmascript',
   'lib/api': 'lib/access lib/contracts lib/errors lib/http koa-compose koa-router type:@standard-schema/spec',
@@ -33,7 +33,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/doctor': 'lib/contracts lib/errors',
   'lib/server':
     'lib/access lib/audit lib/clients lib/contracts lib/developer lib/doctor lib/errors lib/http lib/keys lib/observability lib/oidc lib/options lib/throttle lib/tokens koa type:oidc-provider',
-  'lib/server/runtime': '',
+  'lib/contracts/runtime': '',
   'lib/index':
     'lib/access lib/api lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/server lib/tokens #runtime',
   'lib/pdf': 'lib/errors got #runtime',

@@ -1,3 +1,4 @@
+import type { Invalidated } from '../tokens/cache-invalidation.ts';
 import type { AccessTokenClaims, Principal, User, VerifyAccessToken } from '../contracts/index.ts';
 import { isCompactJws, REFUSALS } from './bearer-token.ts';
 import type { Refusal } from './bearer-token.ts';
@@ -27,7 +28,7 @@ export interface Authenticator<P extends string = string, U extends User = User>
   /** Verifies the token, or reads its holder again. Requests that come with the same token meanwhile share the answer. */
   authenticate(token: string): Promise<KnownToken<P, U> | Refusal>;
   /** Forgets tokens at once; without a match, all of them, as when a signing key is withdrawn. */
-  forget(match?: TokenMatch): void;
+  forget(match?: Invalidated): void;
 }
 
 export function createAuthenticator<P extends string, U extends User>(
@@ -102,17 +103,6 @@ export interface KnownToken<P extends string = string, U extends User = User> {
   visited: boolean;
 }
 
-/** What to forget: tokens for which any of the members given is true. Forgetting too much costs a look-up, no more. */
-export interface TokenMatch {
-  /** The `jti` of a token. Its text would not do: who has an ES256 token can give it another signature that is right too. */
-  readonly tokenId?: string | undefined;
-  readonly grantId?: string | undefined;
-  /** A user, through whatever client, and the clients that they own. */
-  readonly userId?: string | undefined;
-  /** A client, for itself and for users. */
-  readonly clientId?: string | undefined;
-}
-
 /**
  * A bounded memory of good tokens. Bad ones are never put in, so strangers cannot fill it.
  *
@@ -147,7 +137,7 @@ export class TokenCache<P extends string = string, U extends User = User> {
   }
 
   /** Drops the matching tokens, or all of them. */
-  forget(match: TokenMatch | undefined): void {
+  forget(match: Invalidated | undefined): void {
     if (match === undefined) {
       this.#tokens.clear();
       return;

@@ -206,7 +206,7 @@ type CheckedRule = (principal: Principal, subject: unknown) => boolean;
  *
  * @throws ConfigError naming the rule at fault
  */
-export function checkRules(given: unknown, has: (name: string) => boolean): ReadonlyMap<string, CheckedRule> {
+function checkRules(given: unknown, has: (name: string) => boolean): ReadonlyMap<string, CheckedRule> {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw new ConfigError('gate.rules', 'pass an object with the permissions as keys');
   }

@@ -7,7 +7,8 @@ import { sendError, sendProblem } from '../http/problem.ts';
 import { actorOf } from './acting.ts';
 import type { Actor, LoadActor } from './acting.ts';
 import { createAuthenticator } from './authenticator.ts';
-import type { AuthenticatorOptions, KnownToken, TokenMatch } from './authenticator.ts';
+import type { AuthenticatorOptions, KnownToken } from './authenticator.ts';
+import type { Invalidated } from '../tokens/cache-invalidation.ts';
 import { readBearerToken, REFUSALS, unauthorized } from './bearer-token.ts';
 import type { Refusal } from './bearer-token.ts';
 
@@ -50,7 +51,7 @@ export type Guard<P extends string = string, U extends User = User> = GuardMiddl
    * Forgets tokens, so that a revocation made on this node works at once. Call it after the storage has the revocation.
    * Without a match it forgets all of them.
    */
-  forget(match?: TokenMatch): void;
+  forget(match?: Invalidated): void;
 };
 
 /**
@@ -137,7 +138,7 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
     return answer(known, ctx, next);
   }
 
-  return Object.assign(guard, { forget: (match?: TokenMatch) => authenticator.forget(match) });
+  return Object.assign(guard, { forget: (match?: Invalidated) => authenticator.forget(match) });
 }
 
 const REMEMBERED: GuardOutcome = Object.freeze({ admitted: true, remembered: true });

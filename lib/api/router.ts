@@ -120,7 +120,7 @@ function checkPrefix(prefix: string): void {
 }
 
 /** Lets in what the server lets in, and answers the rest with a problem. Without a server that counts, all is let in. */
-export function admitted(admission: Pick<Admission, 'admit'> | undefined): Middleware {
+function admitted(admission: Pick<Admission, 'admit'> | undefined): Middleware {
   return async function admit(ctx, next) {
     if (!admission) return next();
     return admission.admit(ctx, next, (refusal) => sendProblem(ctx, refusalProblem(refusal)));
@@ -128,7 +128,7 @@ export function admitted(admission: Pick<Admission, 'admit'> | undefined): Middl
 }
 
 /** The paths that are planned for the Objects API (spec section 4.6). All are `GET`. */
-export const OBJECT_PATHS: string[] = [
+const OBJECT_PATHS: string[] = [
   '/objects/:type',
   '/objects/:type/schema',
   '/objects/:type/actions',
@@ -136,7 +136,7 @@ export const OBJECT_PATHS: string[] = [
 ];
 
 /** Says that the Objects API is not there yet, so that nobody takes a 404 for "no such object". */
-export const notImplemented: Middleware<GuardedState> = (ctx) => {
+const notImplemented: Middleware<GuardedState> = (ctx) => {
   sendProblem(ctx, {
     status: 501,
     code: 'not_implemented',
@@ -148,11 +148,7 @@ export const notImplemented: Middleware<GuardedState> = (ctx) => {
  * Answers what is left below the prefix when no route matched and nothing behind the router answered either: 404, or
  * 405 and the methods there are (RFC 9110 section 15.5.6). Behind the entrance, so that strangers cannot map the API.
  */
-export function answerUnrouted<State>(
-  router: Router<State>,
-  entrance: Middleware<State>,
-  prefix: string,
-): void {
+function answerUnrouted<State>(router: Router<State>, entrance: Middleware<State>, prefix: string): void {
   router.on(RouterEvents.NotFound, async (ctx, next) => {
     await next();
     const isBelow = ctx.path === prefix || ctx.path.startsWith(`${prefix}/`);
@@ -190,7 +186,7 @@ export type AddOpenRoute = (path: string, handler: Middleware) => void;
  * `router.use(guard)` would not do: koa-router matches it against the path by itself, and case-sensitively. It would
  * not run for routes that are regular expressions, nor for `/API/v1/schools` of a nested router, while the route would.
  */
-export function guardEveryRoute<State>(router: Router<State>, entrance: Middleware<State>): AddOpenRoute {
+function guardEveryRoute<State>(router: Router<State>, entrance: Middleware<State>): AddOpenRoute {
   const { stack: entranceLayers } = new Router<State>().use(entrance);
   const openLayers = new Set<Router<State>['stack'][number]>();
   const match = router.match.bind(router);

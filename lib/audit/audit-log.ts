@@ -103,7 +103,7 @@ export interface Allowance {
   take(at: number): boolean;
 }
 
-export function createAllowance({ burst, perSecond }: { burst: number; perSecond: number }): Allowance {
+function createAllowance({ burst, perSecond }: { burst: number; perSecond: number }): Allowance {
   let left = burst;
   let countedAt = 0;
   return {
@@ -125,7 +125,7 @@ const MOST_IN_A_MILLISECOND = 0xfff;
  * Makes ids that sort by time, and those of one millisecond in the order in which they were made: UUIDs of version 7
  * with a counter (RFC 9562 section 6.2, method 1).
  */
-export function createRecordId(): (at: number) => string {
+function createRecordId(): (at: number) => string {
   let last = 0;
   let count = 0;
   return (at) => {

@@ -132,7 +132,7 @@ const LONGEST = 72;
  * Whether bcrypt can tell a value from every other one: it leaves out what is behind the 72nd byte, and repeats a value with a
  * NUL at its end, so that `a` and `a\0a` are the same to it.
  */
-export function isWholeToBcrypt(value: string): boolean {
+function isWholeToBcrypt(value: string): boolean {
   return Buffer.byteLength(value) <= LONGEST && !value.includes('\0');
 }
 
@@ -140,7 +140,7 @@ export function isWholeToBcrypt(value: string): boolean {
  * Finds which of some secrets with bcrypt hashes a value is. Slow on purpose: each takes a quarter of a second at the
  * usual cost of 12, and the thread for up to 100 ms at a time.
  */
-export async function findBcryptSecret(
+async function findBcryptSecret(
   presented: string,
   secrets: readonly ClientSecret[],
 ): Promise<ClientSecret | undefined> {
@@ -174,7 +174,7 @@ interface Waiting<T> {
 }
 
 /** Runs slow checks one at a time, each client in its turn, because anybody can send wrong values. */
-export function createSlowChecks<T>(): RunSlowCheck<T> {
+function createSlowChecks<T>(): RunSlowCheck<T> {
   // By client, and by the hash of the value: who sends the same one at once shares the answer.
   const clients = new Map<string, Map<string, Waiting<T>>>();
   let isWorking = false;

@@ -150,7 +150,7 @@ const PRIVATE_USE_SCHEME = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/;
  * Says what is wrong with a redirect URI, or nothing when it can be registered (RFC 6749 section 3.1.2, RFC 9700
  * sections 2.1 and 2.6, RFC 8252 section 7).
  */
-export function redirectUriMistake(uri: unknown, { native }: { native: boolean }): Mistake | undefined {
+function redirectUriMistake(uri: unknown, { native }: { native: boolean }): Mistake | undefined {
   if (typeof uri !== 'string' || uri === '') return ['uri_empty'];
   if (uri.length > LONGEST) return ['uri_length', { most: LONGEST }];
   if (/[^\x21-\x7e]/.test(uri)) return ['uri_characters'];

@@ -139,7 +139,7 @@ const MOST = 200;
  *
  * @throws ClientInvalidError with one entry per mistake
  */
-export function checkClientQuery(query: ClientQuery): ClientQuery {
+function checkClientQuery(query: ClientQuery): ClientQuery {
   const mistakes: FieldError[] = [];
   const { limit } = query;
   for (const field of ['search', 'ownerId', 'after'] as const) {

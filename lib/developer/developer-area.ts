@@ -45,7 +45,7 @@ export interface DeveloperAreaPorts {
   /** Revokes all tokens of a client; recorded as done by `origin`. */
   readonly revokeFor: (origin: AuditOrigin) => (target: { readonly client: string }) => Promise<void>;
   /** What people may not call their apps. */
-  readonly reservedNames: () => readonly string[];
+  readonly reservedNames: ReadonlySet<string>;
   readonly idempotency: IdempotencyStore;
 }
 
@@ -107,7 +107,7 @@ export function createDeveloperArea(
       async create(fields, onceKey) {
         if (!administrator) {
           refuseFirstParty(fields);
-          refuseLookAlike(fields.name, await loadAppNameCheck(), ports.reservedNames());
+          refuseLookAlike(fields.name, await loadAppNameCheck(), [...ports.reservedNames]);
         }
         return once([user.id, 'create', onceKey], async () => {
           if (!administrator) await refuseTooManyApps(registry, user.id);
@@ -123,7 +123,7 @@ export function createDeveloperArea(
           if (client.updatedAt !== (ifUpdatedAt ?? client.updatedAt)) throw new ClientChangedError();
           if (!administrator) refuseFirstParty(changes, client);
           if (checkName && changes.name !== client.name)
-            refuseLookAlike(changes.name, checkName, ports.reservedNames());
+            refuseLookAlike(changes.name, checkName, [...ports.reservedNames]);
           return { ...rest, ...giveTo(client, changes, offer) };
         });
       },
@@ -198,7 +198,7 @@ const LEASE = 60;
  */
 export type Once = <T>(parts: readonly string[], run: () => Promise<T>) => Promise<T | undefined>;
 
-export function createOnce(store: IdempotencyStore): Once {
+function createOnce(store: IdempotencyStore): Once {
   return async function once(parts, run) {
     const id = digest(['form', ...parts]);
     const attempt = { id, fingerprint: id, attempt: randomUUID() };
@@ -234,7 +234,7 @@ const AT_AN_APP: readonly AuditEventType[] = [
 ];
 
 /** What happened at an app, newest first, without what its owner should not learn of the people who use it. */
-export async function listActivity(
+async function listActivity(
   audit: Pick<AuditLog, 'list'>,
   client: Client,
   { administrator, ...query }: Pick<AuditQuery, 'before' | 'limit'> & { administrator: boolean },

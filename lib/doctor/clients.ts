@@ -36,7 +36,7 @@ async function withSecrets({ storage }: CheckSubject, client: Client): Promise<S
 }
 
 /** Names that the gate or the server has lost: nobody is told when they no longer give anything. */
-export function lookAtNames({ gate, scopes }: Pick<CheckSubject, 'gate' | 'scopes'>): ClientLook {
+function lookAtNames({ gate, scopes }: Pick<CheckSubject, 'gate' | 'scopes'>): ClientLook {
   const found = [
     lookForNames('role', gate && ((name) => Object.hasOwn(gate.roles, name))),
     lookForNames('permission', gate && ((name) => gate.has(name))),
@@ -77,7 +77,7 @@ function unknownName(kind: Kind, clients: NamedClients): Finding[] {
 }
 
 /** Codes that travel over http can be read on the way. Loopback addresses never leave the machine. */
-export function lookAtRedirectUris(): ClientLook {
+function lookAtRedirectUris(): ClientLook {
   const insecure = new NamedClients();
   return {
     see({ client }) {
@@ -109,7 +109,7 @@ function leavesTheMachineInClear(uri: string): boolean {
 const SOON = 14 * 86_400;
 
 /** A confidential client needs a secret that lives. One that has expired beside one that lives harms nobody. */
-export function lookAtSecrets(): ClientLook {
+function lookAtSecrets(): ClientLook {
   const without = new NamedClients();
   const expiring = new NamedClients();
   return {

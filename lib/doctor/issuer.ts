@@ -216,7 +216,7 @@ export type Answer =
 const PATIENCE = 5000;
 
 /** Requests a URL once, for five seconds at most, and follows no redirect. */
-export async function visit(url: string, method = 'GET'): Promise<Answer> {
+async function visit(url: string, method = 'GET'): Promise<Answer> {
   try {
     const response = await fetch(url, { method, redirect: 'manual', signal: AbortSignal.timeout(PATIENCE) });
     return {
@@ -239,12 +239,12 @@ function reasonOf(error: unknown): string {
 }
 
 /** What came of a visit, at the end of a sentence. */
-export function inWords(answer: Answer): string {
+function inWords(answer: Answer): string {
   return 'trouble' in answer ? answer.trouble : `the answer was ${answer.status}`;
 }
 
 /** Whether the server's endpoints can be reached where its metadata says: its keys are one that anybody may ask for. */
-export async function checkPublishedKeys(url: string): Promise<readonly Finding[]> {
+async function checkPublishedKeys(url: string): Promise<readonly Finding[]> {
   const answer = await visit(url);
   if ('status' in answer && answer.status === 200) return [];
   return [

@@ -55,7 +55,7 @@ const HARMFUL = 30_000;
  * Whether this machine's clock agrees with the database's, which stands for the other nodes': tokens that are issued on
  * a node whose clock is ahead are not valid yet on the others.
  */
-export async function checkClock({ storage }: CheckSubject): Promise<readonly Finding[]> {
+async function checkClock({ storage }: CheckSubject): Promise<readonly Finding[]> {
   const asked = Date.now();
   const { clock } = await storage.diagnose();
   const answered = Date.now();
@@ -81,7 +81,7 @@ const LEAST_DIFFERENT_CHARACTERS = 8;
  * Whether the cookie keys that the host gives can be guessed. How long they are is checked when a server starts; those
  * that a server makes itself are random, and shared by all nodes.
  */
-export async function checkCookieKeys({ cookieKeys = [] }: CheckSubject): Promise<readonly Finding[]> {
+async function checkCookieKeys({ cookieKeys = [] }: CheckSubject): Promise<readonly Finding[]> {
   const weak = cookieKeys.filter((key) => new Set(key).size < LEAST_DIFFERENT_CHARACTERS);
   if (weak.length === 0) return [];
   return [
@@ -96,7 +96,7 @@ export async function checkCookieKeys({ cookieKeys = [] }: CheckSubject): Promis
 }
 
 /** Whether the tables are those of this version. */
-export async function checkMigrations({ storage }: CheckSubject): Promise<readonly Finding[]> {
+async function checkMigrations({ storage }: CheckSubject): Promise<readonly Finding[]> {
   const pending = await storage.pendingMigrations();
   return pending.map((name) => ({
     code: 'migration_pending',
@@ -110,7 +110,7 @@ const HOUR = 3600;
 const DAY = 24 * HOUR;
 
 /** Whether expired rows are removed as fast as they come. */
-export async function checkPruning({ storage, pruneInterval }: CheckSubject): Promise<readonly Finding[]> {
+async function checkPruning({ storage, pruneInterval }: CheckSubject): Promise<readonly Finding[]> {
   const { oldestExpired } = await storage.diagnose();
   if (oldestExpired === undefined) return [];
   const lag = now() - oldestExpired;

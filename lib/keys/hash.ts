@@ -1,4 +1,4 @@
-// Not by its name: a Node without `hash` would refuse to link this file before lib/server/runtime.js could say that it is too old.
+// Not by its name: a Node without `hash` would refuse to link this file before lib/contracts/runtime.js could say that it is too old.
 import crypto, { timingSafeEqual } from 'node:crypto';
 
 /** The name under which a credential is kept: its SHA-256, base64url. Enough for values with 256 bits of randomness. */

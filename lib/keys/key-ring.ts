@@ -40,6 +40,8 @@ export interface KeyRing {
   rotate(delay: number): Promise<SigningKey>;
   /** Rotates when the newest key is older than some seconds. */
   rotateOlderThan(age: number, delay: number): Promise<void>;
+  /** Says who is told when {@link KeyRing.signing} has become another. */
+  onChange(listener: () => void): void;
 }
 
 export async function createKeyRing(
@@ -49,11 +51,11 @@ export async function createKeyRing(
     algorithm,
     tokenLifetime,
     audit,
-    onChange,
-  }: { algorithm: SigningAlgorithm; tokenLifetime: number; audit: AuditLog; onChange: () => void },
+  }: { algorithm: SigningAlgorithm; tokenLifetime: number; audit: AuditLog },
 ): Promise<KeyRing> {
   let readAt = Date.now();
   let awaited: Promise<void> | undefined;
+  let notifyChange: (() => void) | undefined;
   let keys = await ensureKeys(store, material, 'token', algorithm);
   let order = signingOrder();
 
@@ -71,7 +73,7 @@ export async function createKeyRing(
     const after = signingOrder();
     if (before.length === after.length && before.every(({ kid }, index) => kid === after[index]!.kid)) return;
     order = after;
-    onChange();
+    notifyChange?.();
   }
 
   /** Strangers can send tokens with made-up key ids: all who ask within a second wait for one read. */
@@ -114,6 +116,9 @@ export async function createKeyRing(
     async rotateOlderThan(age, delay) {
       await read();
       if (keys.every(({ stored }) => stored.createdAt <= now() - age)) await rotate(delay);
+    },
+    onChange(listener) {
+      notifyChange = listener;
     },
   };
 }

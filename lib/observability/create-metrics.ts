@@ -92,7 +92,7 @@ const OUTCOMES: Readonly<Partial<Record<AuditRecord['type'], string>>> = {
 const TARGETS = ['token', 'grant', 'user', 'client'];
 
 /** Registers the figures of logins and revocations; the function that comes back counts an event. */
-export function countEvents(registers: MetricsRegister[]): (record: AuditRecord) => void {
+function countEvents(registers: MetricsRegister[]): (record: AuditRecord) => void {
   const logins = new Counter({
     name: 'gatehouse_logins_total',
     help: 'Logins of people.',
@@ -116,7 +116,7 @@ export function countEvents(registers: MetricsRegister[]): (record: AuditRecord)
 }
 
 /** Registers what can be read off a server at any time. It is read when somebody looks. */
-export function showNow(
+function showNow(
   { admission, keys }: Pick<ObservedServer, 'admission' | 'keys'>,
   registers: MetricsRegister[],
 ): void {
@@ -141,7 +141,7 @@ export function showNow(
 }
 
 /** Registers the figures of the guard; the function that comes back counts a request. */
-export function countGuard(registers: MetricsRegister[]): (outcome: GuardOutcome) => void {
+function countGuard(registers: MetricsRegister[]): (outcome: GuardOutcome) => void {
   const admitted = new Counter({
     name: 'gatehouse_guard_admitted_total',
     help: 'Requests that came with a good access token, remembered (warm) or verified (cold).',
@@ -181,7 +181,7 @@ export function countGuard(registers: MetricsRegister[]): (outcome: GuardOutcome
 const GRANT_TYPES = ['authorization_code', 'refresh_token', 'client_credentials'];
 
 /** Registers the figures of the token endpoint; the function that comes back counts a request. */
-export function countTokens(registers: MetricsRegister[]): (outcome: EndpointOutcome) => void {
+function countTokens(registers: MetricsRegister[]): (outcome: EndpointOutcome) => void {
   const issued = new Counter({
     name: 'gatehouse_tokens_issued_total',
     help: 'Token requests that were answered with tokens.',
@@ -214,6 +214,4 @@ export function countTokens(registers: MetricsRegister[]): (outcome: EndpointOut
 }
 
 /** Bounds of the histograms, in seconds: a token takes less than a millisecond on an idle server. */
-export const SECONDS: number[] = [
-  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
-];
+const SECONDS: number[] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

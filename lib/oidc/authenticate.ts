@@ -87,7 +87,7 @@ export interface ProxyWarning {
   ofForgery(ctx: Context): void;
 }
 
-export function createProxyWarning(logger: Logger): ProxyWarning {
+function createProxyWarning(logger: Logger): ProxyWarning {
   const said = new Set<string>();
 
   function warnOnce(ctx: Context, message: string): void {

@@ -11,7 +11,7 @@ import type {
 
 import type { ClientDirectory } from '../clients/directory.ts';
 import { now } from '../contracts/clock.ts';
-import type { StoredClient, UserStore } from '../contracts/index.ts';
+import type { Pages, StoredClient, UserStore } from '../contracts/index.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 import { createAdapterFactory } from './adapter/index.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
@@ -19,39 +19,33 @@ import { createLoadGrant } from './consent.ts';
 import { cookiePlace, createCookieKeys } from './cookie-keys.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { createPrompts } from './prompts.ts';
+import { createRenderError } from './render-error.ts';
 import { currentState, stateOf } from './request-state.ts';
 import { createResourceServerInfo, createRotation } from './scopes.ts';
 import { sessionEnd } from './login-session.ts';
 
-/** What the engine asks back when it shows an error to a person. */
-export type RenderError = NonNullable<Configuration['renderError']>;
+/** What the configuration is made of besides the options. */
+export interface ConfigurationParts {
+  readonly clients: ClientDirectory;
+  readonly cookieKeys: readonly string[];
+  readonly heldByClient: HeldByClient;
+  readonly pages: Pages;
+  readonly requests: AuthorizationRequests;
+  /** Private JWKs, the one that signs first. */
+  readonly keys: { readonly signing: readonly JWK[] };
+}
 
 /** Translates the options into the engine's configuration. Pure: the same options give the same configuration. */
 export function engineConfiguration(
   options: ResolvedOptions,
-  {
-    clients,
-    heldByClient,
-    cookieKeys,
-    requests,
-    signing,
-    renderError,
-  }: {
-    clients: ClientDirectory;
-    heldByClient: HeldByClient;
-    cookieKeys: readonly string[];
-    requests: AuthorizationRequests;
-    /** The key that signs first. */
-    signing: readonly JWK[];
-    renderError: RenderError;
-  },
+  { clients, cookieKeys, heldByClient, keys, pages, requests }: ConfigurationParts,
 ): Configuration {
   const { issuer, basePath, lifetimes, requirePkce, secure, signingAlgorithm, storage } = options;
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
   const { path, prefix, suffix } = cookiePlace(options);
   return {
     adapter: createAdapterFactory(storage, clients, options),
-    jwks: { keys: [...signing] },
+    jwks: { keys: [...keys.signing] },
     routes: {
       authorization: ENDPOINTS.authorization,
       token: ENDPOINTS.token,
@@ -150,12 +144,12 @@ export function engineConfiguration(
     loadExistingGrant: createLoadGrant({ clients, consents: storage.consents, requests, resource: issuer }),
     // Decided in cross-origin.ts: the engine would refuse the whole request, and tell a known client from an unknown one.
     clientBasedCORS: () => true,
-    renderError,
+    renderError: createRenderError(pages),
   };
 }
 
 /** Lets the engine look people up. A user who is gone has no account: their codes and refresh tokens stop working. */
-export function createFindAccount(users: UserStore): FindAccount {
+function createFindAccount(users: UserStore): FindAccount {
   return async (_ctx, sub) => {
     const user = await users.find(sub);
     return user && { accountId: user.id, claims: () => Promise.resolve({ sub: user.id }) };
@@ -174,7 +168,7 @@ export type HeldByClient = (
 ) => Promise<{ readonly sources: ReadonlyMap<string, unknown> }>;
 
 /** Says who may ask about which token. To others a token is not active, nor is it when its user is gone. */
-export function createIntrospectionPolicy(
+function createIntrospectionPolicy(
   { users }: Pick<ResolvedOptions, 'users'>,
   { clients, heldByClient }: { clients: ClientDirectory; heldByClient: HeldByClient },
 ): (ctx: KoaContextWithOIDC, client: Client, token: Token) => Promise<boolean> {

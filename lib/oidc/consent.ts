@@ -129,7 +129,7 @@ export function toProof({ limited, parameters, session }: AuthorizationRequest):
 }
 
 /** Whether this is the proof for a request. */
-export function isProofOf(
+function isProofOf(
   proof: AuthorizationRequest | undefined,
   request: { parameters: Record<string, unknown>; sessionUid: string; limited: boolean },
 ): boolean {

@@ -36,7 +36,7 @@ export function serverMetadata(
 }
 
 /** The ways in which the answer to an authorization request reaches the app. */
-export const RESPONSE_MODES = ['query', 'fragment'] as const;
+const RESPONSE_MODES = ['query', 'fragment'] as const;
 
 // A value that the engine does not have, so that it answers `unsupported_response_mode`.
 const NOT_THERE = 'unsupported';

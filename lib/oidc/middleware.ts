@@ -195,7 +195,7 @@ function insertedWellKnown(basePath: string, path: string): string | undefined {
 }
 
 /** Which steps a request takes before the engine's own: by what it is a request to. */
-export function createSteps(
+function createSteps(
   unwrapToken: UnwrapToken,
 ): (engine: Provider, endpoint: Endpoint | undefined) => Middleware {
   const forClients: readonly Middleware[] = [answerOtherOrigins, tokenBody(unwrapToken)];
@@ -221,7 +221,7 @@ export function createSteps(
 }
 
 /** Answers a request that is not let in: clients with an OAuth error (RFC 6749 section 5.2), people with a page. Says that it is answered. */
-export async function refuseRequest(pages: Pages, ctx: Context, refusal: Refusal): Promise<true> {
+async function refuseRequest(pages: Pages, ctx: Context, refusal: Refusal): Promise<true> {
   const unavailable = { status: 503, error: 'temporarily_unavailable' };
   if (directEndpoint(ctx.path)) {
     ctx.status = unavailable.status;
@@ -241,7 +241,7 @@ const OPENID_ONLY = new Set(['acr_values', 'claims', 'claims_locales', 'id_token
  * the scope `openid`, but to an OAuth 2.0 server they are unknown, and it ignores those (RFC 6749 section 3.1). Client
  * libraries that send a `nonce` with every request work.
  */
-export const ignoreOpenIdParameters: Middleware = async (ctx, next) => {
+const ignoreOpenIdParameters: Middleware = async (ctx, next) => {
   const known = Object.entries(ctx.query).filter(([name]) => !OPENID_ONLY.has(name));
   if (known.length < Object.keys(ctx.query).length) ctx.query = Object.fromEntries(known);
   await next();

@@ -2,21 +2,29 @@ import { Provider } from 'oidc-provider';
 import type { Client, Configuration } from 'oidc-provider';
 
 import type { ClientDirectory } from '../clients/directory.ts';
-import type { ClientThrottle, StoredClient } from '../contracts/index.ts';
+import type { NoteUse } from '../clients/last-use.ts';
+import type { AuditLog, ClientThrottle, StoredClient } from '../contracts/index.ts';
 import { ConfigError, TooManyAttemptsError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/options.ts';
+import { auditEvents, noteDenials } from './audit.ts';
+import { engineConfiguration } from './configuration.ts';
+import type { ConfigurationParts } from './configuration.ts';
 import { spendLoneCodes } from './redemption.ts';
+import { answerStrangersHere } from './render-error.ts';
 import { currentState } from './request-state.ts';
 import { tooManyAttempts } from './token-response.ts';
 
-/** Makes the engine and bends it in the four places that its configuration does not reach. */
-export function createProvider(
-  options: ResolvedOptions,
-  configuration: Configuration,
-  clients: ClientDirectory,
-  throttle: ClientThrottle,
-): Provider {
-  const provider = startEngine(options, options.configure(configuration));
+/** What an engine is made of besides the options. */
+export interface ProviderParts extends ConfigurationParts {
+  readonly audit: AuditLog;
+  readonly noteUse: NoteUse;
+  readonly throttle: ClientThrottle;
+}
+
+/** Makes the engine, bends it in the places that its configuration does not reach, and follows what it does. */
+export function createProvider(options: ResolvedOptions, parts: ProviderParts): Provider {
+  const { audit, clients, noteUse, throttle } = parts;
+  const provider = startEngine(options, options.configure(engineConfiguration(options, parts)));
 
   // Secrets are kept as hashes, and several are live at once; the engine would compare one plain value. The way its
   // author recommends (panva/node-oidc-provider#631).
@@ -38,6 +46,10 @@ export function createProvider(
   // Whether cookies are `Secure` follows from the issuer, not from how the last proxy speaks to this process.
   Object.defineProperty(provider.request, 'secure', { value: options.secure });
 
+  noteDenials(provider);
+  answerStrangersHere(provider);
+  auditEvents(provider, audit, noteUse);
+  options.engine?.(provider);
   return provider;
 }
 
@@ -64,7 +76,7 @@ function startEngine(options: ResolvedOptions, configuration: Configuration | un
  *
  * A disabled client does not exist for the engine.
  */
-export function keepBuiltClients(provider: Provider, clients: Pick<ClientDirectory, 'find'>): void {
+function keepBuiltClients(provider: Provider, clients: Pick<ClientDirectory, 'find'>): void {
   const build = provider.Client.find.bind(provider.Client);
   // By what is remembered: a client that was changed or read anew is another object, and built anew.
   const built = new WeakMap<StoredClient, Client>();

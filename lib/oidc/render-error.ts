@@ -1,15 +1,14 @@
 import type { Context } from 'koa';
 import { errors } from 'oidc-provider';
-import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
+import type { Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider';
 
 import type { PageError, Pages } from '../contracts/index.ts';
 import { GatehouseError, InteractionExpiredError, StorageError, TooManyAttemptsError } from '../errors.ts';
-import type { RenderError } from './configuration.ts';
 import { directEndpoint } from './endpoints.ts';
 import { stateOf } from './request-state.ts';
 
 /** Shows the engine's errors: a page for people, JSON for clients whatever they accept. */
-export function createRenderError(pages: () => Pages): RenderError {
+export function createRenderError(pages: Pages): NonNullable<Configuration['renderError']> {
   return async (ctx, out, error) => {
     if (directEndpoint(ctx.path) || ctx.oidc.route === 'jwks' || ctx.oidc.route === 'discovery') {
       ctx.body = out;
@@ -19,7 +18,7 @@ export function createRenderError(pages: () => Pages): RenderError {
     // The browser is told to send the request again.
     if (state.mustBeginAgain) return;
     state.hasPage = true;
-    await showError(pages(), state.host, error, {
+    await showError(pages, state.host, error, {
       status: ctx.status,
       error: out.error,
       description: out.error_description ?? '',

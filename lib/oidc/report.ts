@@ -74,7 +74,7 @@ function isPreflight({ method }: Context): boolean {
  * - `info`: issued, given back, or refused
  * - `debug`: introspected, which a resource server may do for each request of its own
  */
-export function logOutcome(
+function logOutcome(
   logger: Logger,
   endpoint: Endpoint | undefined,
   { clientId, error, grantType, requestId, seconds, status }: Outcome,
@@ -127,7 +127,7 @@ function withoutEmpty(fields: Readonly<Record<string, unknown>>): Readonly<Recor
 export type Outcome = Omit<EndpointOutcome, 'endpoint'>;
 
 /** Reads it from the engine's context when the answer is ready, or when there will be none. */
-export function outcomeOf(own: Context): Outcome {
+function outcomeOf(own: Context): Outcome {
   const { denial, failure, requestId, startedAt } = stateOf(own);
   // Not there when the request was answered before the engine saw it.
   const known = 'oidc' in own ? (own as unknown as KoaContextWithOIDC) : undefined;

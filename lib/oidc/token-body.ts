@@ -137,7 +137,7 @@ function refuse(ctx: Context, status: number, description: string): void {
  * Reads a JSON object of parameters as a form. Strings, and whole numbers by their decimal text (ids of older clients);
  * anything else is refused, so that no value of another type ever reaches the engine or a query.
  */
-export function jsonToForm(text: string): URLSearchParams {
+function jsonToForm(text: string): URLSearchParams {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -153,7 +153,7 @@ export function jsonToForm(text: string): URLSearchParams {
 }
 
 /** The same for a body that a host's parser has read. Arrays are repeated parameters, which the engine refuses. */
-export function objectToForm(value: unknown): URLSearchParams {
+function objectToForm(value: unknown): URLSearchParams {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new BodyError('the request body must be an object of parameters');
   }

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import type { Configuration } from 'oidc-provider';
+import type { Configuration, Provider } from 'oidc-provider';
 
 import type { Gate, Interactions, Logger, Storage, User, UserStore } from '../contracts/index.ts';
 import type { Duration } from './duration.ts';
@@ -210,6 +210,11 @@ export interface AuthServerOptions<
    * called again whenever the signing keys change.
    */
   readonly configure?: (configuration: Configuration) => Configuration;
+  /**
+   * Called with each engine that is made: at start, and again whenever the signing keys change. What you do to `auth.provider`
+   * by yourself, such as listeners and grant types of your own, is lost with the engine that it was done to.
+   */
+  readonly engine?: (provider: Provider) => void;
 }
 
 /** The options, checked and complete. Later code has no defaults of its own. */
@@ -261,4 +266,5 @@ export interface ResolvedOptions<
   readonly maxBodyBytes: number;
   readonly throttling: ResolvedThrottling;
   readonly configure: (configuration: Configuration) => Configuration;
+  readonly engine: ((provider: Provider) => void) | undefined;
 }

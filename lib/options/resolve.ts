@@ -59,6 +59,7 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof AuthServerOptions>([
   'trustProxy',
   'logger',
   'configure',
+  'engine',
 ]);
 
 /**
@@ -136,6 +137,7 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     throttling: checkThrottling(throttling),
     trustProxy: checkBoolean('trustProxy', trustProxy),
     logger: checkLogger(options.logger),
+    engine: checkFunction('engine', options.engine),
     configure:
       checkFunction('configure', options.configure) ?? ((configuration: Configuration) => configuration),
   });

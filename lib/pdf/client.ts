@@ -107,7 +107,7 @@ export class PdfClient {
 }
 
 /** The query of a render request, with the parameters that were given (spec section 4.7). */
-export function renderQuery({ page, format, quality, width }: PdfRenderOptions): string {
+function renderQuery({ page, format, quality, width }: PdfRenderOptions): string {
   const query = new URLSearchParams();
   if (format !== undefined && format !== 'png' && format !== 'jpg') {
     throw new PdfError('ERR_PDF_INPUT', "The format of a picture is 'png' or 'jpg'.");

@@ -125,7 +125,7 @@ function isIterable(value: unknown): value is AsyncIterable<unknown> {
  *
  * Which hosts may be fetched is for the service to decide, which is the one that fetches.
  */
-export function documentUrl(given: unknown): string {
+function documentUrl(given: unknown): string {
   const url = typeof given === 'string' || given instanceof URL ? URL.parse(String(given)) : null;
   if (!url) throw new PdfError('ERR_PDF_INPUT', 'The URL of the PDF is not a URL. Pass an absolute one.');
   if (url.protocol !== 'https:') {

@@ -171,4 +171,4 @@ export interface Source {
 }
 
 /** How much is read at a time, in bytes. */
-export const CHUNK: number = 64 * 1024;
+const CHUNK: number = 64 * 1024;

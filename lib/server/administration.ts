@@ -120,7 +120,6 @@ export function createAdministration<P extends string, R extends string>(
           algorithm: algorithm ? checkAlgorithm(algorithm) : await algorithmOf(newest, material),
           tokenLifetime,
           audit,
-          onChange() {},
         });
         return newest ? ring.rotate(delay) : ring.list()[0]!;
       },

@@ -118,6 +118,9 @@ export interface AuthServer<
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
   /** What the API router asks of the storage. */
   readonly storage: Pick<Storage, 'idempotency' | 'transaction'>;
-  /** The engine, for what this package does not cover. */
+  /**
+   * The engine as it is now, for what this package does not cover. It is another one when the signing keys have changed: what is
+   * to be done to each of them goes into the option `engine`.
+   */
   readonly provider: Provider;
 }

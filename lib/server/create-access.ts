@@ -14,12 +14,14 @@ import type { Assignments, AuditLog, Trace, User, VerifyAccessToken } from '../c
 import type { Admission } from '../http/admission.ts';
 import type { Observers } from '../observability/observers.ts';
 import type { ResolvedOptions } from '../options/options.ts';
+import type { CacheInvalidation } from '../tokens/cache-invalidation.ts';
 import { stands } from '../tokens/revoke.ts';
 
 /** What access asks of the rest of the server. */
 export interface AccessParts {
   readonly admission: Pick<Admission, 'isClosing'>;
   readonly audit: AuditLog;
+  readonly invalidation: CacheInvalidation;
   readonly lastUses: LastUses;
   readonly observers: Observers;
   readonly trace: Trace;
@@ -37,10 +39,10 @@ export interface Access<P extends string, R extends string, U extends User> {
   readonly registryFor: RegistryFor;
 }
 
-/** Puts them together, so that the guard and the directory forget at once what is changed on this node. */
+/** Puts them together; the guard and the directory forget at once what is changed on this node. */
 export function createAccess<P extends string, R extends string, U extends User>(
   { gate, issuer, logger, revocationLag, scopes, storage, users }: ResolvedOptions<P, R, U>,
-  { admission, audit, lastUses, observers, trace, verify }: AccessParts,
+  { admission, audit, invalidation, lastUses, observers, trace, verify }: AccessParts,
 ): Access<P, R, U> {
   const directory = createClientDirectory(lastUses.clients, { maxAge: revocationLag, logger });
   const holders = createHolders({ users, assignments: storage.assignments });
@@ -63,23 +65,21 @@ export function createAccess<P extends string, R extends string, U extends User>
     loadPrincipal: createPrincipalLoader({ holders, heldByClient, clients: storage.clients, gate, scopes }),
     loadActor: createActorLoader({ holders, gate, scopes }),
   });
+  invalidation.add((what) => guard.forget(what));
+  invalidation.add((what) => {
+    if (what?.clientId !== undefined) directory.forget(what.clientId);
+  });
   const registryFor = createClientRegistry(
     storage.clients,
     { gate, scopes },
-    {
-      audit,
-      onChange(id) {
-        directory.forget(id);
-        guard.forget({ clientId: id });
-      },
-    },
+    { audit, onChange: (clientId) => invalidation.notify({ clientId }) },
   );
   const assignments = createAssignments({
     users,
     gate,
     store: storage.assignments,
     audit,
-    onChange: (userId) => guard.forget({ userId }),
+    onChange: (userId) => invalidation.notify({ userId }),
   });
   return { assignments, directory, guard, heldByClient, holders, noteUse, registryFor };
 }

@@ -1,9 +1,7 @@
-import type { Provider } from 'oidc-provider';
-
 import { createRequires } from '../access/requires.ts';
 import { createAuditLog } from '../audit/audit-log.ts';
 import { followLastUses } from '../clients/last-use.ts';
-import type { AuditOrigin, Pages, User } from '../contracts/index.ts';
+import type { AuditOrigin, User } from '../contracts/index.ts';
 import { createConnectedApps } from '../developer/connected-apps.ts';
 import { createDeveloperArea } from '../developer/developer-area.ts';
 import { runChecks } from '../doctor/run-checks.ts';
@@ -14,14 +12,12 @@ import { createKeyRing } from '../keys/key-ring.ts';
 import { ensureKeys } from '../keys/keys.ts';
 import { createObservers } from '../observability/observers.ts';
 import { createTracing } from '../observability/tracing.ts';
-import { auditEvents, noteDenials } from '../oidc/audit.ts';
 import { createAuthorizationRequests } from '../oidc/authorization-request.ts';
-import { engineConfiguration } from '../oidc/configuration.ts';
+import { Engine } from '../oidc/engine.ts';
 import { createInteractionFlow } from '../oidc/interactions.ts';
 import { createIssueToken } from '../oidc/issue-token.ts';
 import { createMount } from '../oidc/middleware.ts';
 import { createProvider } from '../oidc/provider.ts';
-import { answerStrangersHere, createRenderError } from '../oidc/render-error.ts';
 import { createReport, logLogins } from '../oidc/report.ts';
 import { originOf } from '../oidc/request-facts.ts';
 import { createUnwrapToken } from '../oidc/token-body.ts';
@@ -30,6 +26,7 @@ import { resolveOptions } from '../options/resolve.ts';
 import type { AuthServerOptions } from '../options/options.ts';
 import { checkPages } from '../options/ports.ts';
 import { createThrottles } from '../throttle/throttles.ts';
+import { CacheInvalidation } from '../tokens/cache-invalidation.ts';
 import { observeRevocations } from '../tokens/observed-storage.ts';
 import { createRevoke } from '../tokens/revoke.ts';
 import { createVerifyAccessToken } from '../tokens/verify-access-token.ts';
@@ -66,92 +63,53 @@ export async function createAuthServer<
   S extends object = object,
 >(given: AuthServerOptions<P, R, U, S>): Promise<AuthServer<P, R, U, S>> {
   const resolved = resolveOptions(given);
-  const {
-    auditRetention,
-    basePath,
-    gate,
-    issuer,
-    keyRotation,
-    lifetimes,
-    logger,
-    mountPath,
-    pruneInterval,
-    revocationLag,
-    scopes,
-    trustProxy,
-    users,
-  } = resolved;
   const pending = await resolved.storage.pendingMigrations();
   if (pending.length > 0) throw new MigrationsPendingError(pending);
-
-  const storage = observeRevocations(resolved.storage, (revoked) => {
-    guard.forget(revoked);
-    if ('clientId' in revoked) directory.forget(revoked.clientId);
-  });
+  const invalidation = new CacheInvalidation();
+  const storage = observeRevocations(resolved.storage, invalidation.notify);
   const options = { ...resolved, storage };
+  const { gate, issuer, logger, revocationLag, scopes, users } = options;
+
+  // What is told of requests, and how many may run.
   const admission = createAdmission(options);
-  const lastUses = followLastUses(storage);
-  const audit = createAuditLog(storage.audit, { logger, retention: auditRetention });
+  const audit = createAuditLog(storage.audit, { logger, retention: options.auditRetention });
   logLogins(audit, logger);
   const observers = createObservers(logger);
   const trace = createTracing();
+
+  // Keys.
   const material = createKeyMaterial(options.keyEncryptionKeys);
   const cookieKeys =
     options.cookieKeys ?? (await ensureKeys(storage.keys, material, 'cookie')).map(({ jwk }) => jwk.k!);
-  const throttles = createThrottles(storage.attempts, { ...options, secrets: cookieKeys });
   const keyRing = await createKeyRing(storage.keys, material, {
     algorithm: options.signingAlgorithm,
-    tokenLifetime: lifetimes.accessToken,
+    tokenLifetime: options.lifetimes.accessToken,
     audit,
-    onChange() {
-      provider = buildProvider();
-      guard.forget();
-    },
   });
+  const throttles = createThrottles(storage.attempts, { ...options, secrets: cookieKeys });
+
+  // Tokens, clients, and who may do what.
   const verify = createVerifyAccessToken({
     issuer,
     audience: issuer,
     signing: () => keyRing.signing,
     findKeys: () => keyRing.reload(),
   });
-
+  const lastUses = followLastUses(storage);
   const { assignments, directory, guard, heldByClient, holders, noteUse, registryFor } = createAccess(
     options,
-    {
-      admission,
-      audit,
-      lastUses,
-      observers,
-      trace,
-      verify,
-    },
+    { admission, audit, invalidation, lastUses, observers, trace, verify },
   );
-
-  const requests = createAuthorizationRequests(options, cookieKeys);
-  // The engine takes its signing keys once, so it is made anew when they change; requests under way keep the old one.
-  const renderError = createRenderError(() => pages);
-  const buildProvider = (): Provider => {
-    const configuration = engineConfiguration(options, {
-      clients: directory,
-      heldByClient,
-      cookieKeys,
-      requests,
-      signing: keyRing.signing,
-      renderError,
-    });
-    const built = createProvider(options, configuration, directory, throttles.clients);
-    noteDenials(built);
-    answerStrangersHere(built);
-    auditEvents(built, audit, noteUse);
-    return built;
-  };
-  let provider = buildProvider();
-
   const revokeFor = (origin?: AuditOrigin): ReturnType<typeof createRevoke> =>
     createRevoke(storage, {
       verify,
       audit: origin ? { ...audit, record: (event) => audit.record(event, origin) } : audit,
     });
+
+  // The engine and the pages: each calls the other, so the engine is started when the pages are there.
+  const engine = new Engine();
+  const requests = createAuthorizationRequests(options, cookieKeys);
+  const reservedNames = new Set(options.reservedNames);
   const enterDeveloperArea = createDeveloperArea({
     registryFor,
     audit,
@@ -161,7 +119,7 @@ export async function createAuthServer<
     heldBy: async (user) => holders.heldBy(user as U),
     heldByClient,
     revokeFor,
-    reservedNames: () => [...(pages.brand === undefined ? [] : [pages.brand]), ...options.reservedNames],
+    reservedNames,
     idempotency: storage.idempotency,
   });
   const connectionsOf = createConnectedApps({ storage, scopes, audit });
@@ -171,15 +129,34 @@ export async function createAuthServer<
     clients: directory,
     logins: throttles.logins,
     requests,
-    provider: () => provider,
+    provider: engine.provider,
     developer: async (ctx, user) => enterDeveloperArea(user, originOf(ctx)),
     connections: (ctx, user) => connectionsOf(user, originOf(ctx)),
   });
-  const pages: Pages = checkPages(options.interactions(flow));
+  const pages = checkPages(options.interactions(flow));
+  if (pages.brand !== undefined) reservedNames.add(pages.brand);
+  engine.start(() =>
+    createProvider(options, {
+      audit,
+      clients: directory,
+      cookieKeys,
+      heldByClient,
+      keys: keyRing,
+      noteUse,
+      pages,
+      requests,
+      throttle: throttles.clients,
+    }),
+  );
+  keyRing.onChange(() => {
+    engine.restart();
+    invalidation.notify();
+  });
+
   const mount = createMount(options, {
     admission,
     pages,
-    provider: () => provider,
+    provider: engine.provider,
     report: createReport(logger, observers),
     throttle: throttles.clients,
     trace,
@@ -196,15 +173,15 @@ export async function createAuthServer<
 
   const auth: AuthServer<P, R, U, S> = {
     issuer,
-    basePath,
-    mountPath,
+    basePath: options.basePath,
+    mountPath: options.mountPath,
     clients: registryFor(),
     assignments,
     events: audit,
     observe: observers.add,
     audit,
     middleware: () => mount,
-    callback: () => createCallback({ health, logger, mount, trustProxy }),
+    callback: () => createCallback({ health, logger, mount, trustProxy: options.trustProxy }),
     guard: () => guard,
     requires: createRequires<P>({ gate, realm: issuer, observers }),
     revoke: revokeFor(),
@@ -220,8 +197,8 @@ export async function createAuthServer<
         scopes,
         keys: material,
         cookieKeys: options.cookieKeys,
-        keyRotation,
-        pruneInterval,
+        keyRotation: options.keyRotation,
+        pruneInterval: options.pruneInterval,
         plainKeysMatter: given.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
         issuer: undefined,
       }),
@@ -234,9 +211,9 @@ export async function createAuthServer<
     scopes,
     storage,
     get provider() {
-      return provider;
+      return engine.provider();
     },
   };
-  keepInternals(auth, { issueToken: createIssueToken(options, { provider: () => provider, storage }) });
+  keepInternals(auth, { issueToken: createIssueToken(options, { provider: engine.provider, storage }) });
   return auth;
 }

@@ -179,7 +179,7 @@ function inWords({ error = '', error_description: description = '' }: Record<str
 }
 
 /** The cookies of one person's browser at one server, by path (RFC 6265 section 5). */
-export class CookieJar {
+class CookieJar {
   readonly #cookies = new Map<string, { readonly path: string; readonly pair: string }>();
 
   /** Keeps what a response sets, and drops what it expires. */

@@ -1,13 +1,11 @@
 import type { EndedParty, RevokedToken, Storage } from '../contracts/index.ts';
-
-/** Something whose tokens stopped working just now. */
-export type Revoked = EndedParty | { readonly tokenId: string } | { readonly grantId: string };
+import type { Invalidated } from './cache-invalidation.ts';
 
 /**
  * The same storage, which also tells about each revocation once it is stored, whoever asked for it: a route, the
  * engine that saw a credential twice, or the host. So that no caller can forget to tell the guard of this node.
  */
-export function observeRevocations(storage: Storage, onRevoked: (revoked: Revoked) => void): Storage {
+export function observeRevocations(storage: Storage, onRevoked: (revoked: Invalidated) => void): Storage {
   const { grants, revocations } = storage;
   return Object.freeze({
     ...delegated(storage),

@@ -70,7 +70,13 @@ const IN_WORDS: Readonly<Record<string, boolean>> = {
 };
 
 /** Members that have no default: left out, there is nothing. */
-const NONE = new Set(['currentUser', 'configure', 'throttling.login', 'throttling.clientAuthentication']);
+const NONE = new Set([
+  'currentUser',
+  'configure',
+  'engine',
+  'throttling.login',
+  'throttling.clientAuthentication',
+]);
 
 interface Documented {
   readonly option: string;

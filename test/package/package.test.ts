@@ -43,7 +43,7 @@ test('the types are right for every way that an ES module is resolved', async (t
 test('it holds what it needs and nothing else', async (t) => {
   const surplus = packed.files.filter(
     (file) =>
-      !/^(package\.json|(CHANGELOG|README|SECURITY)\.md|LICENSE|lib\/server\/runtime\.js)$/.test(file) &&
+      !/^(package\.json|(CHANGELOG|README|SECURITY)\.md|LICENSE|lib\/contracts\/runtime\.js)$/.test(file) &&
       !/^(docs\/[\w-]+\.(md|png)|examples\/[\w-]+\.ts)$/.test(file) &&
       !/^dist\/(lib|adapters|interactions)\/[\w/-]+(\.d\.ts|\.js)$/.test(file) &&
       !/^interactions\/(views|public)\/[\w/-]+\.(ejs|css|js|svg)$/.test(file) &&

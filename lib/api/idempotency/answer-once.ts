@@ -155,7 +155,7 @@ const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\]){1,255})"$/;
  *
  * @throws GatehouseError `ERR_IDEMPOTENCY_KEY`, 400, for anything else
  */
-export function readIdempotencyKey(ctx: ActionContext): string | undefined {
+function readIdempotencyKey(ctx: ActionContext): string | undefined {
   const field = ctx.get('Idempotency-Key');
   if (ctx.headers['idempotency-key'] === undefined) return undefined;
   if (PLAIN.test(field)) return field;

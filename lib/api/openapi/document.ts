@@ -99,7 +99,7 @@ function mapValues<From, To>(
 }
 
 /** The paths that every API has. The planned ones of the Objects API are not available, and not among them. */
-export const OWN_PATHS: Readonly<Record<string, OpenApiPath>> = {
+const OWN_PATHS: Readonly<Record<string, OpenApiPath>> = {
   '/identity': {
     get: {
       operationId: 'identity',
@@ -149,7 +149,7 @@ function data(description: string, schema: OpenApiPart): OpenApiPart {
 }
 
 /** How to get an access token, and how to send it. */
-export function securitySchemes(
+function securitySchemes(
   issuer: string,
   scopes: ReadonlyMap<string, { readonly description: string }>,
 ): OpenApiPart {

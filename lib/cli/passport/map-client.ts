@@ -135,7 +135,7 @@ function providerNote({ provider }: PassportClient): string | undefined {
  * Keeps an owner who is a user. Somebody of another table has ids of their own: a team's would make a stranger with the
  * same id the owner.
  */
-export function mapOwner({ owner, provider = 'users' }: PassportClient): {
+function mapOwner({ owner, provider = 'users' }: PassportClient): {
   readonly ownerId: string | undefined;
   readonly note?: string;
 } {
@@ -150,7 +150,7 @@ export function mapOwner({ owner, provider = 'users' }: PassportClient): {
 }
 
 /** Takes a secret as Passport stores it: hashed by bcrypt, or, before version 13, plain. */
-export function mapSecret(stored: string | undefined): {
+function mapSecret(stored: string | undefined): {
   readonly secret: ImportedClient['secret'];
   readonly note?: string;
 } {

@@ -64,7 +64,7 @@ function unsupported(model: string): Adapter {
 const UNUSABLE_SECRET = randomBytes(32).toString('base64url');
 
 /** Clients, as the engine's metadata (RFC 7591 section 2), to be built once (see provider.ts). */
-export function clientAdapter(clients: Pick<ClientDirectory, 'find'>): Partial<Adapter> {
+function clientAdapter(clients: Pick<ClientDirectory, 'find'>): Partial<Adapter> {
   return {
     async find(id) {
       const stored = await clients.find(id);
@@ -93,7 +93,7 @@ function toMetadata(client: Client): AdapterPayload {
  * Grants. They are saved together with their code (see credentials.ts) and found together with the code or refresh
  * token that the request presents, so most requests cost no read here.
  */
-export function grantAdapter(grants: GrantStore, resource: string): Partial<Adapter> {
+function grantAdapter(grants: GrantStore, resource: string): Partial<Adapter> {
   return {
     async find(id) {
       const known = currentState()?.grant;
@@ -125,7 +125,7 @@ function toGrantPayload(grant: Grant, resource: string): AdapterPayload {
  * Access tokens are signed and not kept. At the revocation and introspection endpoints the token has been verified
  * before the engine runs (see token-body.ts); here its claims become the row that the engine expects.
  */
-export function accessTokenAdapter(
+function accessTokenAdapter(
   principal: AccessTokenClaims['principal'],
   revocations: RevocationStore,
   clients: Pick<ClientDirectory, 'find'>,

@@ -1,0 +1,386 @@
+/**
+ * What this package relies on and oidc-provider does not document. Each test runs the engine alone and says by its name what no
+ * longer holds when a version of the engine changes it.
+ */
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+
+import test from 'ava';
+import { exportJWK, generateKeyPair } from 'jose';
+import Keygrip from 'keygrip';
+import Koa from 'koa';
+import type { Context } from 'koa';
+import Provider, { interactionPolicy } from 'oidc-provider';
+import type { Adapter, AdapterPayload, Configuration } from 'oidc-provider';
+
+const SIGNING_KEY = {
+  ...(await exportJWK((await generateKeyPair('RS256', { extractable: true })).privateKey)),
+  use: 'sig',
+};
+
+const COOKIE_KEYS = new Keygrip(['k'.repeat(32)]);
+
+interface EngineAlone extends AsyncDisposable {
+  readonly provider: Provider;
+  readonly origin: string;
+  /** The calls of the adapter and of the hooks, in order. */
+  readonly calls: string[];
+  readonly get: (path: string, cookie?: string) => Promise<Response>;
+  readonly token: (
+    parameters: Record<string, string>,
+  ) => Promise<{ status: number; body: Record<string, unknown> }>;
+}
+
+const CLIENT = {
+  client_id: 'client',
+  client_secret: 'secret',
+  redirect_uris: ['https://client.example/callback'],
+  grant_types: ['authorization_code', 'refresh_token'],
+  response_types: ['code' as const],
+};
+
+/** The engine with a Map for a storage and somebody who is logged in and has consented to everything. */
+async function startEngine(
+  change: (given: { calls: string[]; rows: Map<string, AdapterPayload> }) => Configuration = () => ({}),
+  wrap: (provider: Provider) => Koa.Middleware = (provider) => async (ctx, next) => {
+    await compose(provider, ctx);
+    await next();
+  },
+): Promise<EngineAlone> {
+  const calls: string[] = [];
+  const rows = new Map<string, AdapterPayload>();
+  const app = new Koa();
+  app.silent = true;
+  const server: Server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const policy = interactionPolicy.base();
+  policy.get('consent')!.checks.clear();
+  const provider = new Provider(origin, {
+    clients: [CLIENT],
+    cookies: { keys: ['k'.repeat(32)] },
+    jwks: { keys: [SIGNING_KEY] },
+    adapter: (model: string): Adapter => {
+      const note = (what: string): number => calls.push(`${model}.${what}`);
+      return {
+        async upsert(id, payload) {
+          note('upsert');
+          rows.set(`${model} ${id}`, structuredClone(payload));
+        },
+        async find(id) {
+          note('find');
+          return rows.get(`${model} ${id}`);
+        },
+        async findByUid() {
+          return undefined;
+        },
+        async findByUserCode() {
+          return undefined;
+        },
+        async consume(id) {
+          note('consume');
+          rows.get(`${model} ${id}`)!.consumed = true;
+        },
+        async destroy(id) {
+          note('destroy');
+          rows.delete(`${model} ${id}`);
+        },
+        async revokeByGrantId() {
+          note('revokeByGrantId');
+        },
+      };
+    },
+    features: { devInteractions: { enabled: false } },
+    pkce: { required: () => false },
+    issueRefreshToken: async () => true,
+    expiresWithSession: async () => false,
+    rotateRefreshToken: async () => {
+      calls.push('rotateRefreshToken');
+      return true;
+    },
+    findAccount: async (_ctx, sub) => ({ accountId: sub, claims: async () => ({ sub }) }),
+    interactions: { policy, url: async () => '/page' },
+    async loadExistingGrant(ctx) {
+      const grant = new ctx.oidc.provider.Grant({ accountId: 'ann', clientId: 'client' });
+      grant.addOIDCScope('openid');
+      await grant.save();
+      return grant;
+    },
+    ...change({ calls, rows }),
+  });
+  app.keys = ['k'.repeat(32)];
+  app.use(wrap(provider));
+  const callback = app.callback();
+  server.on('request', (request, response) => void callback(request, response));
+  return {
+    provider,
+    origin,
+    calls,
+    get: async (path, cookie = '') => fetch(origin + path, { redirect: 'manual', headers: { cookie } }),
+    async token(parameters) {
+      const response = await fetch(`${origin}/token`, {
+        method: 'POST',
+        headers: { authorization: `Basic ${btoa('client:secret')}` },
+        body: new URLSearchParams(parameters),
+      });
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** Runs the engine's own middleware in a context of its own, as this package does. */
+async function compose(provider: Provider, ctx: Context): Promise<void> {
+  const own = provider.createContext(ctx.req, ctx.res);
+  let handled = true;
+  await composed(provider)(own, async () => {
+    handled = false;
+  });
+  if (!handled) return;
+  ctx.status = own.status;
+  ctx.body = own.body;
+}
+
+function composed(provider: Provider): (ctx: Context, next: () => Promise<void>) => Promise<void> {
+  const steps = provider.middleware;
+  return async (ctx, next) => {
+    const run = async (index: number): Promise<void> => {
+      const step = steps[index];
+      return step ? (step(ctx, async () => run(index + 1)) as Promise<void>) : next();
+    };
+    return run(0);
+  };
+}
+
+/** A cookie of somebody who is logged in, by the engine's own models. */
+async function logIn({ provider }: EngineAlone): Promise<string> {
+  const session = new provider.Session();
+  session.loginAccount({ accountId: 'ann' });
+  await session.save(3600);
+  const name = provider.cookieName('session');
+  return `${name}=${session.jti}; ${name}.sig=${COOKIE_KEYS.sign(`${name}=${session.jti}`)}`;
+}
+
+const AUTHORIZE = `/auth?${new URLSearchParams({
+  client_id: 'client',
+  response_type: 'code',
+  redirect_uri: CLIENT.redirect_uris[0]!,
+  scope: 'openid',
+}).toString()}`;
+
+async function codeOf(engine: EngineAlone): Promise<string> {
+  const { headers } = await engine.get(AUTHORIZE, await logIn(engine));
+  return new URL(headers.get('location')!).searchParams.get('code')!;
+}
+
+test('a grant whose scope is a blank passes the check for an empty one', async (t) => {
+  for (const [scope, given] of [
+    ['', 'access_denied'],
+    [' ', undefined],
+  ] as const) {
+    await using engine = await startEngine(() => ({
+      async loadExistingGrant(ctx) {
+        const grant = new ctx.oidc.provider.Grant({ accountId: 'ann', clientId: 'client' });
+        await grant.save();
+        grant.getOIDCScopeFiltered = () => scope;
+        return grant;
+      },
+    }));
+    const { headers } = await engine.get(AUTHORIZE, await logIn(engine));
+    const { searchParams } = new URL(headers.get('location')!);
+    t.is(searchParams.get('error') ?? undefined, given, `a scope of "${scope}"`);
+  }
+});
+
+test('a session that was found is saved after the answer is made, and once', async (t) => {
+  await using engine = await startEngine();
+  const cookie = await logIn(engine);
+  engine.calls.length = 0;
+  await engine.get(AUTHORIZE, cookie);
+  const calls = engine.calls.filter((call) => /^(AuthorizationCode|Session)\./.test(call));
+  t.deepEqual(calls, ['Session.find', 'AuthorizationCode.upsert', 'Session.upsert']);
+});
+
+test('a changed session that cannot be saved is saved once more, and then the error is thrown to whoever runs the engine', async (t) => {
+  let thrown: unknown;
+  await using engine = await startEngine(
+    () => ({}),
+    (provider) => async (ctx) => {
+      await compose(provider, ctx).catch((error: unknown) => {
+        thrown = error;
+      });
+    },
+  );
+  const cookie = await logIn(engine);
+  let times = 0;
+  engine.provider.Session.prototype.save = async () => {
+    times += 1;
+    throw new Error('not saved');
+  };
+  await engine.get(AUTHORIZE, cookie);
+  t.is(times, 2);
+  t.is((thrown as Error | undefined)?.message, 'not saved');
+});
+
+test('a request that needs a person is complete when its URL is asked for, and has the session that it came with', async (t) => {
+  const asked: unknown[] = [];
+  await using engine = await startEngine(() => ({
+    interactions: {
+      url: async (_ctx, { params, prompt, session }) => {
+        asked.push({
+          prompt: prompt.name,
+          reasons: prompt.reasons,
+          state: params['state'],
+          user: session?.accountId,
+        });
+        return '/page';
+      },
+    },
+  }));
+  const response = await engine.get(`${AUTHORIZE}&state=xyz&prompt=login`, await logIn(engine));
+  t.is(response.headers.get('location'), '/page');
+  t.deepEqual(asked, [{ prompt: 'login', reasons: ['login_prompt'], state: 'xyz', user: 'ann' }]);
+  t.true(engine.calls.indexOf('Interaction.upsert') > -1);
+});
+
+test('a code is looked up, consumed, and then exchanged: consume comes before the refresh token is saved', async (t) => {
+  await using engine = await startEngine();
+  const code = await codeOf(engine);
+  engine.calls.length = 0;
+  const { status } = await engine.token({
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: CLIENT.redirect_uris[0]!,
+  });
+  t.is(status, 200);
+  const calls = engine.calls.filter((call) => /^(AuthorizationCode|RefreshToken)\./.test(call));
+  t.deepEqual(calls, ['AuthorizationCode.find', 'AuthorizationCode.consume', 'RefreshToken.upsert']);
+});
+
+test('whether to rotate is asked before a refresh token is consumed, and its successor is saved after that', async (t) => {
+  await using engine = await startEngine();
+  const { body } = await engine.token({
+    grant_type: 'authorization_code',
+    code: await codeOf(engine),
+    redirect_uri: CLIENT.redirect_uris[0]!,
+  });
+  engine.calls.length = 0;
+  const refresh = { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) };
+  t.is((await engine.token(refresh)).status, 200);
+  const calls = engine.calls.filter((call) => /^(RefreshToken\.|rotate)/.test(call));
+  t.deepEqual(calls, [
+    'RefreshToken.find',
+    'rotateRefreshToken',
+    'RefreshToken.consume',
+    'RefreshToken.upsert',
+  ]);
+});
+
+test('a credential that its adapter calls consumed ends its grant, and only for its own client', async (t) => {
+  await using engine = await startEngine();
+  const code = await codeOf(engine);
+  const exchange = { grant_type: 'authorization_code', code, redirect_uri: CLIENT.redirect_uris[0]! };
+  t.is((await engine.token(exchange)).status, 200);
+  engine.calls.length = 0;
+  t.is((await engine.token(exchange)).body['error'], 'invalid_grant');
+  t.true(engine.calls.includes('Grant.destroy'));
+});
+
+test('the secret of a client is compared by a method of its prototype, which may be asynchronous', async (t) => {
+  await using engine = await startEngine();
+  const presented: string[] = [];
+  engine.provider.Client.prototype.compareClientSecret = async (secret: string) => {
+    presented.push(secret);
+    return false;
+  };
+  const { status } = await engine.token({ grant_type: 'authorization_code', code: 'x' });
+  t.is(status, 401);
+  t.deepEqual(presented, ['secret']);
+});
+
+test('clients are found by a static method that can be replaced', async (t) => {
+  await using engine = await startEngine();
+  const asked: unknown[] = [];
+  const find = engine.provider.Client.find.bind(engine.provider.Client);
+  engine.provider.Client.find = async (id) => {
+    asked.push(id);
+    return find(id);
+  };
+  await engine.token({ grant_type: 'authorization_code', code: 'x' });
+  await engine.get(AUTHORIZE);
+  t.deepEqual([...new Set(asked)], ['client']);
+});
+
+test('URLs are made by a method of the context that can be replaced', async (t) => {
+  await using engine = await startEngine();
+  engine.provider.OIDCContext.prototype.urlFor = (name: string) => `https://issuer.example/${name}`;
+  const metadata = (await (await engine.get('/.well-known/openid-configuration')).json()) as Record<
+    string,
+    string
+  >;
+  t.is(metadata['token_endpoint'], 'https://issuer.example/token');
+});
+
+test('whether cookies are secure follows from a property of the request that can be defined', async (t) => {
+  await using engine = await startEngine();
+  Object.defineProperty(engine.provider.request, 'secure', { value: true });
+  const { headers } = await engine.get(`${AUTHORIZE}&prompt=login`, await logIn(engine));
+  t.true(headers.getSetCookie().length > 0);
+});
+
+test('the engine reads a form that was put into an incoming message of its own', async (t) => {
+  const { IncomingMessage } = await import('node:http');
+  await using engine = await startEngine(
+    () => ({}),
+    (provider) => async (ctx) => {
+      const bytes = Buffer.from('grant_type=authorization_code&code=x');
+      const request = Object.assign(new IncomingMessage(ctx.req.socket), {
+        method: 'POST',
+        url: '/token',
+        complete: true,
+      });
+      request.headers = {
+        authorization: `Basic ${btoa('client:secret')}`,
+        'content-type': 'application/x-www-form-urlencoded',
+        'content-length': String(bytes.length),
+      };
+      request.push(bytes);
+      request.push(null);
+      ctx.req.resume();
+      const own = provider.createContext(request, ctx.res);
+      await composed(provider)(own, async () => {});
+      ctx.status = own.status;
+      ctx.body = own.body;
+    },
+  );
+  const response = await fetch(`${engine.origin}/json`, { method: 'POST', body: '{}' });
+  const body = (await response.json()) as Record<string, unknown>;
+  t.is(body['error'], 'invalid_grant', JSON.stringify(body));
+  t.true(engine.calls.includes('AuthorizationCode.find'), 'it has read the code out of the form');
+});
+
+test('lifetimes that are functions are asked with the context of the request', async (t) => {
+  const asked: boolean[] = [];
+  await using engine = await startEngine(() => ({
+    ttl: {
+      RefreshToken: (ctx) => {
+        asked.push(ctx.oidc.route === 'token');
+        return 60;
+      },
+      Session: (ctx) => {
+        asked.push(ctx.oidc.route === 'authorization');
+        return 60;
+      },
+    },
+  }));
+  const code = await codeOf(engine);
+  await engine.token({ grant_type: 'authorization_code', code, redirect_uri: CLIENT.redirect_uris[0]! });
+  t.deepEqual(asked, [true, true]);
+});
