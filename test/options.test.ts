@@ -194,13 +194,13 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
   ...['long', '', 'constructor', 'Reference'].map((lifetimes): (typeof mistakes)[number] => [
     { lifetimes },
     'lifetimes',
-    `the presets are reference and short, not ${lifetimes}`,
+    `the presets are long and short, not ${lifetimes}`,
   ]),
-  [{ lifetimes: { preset: 'long' } }, 'lifetimes', 'the presets are reference and short, not long'],
+  [{ lifetimes: { preset: 'reference' } }, 'lifetimes', 'the presets are long and short, not reference'],
   ...[null, 5, 3600, true, [], ['short'], () => 'short'].map((lifetimes): (typeof mistakes)[number] => [
     { lifetimes },
     'lifetimes',
-    /^give a preset, reference or short, or single lifetimes such as \{ accessToken: '1 hour' \}$/,
+    /^give a preset, long or short, or single lifetimes such as \{ accessToken: '1 hour' \}$/,
   ]),
   [
     { lifetimes: { accesToken: 5 } },
@@ -450,7 +450,7 @@ test('what is changed in the options afterwards changes nothing', async (t) => {
 
 for (const [lifetimes, accessToken] of [
   [undefined, 31_536_000],
-  ['reference', 31_536_000],
+  ['long', 31_536_000],
   [{}, 31_536_000],
   ['short', 3600],
   [{ preset: 'short' }, 3600],

@@ -7,7 +7,7 @@ import type { LifetimePreset, Lifetimes, ResolvedOptions, Scope, SigningAlgorith
 const YEAR = 31_536_000;
 const DAY = 86_400;
 const PRESETS = {
-  reference: {
+  long: {
     accessToken: YEAR,
     refreshToken: YEAR,
     refreshTokenAbsolute: 5 * YEAR,
@@ -147,10 +147,10 @@ export function checkLifetimes(lifetimes: LifetimePreset | Lifetimes): ResolvedO
   if (typeof lifetimes !== 'string' && !isLiteral(lifetimes)) {
     throw new ConfigError(
       'lifetimes',
-      "give a preset, reference or short, or single lifetimes such as { accessToken: '1 hour' }",
+      "give a preset, long or short, or single lifetimes such as { accessToken: '1 hour' }",
     );
   }
-  const { preset = 'reference', ...own } = typeof lifetimes === 'string' ? { preset: lifetimes } : lifetimes;
+  const { preset = 'long', ...own } = typeof lifetimes === 'string' ? { preset: lifetimes } : lifetimes;
   if (!Object.hasOwn(PRESETS, preset)) {
     throw new ConfigError(
       'lifetimes',

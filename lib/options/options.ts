@@ -14,7 +14,7 @@ export interface Scope<P extends string = string> {
 
 /** How long things live. What is left out comes from the preset. */
 export interface Lifetimes {
-  /** Where the lifetimes come from that are left out. @default 'reference' */
+  /** Where the lifetimes come from that are left out. @default 'long' */
   readonly preset?: LifetimePreset;
   /** Of each access token. @default '1 year', preset `short`: '1 hour' */
   readonly accessToken?: Duration;
@@ -35,8 +35,8 @@ export interface Lifetimes {
   readonly interaction?: Duration;
 }
 
-/** `reference`: a year for access tokens and to refresh. `short`: an hour, and 30 days to refresh. */
-export type LifetimePreset = 'reference' | 'short';
+/** `long`: a year for access tokens and to refresh. `short`: an hour, and 30 days to refresh. */
+export type LifetimePreset = 'long' | 'short';
 
 /** Algorithms that can sign access tokens (RFC 7518, RFC 8037). */
 export type SigningAlgorithm = 'ES256' | 'RS256' | 'EdDSA';
@@ -142,7 +142,7 @@ export interface AuthServerOptions<
   readonly gate: Gate<P, R, S>;
   /** The scopes that clients may ask for, by name (RFC 6749 section 3.3). @default none */
   readonly scopes?: Readonly<Record<string, Scope<NoInfer<P>>>>;
-  /** A preset's name, or single lifetimes. @default 'reference' */
+  /** A preset's name, or single lifetimes. @default 'long' */
   readonly lifetimes?: LifetimePreset | Lifetimes;
   /**
    * Whether every client has to use PKCE (RFC 7636). Left out, those have to that keep no secret; others may, and are held to

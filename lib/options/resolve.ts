@@ -87,7 +87,7 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     gate,
     interactions,
     keyRotation = '90 days',
-    lifetimes = 'reference',
+    lifetimes = 'long',
     maxBodyBytes = 32 * 1024 * 1024,
     maxRequests = 1000,
     pruneInterval = '1 hour',

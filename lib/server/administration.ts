@@ -15,7 +15,7 @@ import type { AuthServerOptions, SigningAlgorithm } from '../options/options.ts'
 import { checkGate, checkKeyEncryptionKey, checkStorage, requireKeyEncryptionKey } from '../options/ports.ts';
 import { createRevoke } from '../tokens/revoke.ts';
 import type { RevocationTarget } from '../tokens/revoke.ts';
-import { pruneExpired, RESTS } from './jobs.ts';
+import { pruneExpired, PAUSES } from './jobs.ts';
 import type { PruneOptions } from './jobs.ts';
 
 /** What `createAdministration()` takes: of the options of the server, those that concern what is stored. */
@@ -130,7 +130,7 @@ export function createAdministration<P extends string, R extends string>(
       const revoke = createRevoke(storage, { verify: async () => undefined, audit });
       await revoke(target);
     },
-    prune: async (how = {}) => pruneExpired(storage, how, RESTS.ofCommand),
+    prune: async (how = {}) => pruneExpired(storage, how, PAUSES.ofCommand),
     check: async ({ issuer } = {}) =>
       runChecks({
         storage,

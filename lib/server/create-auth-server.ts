@@ -35,7 +35,7 @@ import { createCallback } from './callback.ts';
 import { createAccess } from './create-access.ts';
 import { createReadiness, healthEndpoints } from './health.ts';
 import { keepInternals } from './internals.ts';
-import { choresOf, pruneExpired, RESTS, startMaintenance } from './jobs.ts';
+import { jobsOf, pruneExpired, PAUSES, startJobs } from './jobs.ts';
 import { createClose } from './shutdown.ts';
 
 /**
@@ -166,7 +166,7 @@ export async function createAuthServer<
   // Every node has read the new key by then, also one whose clock is some seconds ahead; and verifiers elsewhere may fetch
   // it when they meet it: jose asks at most every 30 seconds.
   const keyDelay = Math.max(60, 2 * revocationLag + 5);
-  const stopMaintenance = startMaintenance(choresOf(options, { keyDelay, keyRing, storage }), logger);
+  const stopJobs = startJobs(jobsOf(options, { keyDelay, keyRing, storage }), logger);
 
   const ready = createReadiness({ storage, server: admission, logger });
   const health = healthEndpoints(ready);
@@ -189,7 +189,7 @@ export async function createAuthServer<
       list: () => keyRing.list(),
       rotate: async ({ after = keyDelay } = {}) => keyRing.rotate(checkDuration('after', after, 0)),
     },
-    prune: async (how = {}) => pruneExpired(storage, how, RESTS.ofServer),
+    prune: async (how = {}) => pruneExpired(storage, how, PAUSES.ofServer),
     check: async () =>
       runChecks({
         storage,
@@ -204,7 +204,7 @@ export async function createAuthServer<
       }),
     ready,
     health: () => health,
-    close: createClose({ admission, audit, lastUses, logger, stopMaintenance, storage }),
+    close: createClose({ admission, audit, lastUses, logger, stopJobs, storage }),
     admission,
     logger,
     gate,

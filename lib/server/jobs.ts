@@ -6,7 +6,7 @@ import type { KeyRing } from '../keys/key-ring.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 
 /** Work that a server does from time to time. */
-export interface Chore {
+export interface Job {
   readonly name: string;
   /** In seconds; 0: never. */
   readonly every: number;
@@ -18,22 +18,22 @@ export interface Chore {
 const LONGEST_WAIT = 2 ** 31 - 1;
 
 /**
- * Does chores until it is stopped. A chore that fails is logged and tried again at its next time; one that takes longer
+ * Runs jobs until it is stopped. A job that fails is logged and tried again at its next time; one that takes longer
  * than its interval is not begun twice. The timers keep no process alive.
  *
- * @returns a function that stops, and resolves when the chores under way have ended
+ * @returns a function that stops, and resolves when the jobs under way have ended
  */
-export function startMaintenance(chores: readonly Chore[], logger: Logger): () => Promise<void> {
+export function startJobs(jobs: readonly Job[], logger: Logger): () => Promise<void> {
   const stopping = new AbortController();
   const underway = new Map<string, Promise<unknown>>();
-  const timers = chores
+  const timers = jobs
     .filter(({ every }) => every > 0)
-    .map((chore) => setInterval(() => begin(chore), Math.min(chore.every * 1000, LONGEST_WAIT)).unref());
+    .map((job) => setInterval(() => begin(job), Math.min(job.every * 1000, LONGEST_WAIT)).unref());
 
-  function begin({ name, run }: Chore): void {
+  function begin({ name, run }: Job): void {
     if (underway.has(name)) return;
     const work = run(stopping.signal)
-      .catch((error: unknown) => logger.warn({ err: error, chore: name }, 'maintenance failed'))
+      .catch((error: unknown) => logger.warn({ err: error, job: name }, 'job failed'))
       .finally(() => underway.delete(name));
     underway.set(name, work);
   }
@@ -41,7 +41,7 @@ export function startMaintenance(chores: readonly Chore[], logger: Logger): () =
   return async function stop() {
     stopping.abort();
     for (const timer of timers) clearInterval(timer);
-    // A chore may wait for a timer that keeps no process alive; who stops wants to see its end.
+    // A job may wait for a timer that keeps no process alive; who stops wants to see its end.
     const alive = setInterval(() => {}, LONGEST_WAIT);
     await Promise.all(underway.values());
     clearInterval(alive);
@@ -49,7 +49,7 @@ export function startMaintenance(chores: readonly Chore[], logger: Logger): () =
 }
 
 /** What a server does from time to time: it follows the keys of the other nodes, makes new ones, and removes what has expired. */
-export function choresOf(
+export function jobsOf(
   { keyRotation, pruneInterval, revocationLag }: ResolvedOptions,
   {
     keyDelay,
@@ -61,7 +61,7 @@ export function choresOf(
     readonly keyRing: KeyRing;
     readonly storage: Pick<Storage, 'prune'>;
   },
-): readonly Chore[] {
+): readonly Job[] {
   return [
     { name: 'read keys', every: revocationLag, run: () => keyRing.reload() },
     {
@@ -72,7 +72,7 @@ export function choresOf(
     {
       name: 'prune',
       every: pruneInterval,
-      run: (signal) => pruneExpired(storage, { signal }, RESTS.ofServer),
+      run: (signal) => pruneExpired(storage, { signal }, PAUSES.ofServer),
     },
   ];
 }
@@ -88,18 +88,18 @@ export interface PruneOptions {
 // So few rows that requests hardly wait for a batch: SQLite blocks the thread meanwhile, and a server locks the rows.
 const BATCH = 100;
 
-/** For `rest`: a server has its requests to answer in between; a command shares the database with servers. */
-export const RESTS = { ofServer: 3, ofCommand: 1 } as const;
+/** For `pause`: a server has its requests to answer in between; a command shares the database with servers. */
+export const PAUSES = { ofServer: 3, ofCommand: 1 } as const;
 
 /**
  * Removes what has expired, in small batches, while servers use the storage. Resolves to the number of rows removed.
  *
- * @param rest - how long it rests after each batch, in multiples of what the batch took, so that requests get through
+ * @param pause - how long it waits after each batch, in multiples of what the batch took, so that requests get through
  */
 export async function pruneExpired(
   storage: Pick<Storage, 'prune'>,
   { onProgress, signal }: PruneOptions,
-  rest: number,
+  pause: number,
 ): Promise<number> {
   let total = 0;
   for (;;) {
@@ -109,6 +109,6 @@ export async function pruneExpired(
     if (removed === 0) return total;
     total += removed;
     onProgress?.(total);
-    await setTimeout((performance.now() - startedAt) * rest);
+    await setTimeout((performance.now() - startedAt) * pause);
   }
 }

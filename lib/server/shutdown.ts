@@ -18,7 +18,7 @@ export interface RunningParts {
   readonly storage: Pick<Storage, 'close'>;
   readonly logger: Logger;
   /** Ends what the server does from time to time. Resolves when what is under way has ended. */
-  readonly stopMaintenance: () => Promise<void>;
+  readonly stopJobs: () => Promise<void>;
 }
 
 // In seconds. The storage has a time of its own for each call, which is as long by default.
@@ -29,11 +29,11 @@ const TIME_TO_WRITE = 5;
  * written is written, and then the storage is closed. Every call gives the same promise; the first one's timeout counts.
  */
 export function createClose(parts: RunningParts): (options?: CloseOptions) => Promise<void> {
-  const { admission, audit, lastUses, logger, stopMaintenance, storage } = parts;
+  const { admission, audit, lastUses, logger, stopJobs, storage } = parts;
   let closing: Promise<void> | undefined;
 
   async function close(timeout: number): Promise<void> {
-    const ended = Promise.all([admission.close(), stopMaintenance()]);
+    const ended = Promise.all([admission.close(), stopJobs()]);
     if (!(await endsWithin(timeout, ended))) {
       logger.warn({ requests: admission.count, timeout }, 'closing without waiting any longer');
     }

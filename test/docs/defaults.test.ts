@@ -60,7 +60,7 @@ const IN_WORDS: Readonly<Record<string, boolean>> = {
   mountPath: server.mountPath === server.basePath,
   loginUrl: server.loginUrl === undefined,
   scopes: server.scopes.size === 0,
-  lifetimes: JSON.stringify(server.lifetimes) === JSON.stringify(resolved('reference').lifetimes),
+  lifetimes: JSON.stringify(server.lifetimes) === JSON.stringify(resolved('long').lifetimes),
   'lifetimes.preset': true,
   cookieKeys: server.cookieKeys === undefined,
   keyEncryptionKey: server.keyEncryptionKeys.length === 0,
@@ -259,15 +259,15 @@ const LIFETIMES: Readonly<Record<string, keyof ResolvedOptions['lifetimes']>> = 
 };
 
 test('the table of lifetimes has each, in both presets', (t) => {
-  const rows = tableIn('docs/tokens.md', '| | `reference` (default) | `short` |');
+  const rows = tableIn('docs/tokens.md', '| | `long` (default) | `short` |');
   t.deepEqual(
     rows.map(([what = '']) => LIFETIMES[what] ?? `unknown: ${what}`).toSorted(),
     Object.keys(server.lifetimes).toSorted(),
   );
-  for (const [what = '', reference = '', short = ''] of rows) {
+  for (const [what = '', long = '', short = ''] of rows) {
     const name = LIFETIMES[what]!;
-    const cells = { reference, short: short === 'the same' ? reference : short };
-    for (const preset of ['reference', 'short'] as const) {
+    const cells = { long, short: short === 'the same' ? long : short };
+    for (const preset of ['long', 'short'] as const) {
       const [said = ''] = new RegExp(`^${AMOUNT}`).exec(cells[preset]) ?? [];
       t.is(amount(said), resolved(preset).lifetimes[name], `${what}, ${preset}: ${cells[preset]}`);
     }

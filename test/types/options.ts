@@ -48,8 +48,8 @@ await createAuthServer({ ...needed, issuers: [] });
 await createAuthServer({ ...needed, keyEncryptionKey: true });
 // @ts-expect-error idToken
 await createAuthServer({ ...needed, lifetimes: { idToken: '1 hour' } });
-// @ts-expect-error long
-await createAuthServer({ ...needed, lifetimes: 'long' });
+// @ts-expect-error reference
+await createAuthServer({ ...needed, lifetimes: 'reference' });
 // @ts-expect-error fortnights
 await createAuthServer({ ...needed, revocationLag: '2 fortnights' });
 // @ts-expect-error HS256
