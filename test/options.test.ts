@@ -191,7 +191,7 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     '"veiw_schools" is not a permission of the gate',
   ],
 
-  ...['long', '', 'constructor', 'Reference'].map((lifetimes): (typeof mistakes)[number] => [
+  ...['reference', '', 'constructor', 'Reference'].map((lifetimes): (typeof mistakes)[number] => [
     { lifetimes },
     'lifetimes',
     `the presets are long and short, not ${lifetimes}`,

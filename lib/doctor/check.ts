@@ -21,7 +21,7 @@ export interface CheckSubject {
   readonly pruneInterval: number;
   /** Whether keys that are stored as they are are worth a finding: in production, or when the host has chosen it. */
   readonly plainKeysMatter: boolean;
-  /** To be visited over the network, as the world sees it; `undefined`: nothing is visited. */
+  /** To be probed over the network, as the world sees it; `undefined`: nothing is probed. */
   readonly issuer: string | undefined;
 }
 

@@ -36,10 +36,10 @@ async function readMetadata(issuer: string): Promise<Reading> {
   const path = pathname.replace(/\/$/, '');
   // RFC 8414 section 3.1 puts the issuer's path behind the well-known one.
   const standard = `${origin}${WELL_KNOWN}${path}`;
-  const answer = await visit(standard);
+  const answer = await probe(standard);
   const metadata = metadataOf(answer);
   if (metadata) return { findings: [], metadata };
-  const below = path === '' ? undefined : metadataOf(await visit(issuer + WELL_KNOWN));
+  const below = path === '' ? undefined : metadataOf(await probe(issuer + WELL_KNOWN));
   if (!below) return { findings: [noMetadata(standard, answer)] };
   return {
     metadata: below,
@@ -117,7 +117,7 @@ async function checkAuthorization(
 ): Promise<readonly Finding[]> {
   const client = await findCodeClient(subject);
   if (!client) return [];
-  const answer = await visit(authorizationRequest(endpoint, client));
+  const answer = await probe(authorizationRequest(endpoint, client));
   if ('trouble' in answer || answer.status >= 500) {
     return [
       {
@@ -150,7 +150,7 @@ function isAskedToLogIn(location: string | null, issuer: string): boolean {
 /** Looks at the cookie by which a session begins and ends. Pages of the host's own may have no such logout. */
 async function checkCookies(issuer: string): Promise<readonly Finding[]> {
   const endpoint = `${issuer}/oauth/logout`;
-  const answer = await visit(endpoint, 'POST');
+  const answer = await probe(endpoint, 'POST');
   if ('trouble' in answer || answer.status !== 200) return [];
   if (answer.cookies.length === 0) {
     return [
@@ -216,7 +216,7 @@ export type Answer =
 const PATIENCE = 5000;
 
 /** Requests a URL once, for five seconds at most, and follows no redirect. */
-async function visit(url: string, method = 'GET'): Promise<Answer> {
+async function probe(url: string, method = 'GET'): Promise<Answer> {
   try {
     const response = await fetch(url, { method, redirect: 'manual', signal: AbortSignal.timeout(PATIENCE) });
     return {
@@ -238,14 +238,14 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What came of a visit, at the end of a sentence. */
+/** What came of a probe, at the end of a sentence. */
 function inWords(answer: Answer): string {
   return 'trouble' in answer ? answer.trouble : `the answer was ${answer.status}`;
 }
 
 /** Whether the server's endpoints can be reached where its metadata says: its keys are one that anybody may ask for. */
 async function checkPublishedKeys(url: string): Promise<readonly Finding[]> {
-  const answer = await visit(url);
+  const answer = await probe(url);
   if ('status' in answer && answer.status === 200) return [];
   return [
     {

@@ -4,9 +4,9 @@ import type { AccessToken, ClientCredentials, errors, KoaContextWithOIDC } from 
 import type { NoteUse } from '../clients/last-use.ts';
 import type { AuditLog, AuditOrigin } from '../contracts/index.ts';
 import { errorOfFailure } from './report.ts';
-import { clientIdOf, denialOf, grantOf, grantTypeOf, originOf } from './request-facts.ts';
+import { clientIdOf, oauthErrorOf, grantOf, grantTypeOf, originOf } from './request-facts.ts';
 import { currentState, stateOf } from './request-state.ts';
-import type { Denial } from './request-state.ts';
+import type { OAuthError } from './request-state.ts';
 
 /** Records what clients ask of the engine and what becomes of it, and when a connected app was last used. */
 export function auditEvents(provider: Provider, audit: AuditLog, noteUse: NoteUse): void {
@@ -21,7 +21,7 @@ export function auditEvents(provider: Provider, audit: AuditLog, noteUse: NoteUs
     if (userId !== undefined) noteUse(userId, clientId);
   });
   provider.on('grant.error', (ctx, error) => {
-    recordRefusedToken(ctx, denialOf(ctx, error));
+    recordRefusedToken(ctx, oauthErrorOf(ctx, error));
   });
   provider.on('server_error', (ctx, error) => {
     if (ctx.oidc.route !== 'token') return;
@@ -39,7 +39,7 @@ export function auditEvents(provider: Provider, audit: AuditLog, noteUse: NoteUs
         type: 'authorization_refused',
         clientId: clientIdOf(ctx),
         userId: account?.accountId ?? session?.accountId,
-        ...denialOf(ctx, error),
+        ...oauthErrorOf(ctx, error),
       },
       hostOriginOf(ctx),
     );
@@ -59,7 +59,7 @@ export function auditEvents(provider: Provider, audit: AuditLog, noteUse: NoteUs
   provider.on('access_token.destroyed', recordRevokedToken);
   provider.on('client_credentials.destroyed', recordRevokedToken);
 
-  function recordRefusedToken(ctx: KoaContextWithOIDC, why: Denial): void {
+  function recordRefusedToken(ctx: KoaContextWithOIDC, why: OAuthError): void {
     audit.record(
       {
         type: 'token_refused',
@@ -88,11 +88,11 @@ function hostOriginOf(ctx: KoaContextWithOIDC): AuditOrigin {
 }
 
 /** Remembers why the engine refuses requests or fails at them, for when they are answered. */
-export function noteDenials(provider: Provider): void {
-  provider.on('grant.error', noteDenial);
-  provider.on('revocation.error', noteDenial);
-  provider.on('introspection.error', noteDenial);
-  provider.on('authorization.error', noteDenial);
+export function recordErrors(provider: Provider): void {
+  provider.on('grant.error', recordError);
+  provider.on('revocation.error', recordError);
+  provider.on('introspection.error', recordError);
+  provider.on('authorization.error', recordError);
   provider.on('grant.revoked', (ctx, grantId) => {
     stateOf(ctx).revokedGrantId = grantId;
   });
@@ -101,7 +101,7 @@ export function noteDenials(provider: Provider): void {
   });
 }
 
-function noteDenial(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): void {
+function recordError(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): void {
   const state = stateOf(ctx);
-  if (!state.mustBeginAgain) state.denial = denialOf(ctx, error);
+  if (!state.mustBeginAgain) state.oauthError = oauthErrorOf(ctx, error);
 }

@@ -59,7 +59,7 @@ export function createMount(
     const path = pathBelow(mountPath, ctx.path) ?? insertedWellKnown(basePath, ctx.path);
     if (path === undefined) return next();
     const isEngines = ENGINE_PATH.test(path) && !ENGINE_LOGOUT.test(path);
-    if (!isEngines && !pagePaths.some((own) => path === own || path.startsWith(`${own}/`))) return next();
+    if (!isEngines && !pagePaths.some((page) => path === page || path.startsWith(`${page}/`))) return next();
     const work = isEngines ? workAt(path) : 'page';
     const endpoint = work === 'page' ? undefined : work;
     const answer = async (span?: WorkSpan) =>
@@ -107,54 +107,54 @@ export function createMount(
     span: WorkSpan | undefined,
   ): Promise<boolean> {
     const engine = provider();
-    const own = engine.createContext(ctx.req, ctx.res);
-    const state = startState(own, ctx, endpoint);
-    own.state = ctx.state;
+    const engineContext = engine.createContext(ctx.req, ctx.res);
+    const state = startState(engineContext, ctx, endpoint);
+    engineContext.state = ctx.state;
     const run = stepsOf(engine, endpoint);
     try {
-      if (!(await isHandled((fallThrough) => run(own, fallThrough)))) return false;
-      if ('oidc' in own) await complete(own as unknown as KoaContextWithOIDC);
+      if (!(await isHandled((fallThrough) => run(engineContext, fallThrough)))) return false;
+      if ('oidc' in engineContext) await complete(engineContext as unknown as KoaContextWithOIDC);
     } catch (error) {
       // The engine saves the session outside of what it shows errors for.
       if (!state.mustBeginAgain) {
         // The host answers it.
-        own.status = 500;
+        engineContext.status = 500;
         state.failure = error;
-        report.answered(own, span);
+        report.answered(engineContext, span);
         throw error;
       }
     }
-    if (endpoint === 'authorization') completeAuthorization(own, state, engine);
-    report.answered(own, span);
+    if (endpoint === 'authorization') completeAuthorization(engineContext, state, engine);
+    report.answered(engineContext, span);
     if (!state.hasPage) {
-      ctx.status = own.status;
-      ctx.body = own.body;
+      ctx.status = engineContext.status;
+      ctx.body = engineContext.body;
     }
     return true;
   }
 
   /** Keeps the cookies of a session that is there, and of nothing else; when it has ended meanwhile, asks for the request again. */
-  function completeAuthorization(own: Context, state: RequestState, engine: Provider): void {
+  function completeAuthorization(engineContext: Context, state: RequestState, engine: Provider): void {
     const isEnded = state.mustBeginAgain === true;
     const names = [engine.cookieName('interaction'), engine.cookieName('resume')];
     if (!state.session || isEnded) names.push(engine.cookieName('session'));
-    const cookies = [own.response.get('Set-Cookie') ?? []].flat();
+    const cookies = [engineContext.response.get('Set-Cookie') ?? []].flat();
     const kept = cookies.filter((cookie) => !names.some((name) => cookie.startsWith(name)));
     if (kept.length < cookies.length) {
-      if (kept.length > 0) own.set('Set-Cookie', kept);
-      else own.remove('Set-Cookie');
+      if (kept.length > 0) engineContext.set('Set-Cookie', kept);
+      else engineContext.remove('Set-Cookie');
     }
     if (!isEnded) return;
-    own.status = 303;
-    own.redirect(options.issuer + own.path + own.search);
+    engineContext.status = 303;
+    engineContext.redirect(options.issuer + engineContext.path + engineContext.search);
   }
 
-  async function complete(own: KoaContextWithOIDC): Promise<void> {
-    if (own.oidc.route === 'discovery') {
-      own.body = serverMetadata(own.body as Record<string, unknown>, options);
+  async function complete(engineContext: KoaContextWithOIDC): Promise<void> {
+    if (engineContext.oidc.route === 'discovery') {
+      engineContext.body = serverMetadata(engineContext.body as Record<string, unknown>, options);
     } else {
-      await countGuesses(own, { clients: throttle, storage });
-      completeResponse(own);
+      await countGuesses(engineContext, { clients: throttle, storage });
+      completeResponse(engineContext);
     }
   }
 }

@@ -6,7 +6,7 @@ import type { NoteUse } from '../clients/last-use.ts';
 import type { AuditLog, ClientThrottle, StoredClient } from '../contracts/index.ts';
 import { ConfigError, TooManyAttemptsError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/options.ts';
-import { auditEvents, noteDenials } from './audit.ts';
+import { auditEvents, recordErrors } from './audit.ts';
 import { engineConfiguration } from './configuration.ts';
 import type { ConfigurationParts } from './configuration.ts';
 import { spendLoneCodes } from './redemption.ts';
@@ -46,7 +46,7 @@ export function createProvider(options: ResolvedOptions, parts: ProviderParts): 
   // Whether cookies are `Secure` follows from the issuer, not from how the last proxy speaks to this process.
   Object.defineProperty(provider.request, 'secure', { value: options.secure });
 
-  noteDenials(provider);
+  recordErrors(provider);
   answerStrangersHere(provider);
   auditEvents(provider, audit, noteUse);
   options.engine?.(provider);

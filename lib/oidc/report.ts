@@ -12,8 +12,8 @@ import type { RequestState } from './request-state.ts';
 
 /** Tells the log, the trace and the observers what became of a request to the engine. One of the two, once for each. */
 export interface Report {
-  /** @param own - the engine's context, with the answer */
-  answered(own: Context, span: WorkSpan | undefined): void;
+  /** @param engineContext - the engine's context, with the answer */
+  answered(engineContext: Context, span: WorkSpan | undefined): void;
   /** The engine has not seen it: the server is too busy, or it stops. */
   notAdmitted(ctx: Context, reason: string): void;
 }
@@ -33,10 +33,10 @@ export function createReport(
   }
 
   return {
-    answered(own, span) {
-      const state = stateOf(own);
-      const outcome = outcomeOf(own);
-      tell(isPreflight(own) ? undefined : state.endpoint, outcome, state);
+    answered(engineContext, span) {
+      const state = stateOf(engineContext);
+      const outcome = outcomeOf(engineContext);
+      tell(isPreflight(engineContext) ? undefined : state.endpoint, outcome, state);
       span?.set({
         'http.response.status_code': outcome.status,
         'error.type': outcome.error,
@@ -56,7 +56,7 @@ export function createReport(
         error,
         seconds: 0,
       };
-      tell(isPreflight(ctx) ? undefined : endpointAt(ctx.path), outcome, { denial: { error, reason } });
+      tell(isPreflight(ctx) ? undefined : endpointAt(ctx.path), outcome, { oauthError: { error, reason } });
     },
   };
 }
@@ -78,7 +78,7 @@ function logOutcome(
   logger: Logger,
   endpoint: Endpoint | undefined,
   { clientId, error, grantType, requestId, seconds, status }: Outcome,
-  { denial, failure, revokedGrantId }: Pick<RequestState, 'denial' | 'failure' | 'revokedGrantId'>,
+  { oauthError, failure, revokedGrantId }: Pick<RequestState, 'oauthError' | 'failure' | 'revokedGrantId'>,
 ): void {
   const write = (level: keyof Logger, outcome: string, message = `${endpoint} ${outcome}`): void => {
     const fields = {
@@ -89,7 +89,7 @@ function logOutcome(
       grant_type: grantType,
       status,
       error,
-      reason: denial?.reason,
+      reason: oauthError?.reason,
       revoked_grant_id: revokedGrantId,
       duration_ms: Math.round(seconds * 10_000) / 10,
       err: failure,
@@ -97,7 +97,8 @@ function logOutcome(
     logger[level](withoutEmpty(fields), message);
   };
   if (failure !== undefined) write('error', 'failed', 'request failed');
-  else if (denial && endpoint !== undefined) write(revokedGrantId === undefined ? 'info' : 'warn', 'refused');
+  else if (oauthError && endpoint !== undefined)
+    write(revokedGrantId === undefined ? 'info' : 'warn', 'refused');
   else if (endpoint === 'token') write('info', 'issued');
   else if (endpoint === 'revocation') write('info', 'answered');
   else if (endpoint === 'introspection') write('debug', 'answered');
@@ -127,16 +128,16 @@ function withoutEmpty(fields: Readonly<Record<string, unknown>>): Readonly<Recor
 export type Outcome = Omit<EndpointOutcome, 'endpoint'>;
 
 /** Reads it from the engine's context when the answer is ready, or when there will be none. */
-function outcomeOf(own: Context): Outcome {
-  const { denial, failure, requestId, startedAt } = stateOf(own);
+function outcomeOf(engineContext: Context): Outcome {
+  const { oauthError, failure, requestId, startedAt } = stateOf(engineContext);
   // Not there when the request was answered before the engine saw it.
-  const known = 'oidc' in own ? (own as unknown as KoaContextWithOIDC) : undefined;
+  const known = 'oidc' in engineContext ? (engineContext as unknown as KoaContextWithOIDC) : undefined;
   return {
     requestId,
     clientId: known && clientIdOf(known),
     grantType: known && grantTypeOf(known),
-    status: own.status,
-    error: failure === undefined ? denial?.error : errorOfFailure(failure),
+    status: engineContext.status,
+    error: failure === undefined ? oauthError?.error : errorOfFailure(failure),
     seconds: (performance.now() - startedAt) / 1000,
   };
 }

@@ -4,7 +4,7 @@ import type { errors, KoaContextWithOIDC } from 'oidc-provider';
 import type { AuditOrigin } from '../contracts/index.ts';
 import { requestIdOf } from '../http/request-id.ts';
 import { stateOf } from './request-state.ts';
-import type { Denial } from './request-state.ts';
+import type { OAuthError } from './request-state.ts';
 
 /*
  * What may be told of a request to people who read logs and records. Parameters hold secrets, codes and tokens, and what
@@ -48,7 +48,7 @@ export function isGrantTypeRefused(ctx: KoaContextWithOIDC): boolean {
 }
 
 /** Why the engine has refused a request. */
-export function denialOf(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): Denial {
+export function oauthErrorOf(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): OAuthError {
   return {
     error: isGrantTypeRefused(ctx) ? 'unauthorized_client' : error.error,
     reason: reasonOf(ctx, error),

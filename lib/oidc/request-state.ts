@@ -45,7 +45,7 @@ export interface RequestState {
   /** A JWT at the revocation or introspection endpoint, verified. */
   claims?: AccessTokenClaims;
   /** Why the request was refused. */
-  denial?: Denial;
+  oauthError?: OAuthError;
   /** The grant whose tokens stopped working by this request: given back, or presented twice. */
   revokedGrantId?: string;
   /** In seconds: when a client that was refused for now may try again. */
@@ -69,7 +69,7 @@ export interface FoundSession {
 }
 
 /** Why a request was refused. */
-export interface Denial {
+export interface OAuthError {
   /** The OAuth error code that the client gets, such as `invalid_grant`. */
   readonly error: string;
   /** Why, for the client's developer; more than the client is told. */

@@ -127,7 +127,7 @@ function setRequest(ctx: Context, request: IncomingMessage): void {
 }
 
 function refuse(ctx: Context, status: number, description: string): void {
-  stateOf(ctx).denial = { error: 'invalid_request', reason: description };
+  stateOf(ctx).oauthError = { error: 'invalid_request', reason: description };
   ctx.status = status;
   ctx.set('Cache-Control', 'no-store');
   ctx.body = { error: 'invalid_request', error_description: description };

@@ -55,7 +55,7 @@ export function sayTooManyAttempts(ctx: KoaContextWithOIDC, { retryAfter }: TooM
   const body = bodyOf(retryAfter);
   Object.assign(stateOf(ctx), {
     retryAfter,
-    denial: { error: body.error, reason: body.error_description },
+    oauthError: { error: body.error, reason: body.error_description },
   });
   ctx.remove('WWW-Authenticate');
   ctx.status = 429;
