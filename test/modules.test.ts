@@ -9,7 +9,7 @@ import test from 'ava';
  * What each module may import besides itself, Node's own modules and the types of koa.
  *
  * A module is a folder or a file; the longest name that fits counts. `type:x` is x for its types only, `public` this
- * package by its public names, `*` any npm package, `computed` what is named only at run time.
+ * package by its public names, `lazy:x` x by `import()` alone, `*` any npm package, `computed` what is named only at run time.
  */
 const MODULES: Readonly<Record<string, string>> = {
   'lib/contracts': '',
@@ -32,7 +32,7 @@ const MODULES: Readonly<Record<string, string>> = {
     'lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/tokens oidc-provider jose keygrip koa-compose',
   'lib/doctor': 'lib/contracts lib/errors',
   'lib/server':
-    'lib/access lib/audit lib/clients lib/contracts lib/developer lib/doctor lib/errors lib/http lib/keys lib/observability lib/oidc lib/options lib/throttle lib/tokens koa type:oidc-provider',
+    'lib/access lib/audit lib/clients lib/contracts lib/developer lib/doctor lib/errors lib/http lib/keys lib/observability lib/oidc lib/options lib/throttle lib/tokens koa type:oidc-provider lazy:koa-gatehouse/interactions',
   'lib/contracts/runtime': '',
   'lib/index':
     'lib/access lib/api lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/server lib/tokens #runtime',
@@ -60,6 +60,8 @@ const TESTED_FROM_INSIDE = ['interactions'].concat(
 interface Import {
   readonly name: string;
   readonly typeOnly: boolean;
+  /** `import()`, which loads nothing before it runs. */
+  readonly lazy: boolean;
 }
 
 /** What a file imports that it may not, in words. */
@@ -71,7 +73,7 @@ function violations(file: string, source: string): string[] {
     .map(({ name, typeOnly }) => `${file} imports ${typeOnly ? 'types of ' : ''}${name}`);
 }
 
-function isAllowed(file: string, own: string, { name, typeOnly }: Import): boolean {
+function isAllowed(file: string, own: string, { lazy, name, typeOnly }: Import): boolean {
   if (name.startsWith('node:')) return isBuiltin(name);
   const places = [own, ...allowedIn(own), ...testedBy(file)];
   if (name === COMPUTED) return places.includes('computed');
@@ -79,6 +81,7 @@ function isAllowed(file: string, own: string, { name, typeOnly }: Import): boole
     const target = posix.join(posix.dirname(file), name);
     return places.some((place) => isIn(target, place));
   }
+  if (lazy && !typeOnly && places.includes(`lazy:${name}`)) return true;
   if (name === 'koa-gatehouse' || name.startsWith('koa-gatehouse/')) return places.includes('public');
   const module = /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name;
   if (typeOnly && (module === 'koa' || places.includes(`type:${module}`))) return true;
@@ -124,9 +127,10 @@ function importsOf(source: string, isTypeScript: boolean): Import[] {
     ];
     const isMember = before === '.' || before === '?.';
     if (!isMember && (text === 'from' || text === 'import') && isString(next)) {
-      found.push({ name: next.slice(1, -1), typeOnly });
+      found.push({ name: next.slice(1, -1), typeOnly, lazy: false });
     } else if (!isMember && (text === 'import' || text === 'require') && next === '(') {
-      found.push({ name: isString(second) ? second.slice(1, -1) : COMPUTED, typeOnly });
+      const name = isString(second) ? second.slice(1, -1) : COMPUTED;
+      found.push({ name, typeOnly, lazy: text === 'import' });
     }
   }
   return found;
@@ -294,6 +298,13 @@ test('it fails on what the design does not allow', (t) => {
   t.deepEqual(violations('lib/api/router.ts', 'await import(`kn${"ex"}`);'), [
     `lib/api/router.ts imports ${COMPUTED}`,
   ]);
+  const server = 'lib/server/create-auth-server.ts';
+  t.deepEqual(violations(server, `import { pages } from 'koa-gatehouse/interactions';`), [
+    `${server} imports koa-gatehouse/interactions`,
+  ]);
+  t.deepEqual(violations(server, `await import('koa-gatehouse/pdf');`), [
+    `${server} imports koa-gatehouse/pdf`,
+  ]);
   t.deepEqual(violations('scripts/a.ts', ''), ['scripts/a.ts is in no module: add it to the table']);
 });
 
@@ -302,6 +313,7 @@ test('it passes what the design allows', (t) => {
     ['lib/access/guard.ts', `import { sendProblem } from '../http/problem.ts';`],
     ['lib/access/guard.ts', `import type { Context } from 'koa';`],
     ['lib/server/callback.ts', `import Koa from 'koa'; import type { Provider } from 'oidc-provider';`],
+    ['lib/server/create-auth-server.ts', `await import('koa-gatehouse/interactions');`],
     ['lib/oidc/middleware.ts', `import { errors } from 'oidc-provider'; import { a } from './report.ts';`],
     ['lib/options/options.ts', `import type { Configuration } from 'oidc-provider';`],
     ['adapters/knex/stores/keys.ts', `import type { Knex } from 'knex'; import { a } from '../table.ts';`],

@@ -1,13 +1,15 @@
 import test from 'ava';
 import knex from 'knex';
+import Koa from 'koa';
 import {
   ConfigError,
+  createApiRouter,
   createAuthServer,
   defineGate,
   GatehouseError,
   MigrationsPendingError,
 } from 'koa-gatehouse';
-import type { AuthServerOptions, SigningAlgorithm } from 'koa-gatehouse';
+import type { AuthServer, AuthServerOptions, SigningAlgorithm } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
@@ -16,7 +18,8 @@ import { onEachDatabase } from './adapters/databases.ts';
 import { temporaryFile } from './adapters/temporary-file.ts';
 import { connect, gate, people, rememberingLogger, startPlatform } from './harness/platform.ts';
 import type { Platform } from './harness/platform.ts';
-import { send } from './harness/requests.ts';
+import { postJson, send } from './harness/requests.ts';
+import { serve } from './harness/serve.ts';
 
 type Given = AuthServerOptions;
 
@@ -97,6 +100,7 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     'pass an object with the methods authenticate(login, password) and find(id)',
   ]),
   [{ users: { ...methods, roles: ['registrar'] } }, 'users', /roles\(user\)/],
+  [{ migrate: 'always' }, 'migrate', 'pass true or false'],
 
   ...[null, 5, 'ann', {}].map((currentUser): (typeof mistakes)[number] => [
     { currentUser },
@@ -132,27 +136,19 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     'pass knexStorage(knex) from koa-gatehouse/adapters/knex, or memoryStorage() from koa-gatehouse/adapters/memory for tests and first steps',
   ]),
 
-  ...[
-    undefined,
-    null,
-    5,
-    {},
-    'pages',
-    () => undefined,
-    () => ({}),
-    () => ({ error() {} }),
-    async () => ({}),
-  ].map((interactions): (typeof mistakes)[number] => [
-    { interactions },
-    'interactions',
-    'pass pages() from koa-gatehouse/interactions, or a function of your own',
-  ]),
+  ...[null, 5, {}, 'pages', () => undefined, () => ({}), () => ({ error() {} }), async () => ({})].map(
+    (interactions): (typeof mistakes)[number] => [
+      { interactions },
+      'interactions',
+      'pass pages() from koa-gatehouse/interactions or a function of your own, or leave it out',
+    ],
+  ),
 
-  ...[undefined, null, 5, {}, defineGate, { permissions: { view_schools: 'View schools' } }].map(
+  ...[null, 5, {}, defineGate, { permissions: { view_schools: 'View schools' } }].map(
     (wrong): (typeof mistakes)[number] => [
       { gate: wrong },
       'gate',
-      'pass defineGate({ permissions, roles })',
+      'pass defineGate({ permissions, roles }), or leave it out',
     ],
   ),
 
@@ -389,6 +385,9 @@ const accepted: [given: Record<string, unknown>, expected: Record<string, unknow
       lifetimes: undefined,
       trustProxy: undefined,
       logger: undefined,
+      interactions: undefined,
+      gate: undefined,
+      migrate: undefined,
     },
     {},
   ],
@@ -414,6 +413,32 @@ for (const [given, expected] of accepted) {
     await auth.close();
   });
 }
+
+test('issuer, users and storage are enough: pages under the host of the issuer, and nothing to hold', async (t) => {
+  let auth!: AuthServer<never, never>;
+  await using served = await serve(async (issuer) => {
+    auth = await createAuthServer({ issuer, users: people(), storage: memoryStorage() });
+    const app = new Koa().use(auth.middleware()).use(createApiRouter({ auth }).routes());
+    const handle = app.callback();
+    return (request, response) => void handle(request, response);
+  });
+  const login = await send(new URL('/oauth/login', served.origin));
+  t.is(login.status, 200);
+  t.true(login.text.includes(`to continue to ${new URL(served.origin).host}`), login.text);
+  t.deepEqual(Object.keys(auth.gate.permissions), []);
+
+  const { client, secret } = await auth.clients.create({ name: 'Sync', grantType: 'client_credentials' });
+  const issued = await postJson(`${served.origin}/oauth/token`, {
+    grant_type: 'client_credentials',
+    client_id: client.id,
+    client_secret: secret,
+  });
+  t.is(issued.status, 200, issued.text);
+  const authorization = `Bearer ${String(issued.body?.['access_token'])}`;
+  const identity = await send(`${served.origin}/api/v1/identity`, { headers: { authorization } });
+  t.like(identity.body, { data: { type: 'client', client_id: client.id, permissions: [] } });
+  await auth.close();
+});
 
 test('a class instance and a frozen object are as good as a literal', async (t) => {
   class Users {
@@ -550,6 +575,24 @@ test('a database that was not migrated is refused, with the remedy', async (t) =
   await storage.migrate();
   await (await createAuthServer({ ...least(), storage })).close();
 });
+
+onEachDatabase(
+  'migrate: true makes the tables at start, on nodes that start at once',
+  async (t, _, address) => {
+    const storages = [knexStorage(address), knexStorage(address)];
+    t.teardown(async () => Promise.all(storages.map((storage) => storage.close())));
+    await t.throwsAsync(createAuthServer({ ...least(), storage: storages[0]!, migrate: false }), {
+      instanceOf: MigrationsPendingError,
+    });
+    for (const nodes of [storages, storages.slice(0, 1)]) {
+      const servers = await Promise.all(
+        nodes.map((storage) => createAuthServer({ ...least(), storage, migrate: true })),
+      );
+      t.deepEqual(await storages[0]!.pendingMigrations(), []);
+      for (const { keys } of servers) t.true(keys.list().length > 0);
+    }
+  },
+);
 
 onEachDatabase(
   'a server does not start where a single migration has not run',

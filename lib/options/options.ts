@@ -136,10 +136,21 @@ export interface AuthServerOptions<
   readonly accountPath?: string | false;
   /** `knexStorage(knex)`, or `memoryStorage()` for tests and first steps. */
   readonly storage: Storage;
-  /** The pages: `pages()` of `koa-gatehouse/interactions`, or your own. */
-  readonly interactions: Interactions;
-  /** The permissions, roles and rules: `defineGate({ permissions, roles, rules })`. */
-  readonly gate: Gate<P, R, S>;
+  /**
+   * Whether to run `storage.migrate()` at start when migrations are pending; several nodes may do so at once. Without it,
+   * `createAuthServer()` throws `MigrationsPendingError` then. @default false
+   */
+  readonly migrate?: boolean;
+  /**
+   * The pages: `pages()` of `koa-gatehouse/interactions`, or your own.
+   * @default `pages()`, with the issuer's host as the brand
+   */
+  readonly interactions?: Interactions;
+  /**
+   * The permissions, roles and rules: `defineGate({ permissions, roles, rules })`.
+   * @default a gate without permissions
+   */
+  readonly gate?: Gate<P, R, S>;
   /** The scopes that clients may ask for, by name (RFC 6749 section 3.3). @default none */
   readonly scopes?: Readonly<Record<string, Scope<NoInfer<P>>>>;
   /** A preset's name, or single lifetimes. @default 'long' */
@@ -226,14 +237,7 @@ export interface ResolvedOptions<
   Required<
     Pick<
       AuthServerOptions<P, R, U>,
-      | 'users'
-      | 'storage'
-      | 'interactions'
-      | 'gate'
-      | 'requirePkce'
-      | 'signingAlgorithm'
-      | 'trustProxy'
-      | 'logger'
+      'users' | 'storage' | 'migrate' | 'gate' | 'requirePkce' | 'signingAlgorithm' | 'trustProxy' | 'logger'
     >
   >
 > {
@@ -244,6 +248,8 @@ export interface ResolvedOptions<
   /** What is removed from the path of a request. */
   readonly mountPath: string;
   readonly secure: boolean;
+  /** `undefined`: the bundled pages. */
+  readonly interactions: Interactions | undefined;
   readonly currentUser: AuthServerOptions<P, R, U>['currentUser'];
   readonly loginUrl: string | undefined;
   readonly developerPath: string | undefined;

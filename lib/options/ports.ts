@@ -30,7 +30,7 @@ export function checkStorage(storage: Storage | undefined): Storage {
   );
 }
 
-export function checkInteractions(interactions: Interactions | undefined): Interactions {
+export function checkInteractions(interactions: Interactions): Interactions {
   if (typeof interactions === 'function') return interactions;
   throw notPages();
 }
@@ -44,13 +44,13 @@ export function checkPages(pages: Pages | undefined): Pages {
 function notPages(): ConfigError {
   return new ConfigError(
     'interactions',
-    'pass pages() from koa-gatehouse/interactions, or a function of your own',
+    'pass pages() from koa-gatehouse/interactions or a function of your own, or leave it out',
   );
 }
 
 export function checkGate<G extends { readonly authorize: unknown }>(gate: G | undefined): G {
   if (typeof gate?.authorize === 'function') return gate;
-  throw new ConfigError('gate', 'pass defineGate({ permissions, roles })');
+  throw new ConfigError('gate', 'pass defineGate({ permissions, roles }), or leave it out');
 }
 
 const OPTION = 'keyEncryptionKey';

@@ -1,6 +1,6 @@
 import type { Configuration } from 'oidc-provider';
 
-import type { User } from '../contracts/index.ts';
+import type { Gate, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import {
   checkAlgorithm,
@@ -39,6 +39,7 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof AuthServerOptions>([
   'reservedNames',
   'accountPath',
   'storage',
+  'migrate',
   'interactions',
   'gate',
   'scopes',
@@ -65,13 +66,15 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof AuthServerOptions>([
 /**
  * Checks the options once, fills in the defaults and freezes the result.
  *
+ * @param noPermissions - the gate of a server that is given none
  * @throws ConfigError naming the first option that is wrong, with the remedy
  */
 export function resolveOptions<P extends string, R extends string, U extends User>(
   options: AuthServerOptions<P, R, U>,
+  noPermissions: Gate<P, R>,
 ): ResolvedOptions<P, R, U> {
   if (typeof options !== 'object' || options === null) {
-    throw new ConfigError('options', 'pass an object such as { issuer, users, storage, interactions, gate }');
+    throw new ConfigError('options', 'pass an object such as { issuer, users, storage }');
   }
   for (const name of Object.keys(options)) {
     if (!OPTION_NAMES.has(name)) {
@@ -84,12 +87,13 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     auditRetention = '90 days',
     bodyTimeout = '30 seconds',
     developerPath = '/developer/apps',
-    gate,
+    gate = noPermissions,
     interactions,
     keyRotation = '90 days',
     lifetimes = 'long',
     maxBodyBytes = 32 * 1024 * 1024,
     maxRequests = 1000,
+    migrate = false,
     pruneInterval = '1 hour',
     refreshGrace = 60,
     requirePkce = false,
@@ -104,7 +108,6 @@ export function resolveOptions<P extends string, R extends string, U extends Use
   } = options;
   checkUsers(users);
   checkStorage(storage);
-  checkInteractions(interactions);
   checkGate(gate);
   requireKeyEncryptionKey(options.keyEncryptionKey, storage);
   const developers = checkPagePath('developerPath', developerPath);
@@ -118,7 +121,8 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     reservedNames: checkNames('reservedNames', reservedNames),
     accountPath: checkPagePath('accountPath', accountPath),
     storage,
-    interactions,
+    migrate: checkBoolean('migrate', migrate),
+    interactions: interactions === undefined ? undefined : checkInteractions(interactions),
     gate,
     scopes: checkScopes(scopes, gate),
     lifetimes: checkLifetimes(lifetimes),

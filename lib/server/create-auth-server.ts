@@ -1,3 +1,4 @@
+import { defineGate } from '../access/gate.ts';
 import { createRequires } from '../access/requires.ts';
 import { createAuditLog } from '../audit/audit-log.ts';
 import { followLastUses } from '../clients/last-use.ts';
@@ -45,26 +46,27 @@ import { createClose } from './shutdown.ts';
  *       issuer: 'https://platform.example',
  *       users,
  *       storage: knexStorage(knex),
- *       interactions: pages(),
- *       gate,
  *     });
  *     app.use(auth.middleware());
  *
- * Migrate the storage first: `storage.migrate()`, or `gatehouse migrate` on the command line.
+ * The storage has to be migrated: by `storage.migrate()` or `gatehouse migrate` before, or at start by the option `migrate`.
  *
  * @throws ConfigError when an option is wrong; it names the option and the remedy
- * @throws MigrationsPendingError when the storage has not been migrated
+ * @throws MigrationsPendingError when the storage has not been migrated, and `migrate` is not set
  * @throws StorageError when the storage cannot be reached
  */
 export async function createAuthServer<
-  P extends string,
-  R extends string,
-  U extends User,
+  P extends string = never,
+  R extends string = never,
+  U extends User = User,
   S extends object = object,
 >(given: AuthServerOptions<P, R, U, S>): Promise<AuthServer<P, R, U, S>> {
-  const resolved = resolveOptions(given);
+  const resolved = resolveOptions(given, defineGate<P, R>({ permissions: {} as Record<P, string> }));
   const pending = await resolved.storage.pendingMigrations();
-  if (pending.length > 0) throw new MigrationsPendingError(pending);
+  if (pending.length > 0) {
+    if (!resolved.migrate) throw new MigrationsPendingError(pending);
+    await resolved.storage.migrate();
+  }
   const invalidation = new CacheInvalidation();
   const storage = observeRevocations(resolved.storage, invalidation.notify);
   const options = { ...resolved, storage };
@@ -133,7 +135,9 @@ export async function createAuthServer<
     developer: async (ctx, user) => enterDeveloperArea(user, originOf(ctx)),
     connections: (ctx, user) => connectionsOf(user, originOf(ctx)),
   });
-  const pages = checkPages(options.interactions(flow));
+  // Imported on demand: a server with pages of its own loads neither EJS nor the bundled views.
+  const makePages = options.interactions ?? (await import('koa-gatehouse/interactions')).pages();
+  const pages = checkPages(makePages(flow));
   if (pages.brand !== undefined) reservedNames.add(pages.brand);
   engine.start(() =>
     createProvider(options, {

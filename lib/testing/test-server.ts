@@ -3,11 +3,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import Koa from 'koa';
-import { createApiRouter, createAuthServer, defineGate } from 'koa-gatehouse';
+import { createApiRouter, createAuthServer } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import type { AuthServer } from '../server/auth-server.ts';
-import type { Gate, User, UserStore } from '../contracts/index.ts';
+import type { User, UserStore } from '../contracts/index.ts';
 import type { AuthServerOptions } from '../options/options.ts';
 import { authorize, deny } from './authorize.ts';
 import type { Authorization, AuthorizationRequest, RegisteredClient } from './authorize.ts';
@@ -77,7 +77,7 @@ export interface TestServer<
 export async function testServer<P extends string, R extends string, U extends User, S extends object>(
   options: TestServerOptions<P, R, U, S> = {},
 ): Promise<TestServer<P, R, U, S>> {
-  const { app: makeApp = defaultApp, gate, interactions, users: people = [], ...rest } = options;
+  const { app: makeApp = defaultApp, interactions, users: people = [], ...rest } = options;
   const users = isList(people) ? testUsers(people) : people;
   const decisions = createDecisions(interactions);
   const storage = options.storage ?? memoryStorage();
@@ -98,8 +98,6 @@ export async function testServer<P extends string, R extends string, U extends U
       issuer: origin,
       storage,
       users,
-      // Without a gate there is nothing to hold, whatever the names.
-      gate: gate ?? (defineGate({ permissions: {} }) as Gate as Gate<P, R, S>),
       interactions: decisions.interactions,
     });
     const app = await makeApp(auth);

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import test from 'ava';
 import { defineGate } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
-import { pages } from 'koa-gatehouse/interactions';
 
 import { checkLimits } from '../../lib/api/limits.ts';
 import { resolveOptions } from '../../lib/options/resolve.ts';
@@ -17,14 +16,16 @@ import { GUIDES, ROOT } from './guides.ts';
 delete process.env['PDF_BASE_URL'];
 
 function resolved(lifetimes?: LifetimePreset): ResolvedOptions<string, string, { id: string }> {
-  return resolveOptions({
-    issuer: 'https://platform.example/auth',
-    users: people(),
-    storage: memoryStorage(),
-    interactions: pages(),
-    gate: defineGate({ permissions: { manage_apps: 'Manage apps' } }),
-    ...(lifetimes && { lifetimes }),
-  });
+  const gate = defineGate({ permissions: { manage_apps: 'Manage apps' } });
+  return resolveOptions<string, string, { id: string }>(
+    {
+      issuer: 'https://platform.example/auth',
+      users: people(),
+      storage: memoryStorage(),
+      ...(lifetimes && { lifetimes }),
+    },
+    gate,
+  );
 }
 
 const server = resolved();
@@ -59,6 +60,9 @@ const INTERFACES: readonly [file: string, name: string, prefix: string][] = [
 const IN_WORDS: Readonly<Record<string, boolean>> = {
   mountPath: server.mountPath === server.basePath,
   loginUrl: server.loginUrl === undefined,
+  // The brand is in options.test.ts.
+  interactions: server.interactions === undefined,
+  gate: true,
   scopes: server.scopes.size === 0,
   lifetimes: JSON.stringify(server.lifetimes) === JSON.stringify(resolved('long').lifetimes),
   'lifetimes.preset': true,

@@ -201,6 +201,28 @@ test('the PDF client needs none of the server’s packages', async (t) => {
   t.is(output, 'function []\nERR_MODULE_NOT_FOUND\n');
 });
 
+test('the bundled pages are loaded by a server that has no others, and no sooner', async (t) => {
+  const output = await runProgram(
+    complete,
+    'pages.js',
+    `import { registerHooks } from 'node:module';
+     const loaded = new Set();
+     registerHooks({ load: (url, context, next) => (loaded.add(url), next(url, context)) });
+     const hasEjs = () => [...loaded].some((url) => /node_modules.ejs\\//.test(url));
+     const { createAuthServer } = await import('koa-gatehouse');
+     const { memoryStorage } = await import('koa-gatehouse/adapters/memory');
+     const nobody = async () => undefined;
+     const least = { issuer: 'http://localhost:3000', users: { authenticate: nobody, find: nobody }, storage: memoryStorage() };
+     const own = await createAuthServer({ ...least, interactions: () => ({ middleware: nobody, error: nobody }) });
+     console.log(hasEjs());
+     const bundled = await createAuthServer(least);
+     console.log(hasEjs());
+     await own.close();
+     await bundled.close();`,
+  );
+  t.is(output, 'false\ntrue\n');
+});
+
 const COMPILERS = {
   'TypeScript 7': join(BIN, 'tsc'),
   'TypeScript 5.9': join(ROOT, 'docs/reference/node_modules/.bin/tsc'),

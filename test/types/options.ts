@@ -1,5 +1,5 @@
-import { createAuthServer, defineGate } from 'koa-gatehouse';
-import type { AuthServerOptions, Duration, User, UserStore } from 'koa-gatehouse';
+import { createApiRouter, createAuthServer, defineGate } from 'koa-gatehouse';
+import type { ApiAuth, AuthServer, AuthServerOptions, Duration, User, UserStore } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
@@ -36,10 +36,16 @@ await createAuthServer({ ...needed, keyEncryptionKey: false });
 await createAuthServer({ users, storage: memoryStorage(), interactions: pages(), gate });
 // @ts-expect-error no storage
 await createAuthServer({ issuer: '', users, interactions: pages(), gate });
-// @ts-expect-error no pages
-await createAuthServer({ issuer: '', users, storage: memoryStorage(), gate });
-// @ts-expect-error no gate
-await createAuthServer({ issuer: '', users, storage: memoryStorage(), interactions: pages() });
+
+// Issuer, users and storage are enough; without a gate there is no permission to ask for.
+const least = await createAuthServer({ issuer: '', users, storage: memoryStorage() });
+least satisfies AuthServer;
+least satisfies ApiAuth;
+createApiRouter({ auth: least });
+// @ts-expect-error there is no such permission
+least.requires('view_schools');
+// @ts-expect-error 'always'
+await createAuthServer({ ...needed, migrate: 'always' });
 
 // There is no such option, lifetime, preset, unit or algorithm.
 // @ts-expect-error issuers
