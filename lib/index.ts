@@ -105,6 +105,7 @@ export type {
 export { createAuthServer } from './server/create-auth-server.ts';
 export type { Duration, DurationUnit } from './options/duration.ts';
 export type { ImportedClient, ImportOutcome } from './clients/import.ts';
+export type { IssueTokenOptions } from './oidc/issue-token.ts';
 export type { SigningKey } from './keys/key-ring.ts';
 export type { RevocationTarget } from './tokens/revoke.ts';
 export type { NotReadyReason, Readiness } from './server/health.ts';

@@ -35,7 +35,7 @@ const MODULES: Readonly<Record<string, string>> = {
     'lib/access lib/audit lib/clients lib/contracts lib/developer lib/doctor lib/errors lib/http lib/keys lib/observability lib/oidc lib/options lib/throttle lib/tokens koa type:oidc-provider lazy:koa-gatehouse/interactions',
   'lib/contracts/runtime': '',
   'lib/index':
-    'lib/access lib/api lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/server lib/tokens #runtime',
+    'lib/access lib/api lib/clients lib/contracts lib/errors lib/http lib/keys lib/oidc lib/options lib/server lib/tokens #runtime',
   'lib/pdf': 'lib/errors got #runtime',
   'lib/testing': 'lib/access lib/contracts lib/errors lib/options lib/server public koa #runtime',
   'lib/cli': 'public lib/errors lib/server/administration #runtime commander',

@@ -5,6 +5,7 @@ export type AuditEvent =
       readonly clientId: string;
       readonly userId?: string | undefined;
       readonly grantId?: string | undefined;
+      /** Such as `refresh_token`; `host` for a token of `auth.issueToken()`. */
       readonly grantType: string;
     }
   | {

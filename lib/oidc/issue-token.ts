@@ -2,37 +2,66 @@ import { randomBytes, randomUUID } from 'node:crypto';
 
 import type { Provider } from 'oidc-provider';
 
+import type { ClientDirectory } from '../clients/directory.ts';
 import { now } from '../contracts/clock.ts';
-import type { Storage } from '../contracts/index.ts';
-import type { ResolvedOptions } from '../options/options.ts';
+import type { AuditLog, Client, Storage } from '../contracts/index.ts';
+import { ClientNotFoundError, ConfigError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
+import { checkDuration } from '../options/checks.ts';
+import type { Duration } from '../options/duration.ts';
+import type { ResolvedOptions } from '../options/options.ts';
 
-/** What a token is to say. */
-export interface TokenOrder {
-  /** A registered client. */
-  readonly clientId: string;
-  /** The user it acts for; `undefined`: it acts for itself. */
-  readonly userId: string | undefined;
-  readonly scopes: readonly string[];
-  /** In seconds. @default the server's lifetime of access tokens */
-  readonly lifetime: number | undefined;
+/** Whom an access token of `auth.issueToken()` is for, and how. */
+export interface IssueTokenOptions {
+  /** A `client_id`: the client that the user authorizes by this, or that acts for itself. It must be enabled. */
+  readonly client: string;
+  /**
+   * A user's id, with a client of the grant type `authorization_code`. Left out: the client acts for itself, and its grant type
+   * is `client_credentials`.
+   */
+  readonly user?: string;
+  /** Among those that the client may ask for. @default those that the client is registered with, else none, which limits nothing */
+  readonly scopes?: readonly string[];
+  /** From a second to the server's `lifetimes.accessToken`. @default `lifetimes.accessToken` */
+  readonly lifetime?: Duration;
 }
 
-/** Issues an access token without a request. Resolves to `undefined` when the client is unknown or disabled. */
-export type IssueToken = (order: TokenOrder) => Promise<string | undefined>;
+/** What issuing asks of the rest of the server. */
+export interface IssueTokenPorts {
+  readonly audit: Pick<AuditLog, 'record'>;
+  readonly clients: Pick<ClientDirectory, 'find'>;
+  readonly provider: () => Provider;
+  readonly storage: Pick<Storage, 'credentials' | 'revocations'>;
+}
+
+type Settings = Pick<ResolvedOptions, 'issuer' | 'lifetimes' | 'scopes' | 'signingAlgorithm' | 'users'>;
 
 /**
- * Makes the function that issues access tokens without a request: the engine signs them as any other. A user's gets a grant
- * of its own, so that whatever revokes tokens of users revokes it.
+ * Makes `auth.issueToken()`: the engine signs the token as any other. A user's token gets a grant of its own, so that whatever
+ * revokes tokens of users revokes it.
  */
 export function createIssueToken(
-  { issuer, lifetimes, signingAlgorithm }: Pick<ResolvedOptions, 'issuer' | 'lifetimes' | 'signingAlgorithm'>,
-  { provider, storage }: { provider: () => Provider; storage: Pick<Storage, 'credentials' | 'revocations'> },
-): IssueToken {
-  return async function issueToken({ clientId, lifetime = lifetimes.accessToken, scopes, userId }) {
-    const { AccessToken, Client, ClientCredentials, ResourceServer } = provider();
-    const client = await Client.find(clientId);
-    if (!client) return undefined;
+  settings: Settings,
+  { audit, clients, provider, storage }: IssueTokenPorts,
+): (options: IssueTokenOptions) => Promise<string> {
+  const { issuer, signingAlgorithm, users } = settings;
+
+  return async function issueToken(given) {
+    const { clientId, lifetime, scopes: wanted, userId } = checkOptions(given, settings);
+    // Read before anything else is: what is revoked from here on revokes this token too.
+    const sequence = await storage.revocations.sequence();
+    const client = (await clients.find(clientId))?.client;
+    if (!client) throw new ClientNotFoundError(clientId);
+    checkClient(client, userId);
+    const scopes = scopesFor(client, wanted, settings.scopes);
+    if (userId !== undefined && !(await users.find(userId))) {
+      throw new ConfigError('issueToken({ user })', 'the user store finds nobody with this id');
+    }
+
+    const { AccessToken, Client: EngineClient, ClientCredentials, ResourceServer } = provider();
+    const engineClient = await EngineClient.find(clientId);
+    // Deleted or disabled meanwhile.
+    if (!engineClient) throw new ClientNotFoundError(clientId);
     const scope = scopes.join(' ');
     const resourceServer = new ResourceServer(issuer, {
       scope,
@@ -40,41 +69,141 @@ export function createIssueToken(
       accessTokenFormat: 'jwt',
       jwt: { sign: { alg: signingAlgorithm } },
     });
-    const common = { client, resourceServer, scope, expiresIn: lifetime };
-    if (userId === undefined) return new ClientCredentials(common).save();
-    const grantId = await startGrant({ clientId, userId, scopes, lifetime });
-    const token = new AccessToken({ ...common, accountId: userId, grantId, gty: 'authorization_code' });
-    return token.save();
+    const common = { client: engineClient, resourceServer, scope, expiresIn: lifetime };
+    if (userId === undefined) {
+      const token = await new ClientCredentials(common).save();
+      audit.record({ type: 'token_issued', clientId, grantType: BY_HOST });
+      return token;
+    }
+    const grantId = await startGrant(storage, { clientId, userId, scopes, lifetime, sequence });
+    const token = await new AccessToken({
+      ...common,
+      accountId: userId,
+      grantId,
+      gty: 'authorization_code',
+    }).save();
+    audit.record({ type: 'token_issued', clientId, userId, grantId, grantType: BY_HOST });
+    return token;
   };
+}
 
-  /** A grant whose code nobody has, and which lasts as long as the token. */
-  async function startGrant({
-    clientId,
-    lifetime,
-    scopes,
-    userId,
-  }: {
-    clientId: string;
-    userId: string;
-    scopes: readonly string[];
-    lifetime: number;
-  }): Promise<string> {
-    const id = randomUUID();
-    const sequence = await storage.revocations.sequence();
-    const createdAt = now();
-    const expiresAt = createdAt + lifetime;
-    await storage.credentials.start(
-      { id, userId, clientId, scopes, createdAt, expiresAt, revokedAt: undefined, sequence },
-      {
-        kind: 'code',
-        id: hashCredential(randomBytes(32).toString('base64url')),
-        grantId: id,
-        payload: {},
-        expiresAt,
-        consumedAt: createdAt * 1000,
-        sealedSuccessor: undefined,
-      },
+// The grant type of these tokens in the record: no request asked for them.
+const BY_HOST = 'host';
+
+const MEMBERS: ReadonlySet<string> = new Set<keyof IssueTokenOptions>([
+  'client',
+  'user',
+  'scopes',
+  'lifetime',
+]);
+
+interface CheckedOptions {
+  readonly clientId: string;
+  readonly userId: string | undefined;
+  readonly scopes: readonly string[] | undefined;
+  /** In seconds. */
+  readonly lifetime: number;
+}
+
+function checkOptions(given: IssueTokenOptions, { lifetimes }: Settings): CheckedOptions {
+  // A misspelt `user` would be a token for the client itself.
+  const unknown = Object.keys(given ?? {}).find((name) => !MEMBERS.has(name));
+  if (unknown !== undefined) {
+    throw new ConfigError(
+      `issueToken({ ${unknown} })`,
+      `there is no such member; they are ${[...MEMBERS].join(', ')}`,
     );
-    return id;
   }
+  const { client, user, scopes, lifetime = lifetimes.accessToken } = given ?? {};
+  if (!isId(client)) throw new ConfigError('issueToken({ client })', 'pass a client_id, such as client.id');
+  if (user !== undefined && !isId(user)) {
+    throw new ConfigError('issueToken({ user })', "pass a user's id, or leave it out for the client itself");
+  }
+  if (
+    scopes !== undefined &&
+    !(Array.isArray(scopes) && scopes.every((scope) => typeof scope === 'string'))
+  ) {
+    throw new ConfigError('issueToken({ scopes })', "list scopes by name, such as ['schools:read']");
+  }
+  const seconds = checkDuration('issueToken({ lifetime })', lifetime, 1);
+  // Signing keys are published until the last token of that age has expired, and no longer.
+  if (seconds > lifetimes.accessToken) {
+    throw new ConfigError(
+      'issueToken({ lifetime })',
+      `at most lifetimes.accessToken, which is ${lifetimes.accessToken} s; a token cannot outlive the key that signed it`,
+    );
+  }
+  return { clientId: client, userId: user, scopes, lifetime: seconds };
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function checkClient({ disabled, grantType, id }: Client, userId: string | undefined): void {
+  if (disabled) {
+    throw new ConfigError('issueToken({ client })', `the client ${id} is disabled; enable it first`);
+  }
+  if (userId === undefined && grantType === 'authorization_code') {
+    throw new ConfigError(
+      'issueToken({ user })',
+      `the client ${id} acts for users only (grant type authorization_code); say for whom`,
+    );
+  }
+  if (userId !== undefined && grantType === 'client_credentials') {
+    throw new ConfigError(
+      'issueToken({ user })',
+      `the client ${id} acts for itself only (grant type client_credentials); leave user out, or pass another client`,
+    );
+  }
+}
+
+function scopesFor(
+  client: Client,
+  wanted: readonly string[] | undefined,
+  known: ResolvedOptions['scopes'],
+): readonly string[] {
+  const option = 'issueToken({ scopes })';
+  for (const name of wanted ?? []) {
+    if (!known.has(name)) throw new ConfigError(option, `the server has no scope "${name}"`);
+    if (client.scopes && !client.scopes.includes(name)) {
+      throw new ConfigError(option, `the client ${client.id} may not ask for the scope "${name}"`);
+    }
+  }
+  if (wanted !== undefined && wanted.length > 0) return [...new Set(wanted)];
+  const registered = client.scopes;
+  const scopes = (registered ?? []).filter((name) => known.has(name));
+  if (registered && scopes.length === 0) {
+    throw new ConfigError(
+      option,
+      `the client ${client.id} is registered for no scope of this server, so its tokens may do nothing`,
+    );
+  }
+  return scopes;
+}
+
+/** Starts a grant whose code nobody has, and which lasts as long as the token. */
+async function startGrant(
+  { credentials }: Pick<Storage, 'credentials'>,
+  {
+    lifetime,
+    ...about
+  }: { clientId: string; userId: string; scopes: readonly string[]; lifetime: number; sequence: number },
+): Promise<string> {
+  const id = randomUUID();
+  const createdAt = now();
+  const expiresAt = createdAt + lifetime;
+  await credentials.start(
+    { ...about, id, createdAt, expiresAt, revokedAt: undefined },
+    {
+      kind: 'code',
+      id: hashCredential(randomBytes(32).toString('base64url')),
+      grantId: id,
+      payload: {},
+      expiresAt,
+      consumedAt: createdAt * 1000,
+      sealedSuccessor: undefined,
+    },
+  );
+  return id;
 }

@@ -17,6 +17,7 @@ import type {
   User,
 } from '../contracts/index.ts';
 import type { Duration } from '../options/duration.ts';
+import type { IssueTokenOptions } from '../oidc/issue-token.ts';
 import type { SigningKey } from '../keys/key-ring.ts';
 import type { RevocationTarget } from '../tokens/revoke.ts';
 import type { Readiness } from './health.ts';
@@ -64,6 +65,17 @@ export interface AuthServer<
   guard(): GuardMiddleware<P, U, S>;
   /** Lets callers through who hold all of the given permissions. Goes behind `guard()`. */
   requires: Requires<P>;
+  /**
+   * Issues an access token from the host's own code, without a login or a request: for a user through a client, such as a
+   * first-party app, or for a client itself. The guard takes it as one of the token endpoint, and the same revokes it. It is recorded as
+   * `token_issued` with the grant type `host`. The caller decides whether the user agrees: consent is neither asked for nor kept.
+   *
+   * @throws ConfigError for a user whom the user store does not find, a client that is disabled or of the other grant type, a scope
+   * that the client may not ask for, and a lifetime above `lifetimes.accessToken`
+   * @throws ClientNotFoundError when there is no such client
+   * @throws StorageError when the storage cannot be reached; then no token is good
+   */
+  issueToken(options: IssueTokenOptions): Promise<string>;
   /**
    * Revokes tokens: at once on this node, within `revocationLag` on the others.
    * @throws ConfigError when the target is not one of those that there are

@@ -35,7 +35,6 @@ import type { AuthServer } from './auth-server.ts';
 import { createCallback } from './callback.ts';
 import { createAccess } from './create-access.ts';
 import { createReadiness, healthEndpoints } from './health.ts';
-import { keepInternals } from './internals.ts';
 import { jobsOf, pruneExpired, PAUSES, startJobs } from './jobs.ts';
 import { createClose } from './shutdown.ts';
 
@@ -175,7 +174,7 @@ export async function createAuthServer<
   const ready = createReadiness({ storage, server: admission, logger });
   const health = healthEndpoints(ready);
 
-  const auth: AuthServer<P, R, U, S> = {
+  return {
     issuer,
     basePath: options.basePath,
     mountPath: options.mountPath,
@@ -188,6 +187,7 @@ export async function createAuthServer<
     callback: () => createCallback({ health, logger, mount, trustProxy: options.trustProxy }),
     guard: () => guard,
     requires: createRequires<P>({ gate, realm: issuer, observers }),
+    issueToken: createIssueToken(options, { audit, clients: directory, provider: engine.provider, storage }),
     revoke: revokeFor(),
     keys: {
       list: () => keyRing.list(),
@@ -218,6 +218,4 @@ export async function createAuthServer<
       return engine.provider();
     },
   };
-  keepInternals(auth, { issueToken: createIssueToken(options, { provider: engine.provider, storage }) });
-  return auth;
 }

@@ -193,17 +193,16 @@ test('a token is issued through a client of the test, as long as that may act', 
     message: /disabled/,
   });
   await t.throwsAsync(issueToken(server.auth, { user: ann, scopes: ['schools:write'] }), {
-    message: 'scopes: the server has no scope "schools:write"',
+    message: 'issueToken({ scopes }): the server has no scope "schools:write"',
   });
-  await t.throwsAsync(issueToken({ ...server.auth }, { user: ann }), { message: /createAuthServer\(\)/ });
-  await t.throwsAsync(issueToken(server.auth, { user: ann, expiresIn: 'soon' as '1 hour' }), {
+  await t.throwsAsync(issueToken(server.auth, { user: ann, lifetime: 'soon' as '1 hour' }), {
     code: 'ERR_CONFIG',
   });
 });
 
 test.serial('the clock makes tokens and codes expire', async (t) => {
   await using server = await start();
-  const token = await issueToken(server.auth, { user: ann, expiresIn: '1 hour' });
+  const token = await issueToken(server.auth, { user: ann, lifetime: '1 hour' });
   const reports = await server.auth.clients.create(REPORTS);
   const { exchange } = await server.authorize(reports, ann);
   const before = new Date();

@@ -87,6 +87,14 @@ await auth.clients.create({ name: 'Sync', grantType: 'client_credentials', permi
 // @ts-expect-error there is no such permission
 await auth.clients.create({ name: 'Sync', grantType: 'client_credentials', permissions: ['edit_schools'] });
 
+// A token from the host's own code is for a client, and maybe a user.
+same<ReturnType<typeof auth.issueToken>, Promise<string>>();
+await auth.issueToken({ client: 'b0f8', user: '1', scopes: ['schools:read'], lifetime: '1 hour' });
+// @ts-expect-error through which client?
+await auth.issueToken({ user: '1' });
+// @ts-expect-error no such unit
+await auth.issueToken({ client: 'b0f8', lifetime: '1 fortnight' });
+
 // A user store may leave it to the storage who holds what.
 const nobody = async (): Promise<undefined> => undefined;
 ({ authenticate: nobody, find: nobody }) satisfies UserStore<Person>;

@@ -68,7 +68,7 @@ server satisfies TestServer;
 (await issueToken(server.auth, {
   user: person,
   scopes: ['schools:read'],
-  expiresIn: '1 hour',
+  lifetime: '1 hour',
 })) satisfies string;
 // @ts-expect-error for whom?
 await issueToken(server.auth, { scopes: [] });

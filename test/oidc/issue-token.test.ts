@@ -1,0 +1,175 @@
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import test from 'ava';
+import { ClientNotFoundError, ConfigError } from 'koa-gatehouse';
+import type { AuditRecordOf, AuthServer, IssueTokenOptions } from 'koa-gatehouse';
+
+import { onEachDatabase } from '../adapters/databases.ts';
+import { people, startPlatform } from '../harness/platform.ts';
+import { platformOn } from './on-databases.ts';
+
+onEachDatabase(
+  'a token that the host issues is one of the server, for as long as it says',
+  async (t, _, address) => {
+    const platform = await platformOn(t, address);
+    const { auth } = platform;
+    const app = await platform.registerApp();
+    const service = await platform.registerService(['view_schools']);
+
+    const ofUser = await auth.issueToken({
+      client: app.client.id,
+      user: '1',
+      scopes: ['schools:read'],
+      lifetime: '1 hour',
+    });
+    t.is(decodeProtectedHeader(ofUser).typ, 'at+jwt');
+    const claims = decodeJwt(ofUser);
+    t.like(claims, {
+      iss: auth.issuer,
+      aud: auth.issuer,
+      sub: '1',
+      client_id: app.client.id,
+      principal: 'user',
+      scope: 'schools:read',
+    });
+    t.is(claims.exp! - claims.iat!, 3600);
+    t.is((await platform.api('/schools', ofUser)).status, 200);
+    t.like((await platform.api('/identity', ofUser)).body, {
+      data: { type: 'user', id: '1', scopes: ['schools:read'] },
+    });
+
+    const ofClient = await auth.issueToken({ client: service.client.id });
+    t.is(decodeJwt(ofClient).exp! - decodeJwt(ofClient).iat!, 31_536_000);
+    t.is((await platform.api('/schools', ofClient)).status, 200);
+
+    await auth.audit.flush();
+    const records = (await auth.audit.list({
+      types: ['token_issued'],
+    })) as readonly AuditRecordOf<'token_issued'>[];
+    t.deepEqual(
+      records.map(({ clientId, grantId, grantType, userId }) => ({ clientId, userId, grantId, grantType })),
+      [
+        { clientId: service.client.id, userId: undefined, grantId: undefined, grantType: 'host' },
+        { clientId: app.client.id, userId: '1', grantId: String(claims['grant_id']), grantType: 'host' },
+      ],
+    );
+    t.false(JSON.stringify(records).includes(ofUser.split('.')[2]!));
+  },
+);
+
+const REVOCATIONS: Readonly<Record<string, (token: string) => Parameters<AuthServer['revoke']>[0]>> = {
+  token: (token) => ({ token }),
+  grant: (token) => ({ grant: String(decodeJwt(token)['grant_id']) }),
+  user: () => ({ user: '1' }),
+  client: (token) => ({ client: String(decodeJwt(token)['client_id']) }),
+};
+
+onEachDatabase('whatever revokes tokens revokes one that the host issued', async (t, _, address) => {
+  const platform = await platformOn(t, address);
+  const { auth } = platform;
+  const app = await platform.registerApp();
+  for (const [title, target] of Object.entries(REVOCATIONS)) {
+    const token = await auth.issueToken({ client: app.client.id, user: '1' });
+    t.is((await platform.api('/schools', token)).status, 200, title);
+    await auth.revoke(target(token));
+    t.is((await platform.api('/schools', token)).status, 401, title);
+  }
+  const service = await platform.registerService(['view_schools']);
+  for (const title of ['token', 'client']) {
+    const token = await auth.issueToken({ client: service.client.id });
+    t.is((await platform.api('/schools', token)).status, 200, title);
+    await auth.revoke(REVOCATIONS[title]!(token));
+    t.is((await platform.api('/schools', token)).status, 401, title);
+  }
+});
+
+onEachDatabase('a user who is revoked while a token is issued has none', async (t, _, address) => {
+  const users = people();
+  let whenAsked: (() => Promise<void>) | undefined;
+  const platform = await platformOn(t, address, {
+    users: {
+      ...users,
+      async find(id) {
+        await whenAsked?.();
+        return users.find(id);
+      },
+    },
+  });
+  const { client } = await platform.registerApp();
+  whenAsked = async () => {
+    whenAsked = undefined;
+    await platform.auth.revoke({ user: '1' });
+  };
+  const token = await platform.auth.issueToken({ client: client.id, user: '1' });
+  t.is((await platform.api('/schools', token)).status, 401);
+  const next = await platform.auth.issueToken({ client: client.id, user: '1' });
+  t.is((await platform.api('/schools', next)).status, 200);
+});
+
+test('without scopes a client has those that it is registered with', async (t) => {
+  await using platform = await startPlatform();
+  const { auth } = platform;
+  const listed = await platform.registerApp({ scopes: ['schools:read'] });
+  const free = await platform.registerApp();
+  const scopesOf = async (given: IssueTokenOptions): Promise<unknown> =>
+    decodeJwt(await auth.issueToken(given))['scope'];
+  t.is(await scopesOf({ client: listed.client.id, user: '1' }), 'schools:read');
+  t.is(await scopesOf({ client: listed.client.id, user: '1', scopes: [] }), 'schools:read');
+  t.is(await scopesOf({ client: free.client.id, user: '1' }), undefined);
+  t.is(
+    await scopesOf({ client: free.client.id, user: '1', scopes: ['schools:read', 'schools:read'] }),
+    'schools:read',
+  );
+});
+
+test('a mistake is named, and nothing is issued', async (t) => {
+  await using platform = await startPlatform({ lifetimes: { accessToken: '1 hour' } });
+  const { auth } = platform;
+  const app = (await platform.registerApp()).client.id;
+  const service = (await platform.registerService()).client.id;
+  const disabled = (await platform.registerApp()).client.id;
+  await auth.clients.disable(disabled);
+  const none = (await platform.registerApp({ scopes: [] })).client.id;
+
+  const mistakes: [given: object | undefined, option: string, remedy: RegExp][] = [
+    [undefined, 'client', /^pass a client_id/],
+    [{}, 'client', /^pass a client_id/],
+    [{ client: { id: app } }, 'client', /^pass a client_id/],
+    [
+      { client: app, users: '1' },
+      'users',
+      /^there is no such member; they are client, user, scopes, lifetime$/,
+    ],
+    [{ client: app, user: { id: '1' } }, 'user', /^pass a user's id/],
+    [{ client: app, user: '' }, 'user', /^pass a user's id/],
+    [{ client: app, user: '99' }, 'user', /^the user store finds nobody/],
+    [{ client: app }, 'user', /acts for users only .*; say for whom$/],
+    [{ client: app, user: undefined }, 'user', /acts for users only/],
+    [{ client: service, user: '1' }, 'user', /acts for itself only/],
+    [{ client: disabled, user: '1' }, 'client', /is disabled; enable it first$/],
+    [{ client: app, user: '1', scopes: 'schools:read' }, 'scopes', /^list scopes by name/],
+    [
+      { client: app, user: '1', scopes: ['schools:write'] },
+      'scopes',
+      /^the server has no scope "schools:write"$/,
+    ],
+    [
+      { client: none, user: '1', scopes: ['schools:read'] },
+      'scopes',
+      /may not ask for the scope "schools:read"$/,
+    ],
+    [{ client: none, user: '1' }, 'scopes', /is registered for no scope/],
+    [{ client: service, lifetime: 'soon' }, 'lifetime', /^give seconds, or a number and a unit/],
+    [{ client: service, lifetime: 0 }, 'lifetime', /at least 1 s$/],
+    [{ client: service, lifetime: '61 min' }, 'lifetime', /^at most lifetimes.accessToken, which is 3600 s/],
+  ];
+  for (const [given, option, remedy] of mistakes) {
+    const error = await t.throwsAsync(auth.issueToken(given as IssueTokenOptions), {
+      instanceOf: ConfigError,
+    });
+    t.is(error.option, `issueToken({ ${option} })`);
+    t.regex(error.message.slice(error.option.length + 2), remedy);
+  }
+  await t.throwsAsync(auth.issueToken({ client: 'nobody' }), { instanceOf: ClientNotFoundError });
+  await auth.audit.flush();
+  t.deepEqual(await auth.audit.list({ types: ['token_issued'] }), []);
+});
