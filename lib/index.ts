@@ -135,6 +135,8 @@ export type {
   Scope,
   SigningAlgorithm,
   Throttling,
+  TokenClaims,
+  TokenClaimsContext,
 } from './options/options.ts';
 export type { PruneOptions } from './server/jobs.ts';
 export { requestIdOf } from './http/request-id.ts';

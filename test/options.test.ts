@@ -100,6 +100,7 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     'pass an object with the methods authenticate(login, password) and find(id)',
   ]),
   [{ users: { ...methods, roles: ['registrar'] } }, 'users', /roles\(user\)/],
+  [{ tokenClaims: { tenant: 'north' } }, 'tokenClaims', 'pass a function, or leave it out'],
   [{ migrate: 'always' }, 'migrate', 'pass true or false'],
 
   ...[null, 5, 'ann', {}].map((currentUser): (typeof mistakes)[number] => [

@@ -20,9 +20,10 @@ import { cookiePlace, createCookieKeys } from './cookie-keys.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { createPrompts } from './prompts.ts';
 import { createRenderError } from './render-error.ts';
-import { currentState, stateOf } from './request-state.ts';
+import { stateOf } from './request-state.ts';
 import { createResourceServerInfo, createRotation } from './scopes.ts';
 import { sessionEnd } from './login-session.ts';
+import { createServerClaims, toAccount } from './token-claims.ts';
 
 /** What the configuration is made of besides the options. */
 export interface ConfigurationParts {
@@ -128,18 +129,7 @@ export function engineConfiguration(
     rotateRefreshToken: createRotation(options, clients),
     expiresWithSession: () => false,
     revokeGrantPolicy: (ctx) => !(ctx.oidc.route === 'revocation' && ctx.oidc.entities.AccessToken),
-    extraTokenClaims: async (_ctx, token) => {
-      const state = currentState();
-      const claims: Record<string, unknown> = {};
-      if (state?.isLimitedToNothing) claims['limited'] = true;
-      if ('grantId' in token && token.grantId)
-        return Object.assign(claims, { principal: 'user', grant_id: token.grantId });
-      // As it was when the client was authenticated: it may have been ended since.
-      const sequence = state?.sequence ?? (await clients.find(token.clientId!))?.sequence ?? 0;
-      if (sequence > 0) claims['revocation_sequence'] = sequence;
-      claims['principal'] = 'client';
-      return claims;
-    },
+    extraTokenClaims: createServerClaims(clients),
     findAccount: createFindAccount(options.users),
     loadExistingGrant: createLoadGrant({ clients, consents: storage.consents, requests, resource: issuer }),
     // Decided in cross-origin.ts: the engine would refuse the whole request, and tell a known client from an unknown one.
@@ -152,7 +142,7 @@ export function engineConfiguration(
 function createFindAccount(users: UserStore): FindAccount {
   return async (_ctx, sub) => {
     const user = await users.find(sub);
-    return user && { accountId: user.id, claims: () => Promise.resolve({ sub: user.id }) };
+    return user && toAccount(user);
   };
 }
 

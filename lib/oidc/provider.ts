@@ -12,6 +12,7 @@ import type { ConfigurationParts } from './configuration.ts';
 import { spendLoneCodes } from './redemption.ts';
 import { answerStrangersHere } from './render-error.ts';
 import { currentState } from './request-state.ts';
+import { createKeepClaims } from './token-claims.ts';
 import { tooManyAttempts } from './token-response.ts';
 
 /** What an engine is made of besides the options. */
@@ -24,7 +25,9 @@ export interface ProviderParts extends ConfigurationParts {
 /** Makes the engine, bends it in the places that its configuration does not reach, and follows what it does. */
 export function createProvider(options: ResolvedOptions, parts: ProviderParts): Provider {
   const { audit, clients, noteUse, throttle } = parts;
-  const provider = startEngine(options, options.configure(engineConfiguration(options, parts)));
+  const configuration = engineConfiguration(options, parts);
+  const keepClaims = createKeepClaims(configuration, { ...options, clients });
+  const provider = startEngine(options, options.configure(configuration), keepClaims);
 
   // Secrets are kept as hashes, and several are live at once; the engine would compare one plain value. The way its
   // author recommends (panva/node-oidc-provider#631).
@@ -54,7 +57,11 @@ export function createProvider(options: ResolvedOptions, parts: ProviderParts): 
 }
 
 /** Given nothing, the engine would keep everything in memory and sign with keys that anybody can read in its source. */
-function startEngine(options: ResolvedOptions, configuration: Configuration | undefined): Provider {
+function startEngine(
+  options: ResolvedOptions,
+  configuration: Configuration | undefined,
+  keepClaims: (configuration: Configuration) => Configuration,
+): Provider {
   const { issuer, storage } = options;
   if (typeof configuration?.adapter !== 'function') {
     throw new ConfigError(
@@ -63,7 +70,7 @@ function startEngine(options: ResolvedOptions, configuration: Configuration | un
     );
   }
   try {
-    return new Provider(issuer, spendLoneCodes(configuration, storage.credentials, options));
+    return new Provider(issuer, spendLoneCodes(keepClaims(configuration), storage.credentials, options));
   } catch (cause) {
     const { message } = cause as Error;
     throw new ConfigError('configure', `the engine does not take what it returned: ${message}`, { cause });

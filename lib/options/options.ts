@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type { Configuration, Provider } from 'oidc-provider';
 
-import type { Gate, Interactions, Logger, Storage, User, UserStore } from '../contracts/index.ts';
+import type { Client, Gate, Interactions, Logger, Storage, User, UserStore } from '../contracts/index.ts';
 import type { Duration } from './duration.ts';
 
 /** What a scope means: a sentence for the consent page, and the permissions a token with it is limited to. */
@@ -88,6 +88,25 @@ export interface ClientThrottling {
   readonly window?: Duration;
 }
 
+/** Whom an access token is for: a user through a client, or a client for itself. */
+export type TokenClaimsContext<U extends User = User> = {
+  readonly client: Client;
+  /** Those of the token. Empty: none limits it, or it may do nothing. */
+  readonly scopes: readonly string[];
+} & (
+  | {
+      readonly user: U;
+      /** The authorization that it comes from, the claim `grant_id`. */
+      readonly grantId: string;
+    }
+  | { readonly user: undefined; readonly grantId: undefined }
+);
+
+/** Gives the claims to add to a token, at once or later; `undefined`: none. */
+export type TokenClaims<U extends User = User> = (
+  context: TokenClaimsContext<U>,
+) => Readonly<Record<string, unknown>> | undefined | Promise<Readonly<Record<string, unknown>> | undefined>;
+
 /** The limits, complete; windows in seconds. `undefined`: any number. */
 export interface ResolvedThrottling {
   readonly login: Readonly<Record<keyof LoginThrottling, number>> | undefined;
@@ -160,6 +179,17 @@ export interface AuthServerOptions<
    * it once they have begun. @default false
    */
   readonly requirePkce?: boolean;
+  /**
+   * Adds claims of your own to access tokens, such as a tenant, for APIs that read tokens themselves. Called for each access token
+   * of the token endpoint and of `auth.issueToken()`; what it throws, the client gets as `server_error`, and no token. Small, because
+   * every request carries them, and no secret: a client can read its token. The names of RFC 7519, RFC 9068, RFC 7662 and of this
+   * server are refused with a `ConfigError` that names them; `roles`, `groups` and `entitlements` (RFC 9068 section 2.2.3.1) are yours.
+   *
+   *     tokenClaims: ({ user }) => ({ tenant: user?.tenant })
+   *
+   * @default no claims but the server's
+   */
+  readonly tokenClaims?: TokenClaims<NoInfer<U>>;
   /** What access tokens are signed with. @default 'ES256' */
   readonly signingAlgorithm?: SigningAlgorithm;
   /**
@@ -218,7 +248,8 @@ export interface AuthServerOptions<
   readonly logger?: Logger;
   /**
    * The one escape hatch: receives the configuration of the engine, `oidc-provider`, and returns the one to use. It is
-   * called again whenever the signing keys change.
+   * called again whenever the signing keys change. The claims that the guard needs are in every token, whatever its
+   * `extraTokenClaims` gives; for claims of your own there is `tokenClaims`.
    */
   readonly configure?: (configuration: Configuration) => Configuration;
   /**
@@ -251,6 +282,8 @@ export interface ResolvedOptions<
   /** `undefined`: the bundled pages. */
   readonly interactions: Interactions | undefined;
   readonly currentUser: AuthServerOptions<P, R, U>['currentUser'];
+  /** Called with users of `users` only. */
+  readonly tokenClaims: TokenClaims | undefined;
   readonly loginUrl: string | undefined;
   readonly developerPath: string | undefined;
   readonly reservedNames: readonly string[];

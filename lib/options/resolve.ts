@@ -27,7 +27,7 @@ import {
   requireKeyEncryptionKey,
 } from './ports.ts';
 import { checkThrottling } from './throttling.ts';
-import type { AuthServerOptions, ResolvedOptions } from './options.ts';
+import type { AuthServerOptions, ResolvedOptions, TokenClaims } from './options.ts';
 
 const OPTION_NAMES: ReadonlySet<string> = new Set<keyof AuthServerOptions>([
   'issuer',
@@ -45,6 +45,7 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof AuthServerOptions>([
   'scopes',
   'lifetimes',
   'requirePkce',
+  'tokenClaims',
   'signingAlgorithm',
   'cookieKeys',
   'keyEncryptionKey',
@@ -126,6 +127,7 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     gate,
     scopes: checkScopes(scopes, gate),
     lifetimes: checkLifetimes(lifetimes),
+    tokenClaims: checkFunction('tokenClaims', options.tokenClaims) as TokenClaims | undefined,
     requirePkce: checkBoolean('requirePkce', requirePkce),
     signingAlgorithm: checkAlgorithm(signingAlgorithm),
     cookieKeys: options.cookieKeys === undefined ? undefined : checkSecrets('cookieKeys', options.cookieKeys),

@@ -63,6 +63,7 @@ const IN_WORDS: Readonly<Record<string, boolean>> = {
   // The brand is in options.test.ts.
   interactions: server.interactions === undefined,
   gate: true,
+  tokenClaims: server.tokenClaims === undefined,
   scopes: server.scopes.size === 0,
   lifetimes: JSON.stringify(server.lifetimes) === JSON.stringify(resolved('long').lifetimes),
   'lifetimes.preset': true,

@@ -85,6 +85,25 @@ await createAuthServer({
   currentUser: () => ({ id: '1' }),
 });
 
+// Claims of the host's own are made of one of its users, or of the client alone.
+await createAuthServer({
+  ...needed,
+  users: persons,
+  async tokenClaims(context) {
+    if (context.user) {
+      context.grantId satisfies string;
+      return { school: context.user.schoolId };
+    }
+    context.grantId satisfies undefined;
+    // @ts-expect-error there is no user
+    void context.user.schoolId;
+    return { owner: context.client.ownerId, scopes: context.scopes };
+  },
+});
+await createAuthServer({ ...needed, tokenClaims: () => undefined });
+// @ts-expect-error claims have names
+await createAuthServer({ ...needed, tokenClaims: () => 'north' });
+
 '1 year' satisfies Duration;
 '90s' satisfies Duration;
 3600 satisfies Duration;

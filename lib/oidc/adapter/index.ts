@@ -17,6 +17,7 @@ import type { ResolvedOptions } from '../../options/options.ts';
 import { stands } from '../../tokens/revoke.ts';
 import { currentState } from '../request-state.ts';
 import { isLimitedToNothing } from '../scopes.ts';
+import { hostClaimsOf } from '../token-claims.ts';
 import { credentialAdapter } from './credentials.ts';
 import { sessionAdapter } from './sessions.ts';
 
@@ -160,6 +161,10 @@ function toTokenPayload(claims: AccessTokenClaims, scopes: readonly string[] | u
     scope: scopes?.join(' ') || undefined,
     ...(claims.principal === 'user' ? { accountId: claims.sub, grantId: claims.grant_id } : {}),
     // Whoever asks knows that no scope stands for everything, unless it is told that there is none.
-    extra: { principal: claims.principal, ...(scopes?.length === 0 ? { limited: true } : {}) },
+    extra: {
+      ...hostClaimsOf(claims),
+      principal: claims.principal,
+      ...(scopes?.length === 0 ? { limited: true } : {}),
+    },
   };
 }

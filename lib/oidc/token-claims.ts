@@ -1,0 +1,126 @@
+import type { AccessToken, ClientCredentials, Configuration, KoaContextWithOIDC } from 'oidc-provider';
+
+import type { ClientDirectory } from '../clients/directory.ts';
+import type { AccessTokenClaims, User } from '../contracts/index.ts';
+import { ConfigError } from '../errors.ts';
+import type { ResolvedOptions, TokenClaims } from '../options/options.ts';
+import { currentState } from './request-state.ts';
+
+type ExtraTokenClaims = NonNullable<Configuration['extraTokenClaims']>;
+
+/** Claims of this server besides those of RFC 9068: without them no guard takes a token. */
+const SERVER_CLAIMS = ['principal', 'grant_id', 'revocation_sequence', 'limited'] as const;
+
+/** What a host may not name a claim of its own: it means something to whoever reads a token, or an answer about one. */
+const RESERVED: ReadonlySet<string> = new Set<string>([
+  ...SERVER_CLAIMS,
+  // RFC 7519 section 4.1, RFC 9068 section 2.2
+  ...'iss sub aud exp nbf iat jti client_id scope auth_time acr amr'.split(' '),
+  // RFC 7800, RFC 8693 section 4, RFC 9396 section 9.1
+  ...'cnf act may_act authorization_details'.split(' '),
+  // RFC 7662 section 2.2
+  ...'active token_type username'.split(' '),
+]);
+
+/** Makes the function that says whom a token speaks for, and which revocations come before it. */
+export function createServerClaims(clients: Pick<ClientDirectory, 'find'>): ExtraTokenClaims {
+  return async function serverClaims(_ctx, token) {
+    const state = currentState();
+    const claims: Record<string, unknown> = {};
+    if (state?.isLimitedToNothing) claims['limited'] = true;
+    if ('grantId' in token && token.grantId)
+      return Object.assign(claims, { principal: 'user', grant_id: token.grantId });
+    // As it was when the client was authenticated: it may have been ended since.
+    const sequence = state?.sequence ?? (await clients.find(token.clientId!))?.sequence ?? 0;
+    if (sequence > 0) claims['revocation_sequence'] = sequence;
+    claims['principal'] = 'client';
+    return claims;
+  };
+}
+
+/**
+ * Adds the claims of the option `tokenClaims`, and keeps those of the server whatever `configure` returns: a token without them
+ * would be issued, and taken by no guard.
+ */
+export function createKeepClaims(
+  // Taken before `configure` runs, which may change the configuration in place.
+  { extraTokenClaims: serverClaims }: Configuration,
+  {
+    clients,
+    tokenClaims,
+    users,
+  }: { clients: Pick<ClientDirectory, 'find'> } & Pick<ResolvedOptions, 'tokenClaims' | 'users'>,
+): (configuration: Configuration) => Configuration {
+  return function keepClaims(configuration) {
+    const { extraTokenClaims } = configuration;
+    if (extraTokenClaims === serverClaims && !tokenClaims) return configuration;
+    return {
+      ...configuration,
+      async extraTokenClaims(ctx, token) {
+        const configured =
+          extraTokenClaims === serverClaims ? undefined : await extraTokenClaims?.(ctx, token);
+        const claims: Record<string, unknown> = { ...configured };
+        for (const name of SERVER_CLAIMS) delete claims[name];
+        if (tokenClaims) Object.assign(claims, await claimsOfHost(tokenClaims, ctx, token));
+        return Object.assign(claims, await serverClaims?.(ctx, token));
+      },
+    };
+  };
+
+  async function claimsOfHost(
+    ask: TokenClaims,
+    ctx: KoaContextWithOIDC | undefined,
+    token: AccessToken | ClientCredentials,
+  ): Promise<object | undefined> {
+    const client = (await clients.find(token.clientId!))?.client;
+    const scopes = token.scope?.split(' ').filter(Boolean) ?? [];
+    // Gone meanwhile: no guard takes the token.
+    if (!client) return undefined;
+    if (!('accountId' in token)) {
+      return checkClaims(await ask({ user: undefined, client, scopes, grantId: undefined }));
+    }
+    const { accountId, grantId } = token;
+    const user = userOf(ctx?.oidc.account) ?? (await users.find(accountId));
+    return user && checkClaims(await ask({ user, client, scopes, grantId }));
+  }
+}
+
+function checkClaims(claims: unknown): object | undefined {
+  if (claims === undefined) return undefined;
+  if (Object.prototype.toString.call(claims) !== '[object Object]') {
+    throw new ConfigError('tokenClaims', "return an object such as { tenant: 'north' }, or undefined");
+  }
+  const reserved = Object.keys(claims as object).filter((name) => RESERVED.has(name));
+  if (reserved.length > 0) {
+    throw new ConfigError(
+      'tokenClaims',
+      `leave out ${reserved.join(', ')}: these names belong to the server and the standards of tokens; choose others, such as a URL of yours`,
+    );
+  }
+  try {
+    // As it will be in the token; what an object is afterwards changes nothing.
+    return JSON.parse(JSON.stringify(claims)) as object;
+  } catch (cause) {
+    throw new ConfigError('tokenClaims', `return what JSON can hold: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** The claims of a verified token that are the host's. */
+export function hostClaimsOf(claims: AccessTokenClaims): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(claims).filter(([name]) => !RESERVED.has(name)));
+}
+
+// On the engine's account, so that a user is read once for a request.
+const USER = Symbol('gatehouse.user');
+
+/** What the engine keeps of a user. */
+export function toAccount(user: User): { accountId: string; claims: () => Promise<{ sub: string }> } {
+  const account = { accountId: user.id, claims: () => Promise.resolve({ sub: user.id }), [USER]: user };
+  return account;
+}
+
+function userOf(
+  account: { readonly accountId: string; readonly [USER]?: User } | undefined,
+): User | undefined {
+  return account?.[USER];
+}

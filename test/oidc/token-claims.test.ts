@@ -1,0 +1,211 @@
+import { decodeJwt } from 'jose';
+import test from 'ava';
+import { ConfigError } from 'koa-gatehouse';
+import type { AuthServerOptions, TokenClaimsContext } from 'koa-gatehouse';
+
+import { onEachDatabase } from '../adapters/databases.ts';
+import { authorize, connect, people, startPlatform } from '../harness/platform.ts';
+import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+import { postForm } from '../harness/requests.ts';
+import { platformOn } from './on-databases.ts';
+
+type Configure = NonNullable<AuthServerOptions['configure']>;
+
+async function clientToken(platform: Platform, { client, secret }: RegisteredApp): Promise<TokenAnswer> {
+  return platform.token({ grant_type: 'client_credentials', client_id: client.id, client_secret: secret });
+}
+
+async function refresh(
+  platform: Platform,
+  { client, secret }: RegisteredApp,
+  token: string,
+): Promise<TokenAnswer> {
+  return platform.token({
+    grant_type: 'refresh_token',
+    client_id: client.id,
+    client_secret: secret,
+    refresh_token: token,
+  });
+}
+
+/** How many times the user store was asked for a user, and which. */
+function counted(): { users: ReturnType<typeof people>; asked: string[] } {
+  const all = people();
+  const asked: string[] = [];
+  const find = async (id: string): ReturnType<typeof all.find> => (asked.push(id), all.find(id));
+  return { users: { ...all, find }, asked };
+}
+
+test('tokens have the claims that the host adds, and are what they were besides', async (t) => {
+  const contexts: TokenClaimsContext[] = [];
+  await using platform = await startPlatform({
+    async tokenClaims(context) {
+      contexts.push(context);
+      return { tenant: context.user?.name ?? context.client.name, roles: ['north'], left: undefined };
+    },
+  });
+  const [app, service] = [await platform.registerApp(), await platform.registerService(['view_schools'])];
+  const code = await connect(platform, app, { parameters: { scope: 'schools:read' } });
+  const refreshed = await refresh(platform, app, code.body.refresh_token);
+  const own = await clientToken(platform, service);
+  const byHost = await platform.auth.issueToken({ client: app.client.id, user: '1' });
+  const ofUser = [code.body.access_token, refreshed.body.access_token, byHost];
+  for (const token of ofUser) {
+    t.like(decodeJwt(token), { tenant: 'Ann', roles: ['north'], sub: '1', principal: 'user' });
+    t.is((await platform.api('/schools', token)).status, 200);
+  }
+  t.like(decodeJwt(own.body.access_token), { tenant: 'Nightly', principal: 'client' });
+  t.false('left' in decodeJwt(own.body.access_token));
+  t.is((await platform.api('/schools', own.body.access_token)).status, 200);
+  t.deepEqual(
+    contexts.map(({ client, grantId, scopes, user }) => [user?.id, client.id, scopes, grantId]),
+    [
+      ['1', app.client.id, ['schools:read'], decodeJwt(ofUser[0]!)['grant_id']],
+      ['1', app.client.id, ['schools:read'], decodeJwt(ofUser[1]!)['grant_id']],
+      [undefined, service.client.id, [], undefined],
+      ['1', app.client.id, [], decodeJwt(byHost)['grant_id']],
+    ],
+  );
+  const { body } = await postForm(String(platform.url('/oauth/introspect')), {
+    token: code.body.access_token,
+    client_id: app.client.id,
+    client_secret: app.secret,
+  });
+  t.like(body, { active: true, tenant: 'Ann', principal: 'user', sub: '1', token_type: 'Bearer' });
+});
+
+test('no user is read more often for it', async (t) => {
+  const readings: string[][] = [];
+  for (const tokenClaims of [undefined, () => ({ tenant: 'north' })]) {
+    const { asked, users } = counted();
+    await using platform = await startPlatform({ users, ...(tokenClaims && { tokenClaims }) });
+    const app = await platform.registerApp();
+    const { body } = await connect(platform, app);
+    await refresh(platform, app, body.refresh_token);
+    readings.push(asked);
+  }
+  t.deepEqual(readings[1], readings[0]);
+});
+
+test('a name that is reserved is an error that says so, and no token', async (t) => {
+  const names =
+    'iss sub aud exp nbf iat jti client_id scope auth_time acr amr principal grant_id revocation_sequence limited cnf act may_act authorization_details active token_type username'.split(
+      ' ',
+    );
+  let claims: object = {};
+  await using platform = await startPlatform({ tokenClaims: () => claims as Record<string, unknown> });
+  const service = await platform.registerService();
+  for (const name of names) {
+    claims = { tenant: 'north', [name]: 'x' };
+    const { body, status } = await clientToken(platform, service);
+    t.deepEqual([status, body.error], [500, 'server_error'], name);
+    const error = await t.throwsAsync(platform.auth.issueToken({ client: service.client.id }), {
+      instanceOf: ConfigError,
+    });
+    t.true(error.message.startsWith(`tokenClaims: leave out ${name}: `), error.message);
+  }
+  t.is(platform.logger.lines.filter(({ level }) => level === 'error').length, names.length);
+  claims = { sub: '2', tenant: 'north', exp: 1 };
+  await t.throwsAsync(platform.auth.issueToken({ client: service.client.id }), {
+    message: /^tokenClaims: leave out sub, exp: /,
+  });
+});
+
+test('what is no object of claims is an error that says so', async (t) => {
+  let claims: unknown;
+  await using platform = await startPlatform({ tokenClaims: () => claims as undefined });
+  const { client } = await platform.registerService();
+  for (claims of [null, 'north', 5, ['north'], new Map([['tenant', 'north']])]) {
+    await t.throwsAsync(platform.auth.issueToken({ client: client.id }), {
+      message: /^tokenClaims: return an object such as/,
+    });
+  }
+  const circle: Record<string, unknown> = {};
+  circle['circle'] = circle;
+  for (claims of [{ big: 5n }, circle]) {
+    await t.throwsAsync(platform.auth.issueToken({ client: client.id }), {
+      message: /^tokenClaims: return what JSON can hold/,
+    });
+  }
+  claims = undefined;
+  t.is((await platform.api('/identity', await platform.auth.issueToken({ client: client.id }))).status, 200);
+});
+
+onEachDatabase('what tokenClaims throws costs no code and no refresh token', async (t, _, address) => {
+  let fails = false;
+  const platform = await platformOn(t, address, {
+    tokenClaims() {
+      if (fails) throw new Error('the directory is away');
+      return { tenant: 'north' };
+    },
+  });
+  const app = await platform.registerApp();
+  const code = (await authorize(platform, app)).get('code');
+  const exchange = async (): Promise<TokenAnswer> =>
+    platform.token({
+      grant_type: 'authorization_code',
+      client_id: app.client.id,
+      client_secret: app.secret,
+      redirect_uri: app.redirectUri,
+      code,
+    });
+  fails = true;
+  t.is((await exchange()).body.error, 'server_error');
+  fails = false;
+  const { body } = await exchange();
+  t.is(decodeJwt(body.access_token)['tenant'], 'north');
+  fails = true;
+  t.is((await refresh(platform, app, body.refresh_token)).body.error, 'server_error');
+  fails = false;
+  const refreshed = await refresh(platform, app, body.refresh_token);
+  t.is(refreshed.status, 200);
+  t.is((await platform.api('/schools', refreshed.body.access_token)).status, 200);
+});
+
+const CONFIGURES: Readonly<Record<string, Configure>> = {
+  'drops the claims of the server': (configuration) => ({
+    ...configuration,
+    extraTokenClaims: async () => ({ tenant: 'north' }),
+  }),
+  'has none at all'(configuration) {
+    delete configuration.extraTokenClaims;
+    return configuration;
+  },
+  'changes them in place': (configuration) =>
+    Object.assign(configuration, { extraTokenClaims: async () => ({ tenant: 'north' }) }),
+  'says otherwise': (configuration) => ({
+    ...configuration,
+    extraTokenClaims: async (_ctx, token) => ({
+      principal: 'accountId' in token ? 'client' : 'user',
+      grant_id: 'other',
+      revocation_sequence: 'x',
+      limited: true,
+    }),
+  }),
+  'adds to them': (configuration) => ({
+    ...configuration,
+    extraTokenClaims: async (ctx, token) => ({
+      ...(await configuration.extraTokenClaims?.(ctx, token)),
+      tenant: 'north',
+    }),
+  }),
+};
+
+test('tokens are good whatever configure does with their claims', async (t) => {
+  for (const [title, configure] of Object.entries(CONFIGURES)) {
+    await using platform = await startPlatform({ configure, tokenClaims: () => ({ region: 'east' }) });
+    const service = await platform.registerService(['view_schools']);
+    await platform.auth.revoke({ client: service.client.id });
+    const ofUser = (await connect(platform, await platform.registerApp())).body.access_token;
+    const own = (await clientToken(platform, service)).body.access_token;
+    for (const token of [ofUser, own]) {
+      t.is((await platform.api('/schools', token)).status, 200, title);
+      t.is(decodeJwt(token)['region'], 'east', title);
+      t.is(decodeJwt(token)['tenant'], /none|otherwise/.test(title) ? undefined : 'north', title);
+      await platform.auth.revoke({ token });
+      t.is((await platform.api('/schools', token)).status, 401, title);
+    }
+    t.false('grant_id' in decodeJwt(own), title);
+    t.true(Number(decodeJwt(own)['revocation_sequence']) > 0, title);
+  }
+});
