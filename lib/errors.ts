@@ -254,7 +254,7 @@ const MISTAKES = {
   too_many_secrets: 'a client has at most {most} secrets; remove one that is not used',
   secret_empty: 'an empty secret protects nothing',
   bcrypt_form: 'this is not a bcrypt hash, such as $2y$10$..., with a cost of 4 to 15',
-  not_seconds: 'give whole seconds, or 0',
+  not_duration: "give seconds, or a number and a unit such as '1 hour'",
   time_form: 'give whole seconds since 1970',
   time_past: 'give a time to come',
 } as const;

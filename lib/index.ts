@@ -103,7 +103,7 @@ export type {
   UserStore,
 } from './contracts/index.ts';
 export { createAuthServer } from './server/create-auth-server.ts';
-export type { Duration, DurationUnit } from './options/duration.ts';
+export type { Duration, DurationUnit } from './contracts/duration.ts';
 export type { ImportedClient, ImportOutcome } from './clients/import.ts';
 export type { IssueTokenOptions } from './oidc/issue-token.ts';
 export type { SigningKey } from './keys/key-ring.ts';

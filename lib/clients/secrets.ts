@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
 import { now } from '../contracts/clock.ts';
+import { parseDuration } from '../contracts/duration.ts';
 import type {
   AuditEvent,
   ClientRegistry,
@@ -68,8 +69,9 @@ export function createSecretRegistry(
       const secret = (await store.find(id))?.secrets.find((one) => one.id === secretId);
       return secret ? remove(id, secret) : false;
     },
-    async rotateSecret(id, { label, overlap = 0 } = {}) {
-      if (!Number.isInteger(overlap) || overlap < 0) throw invalid('overlap', 'not_seconds');
+    async rotateSecret(id, { label, overlap: given = 0 } = {}) {
+      const overlap = parseDuration(given);
+      if (overlap === undefined) throw invalid('overlap', 'not_duration');
       const added = newSecret({ label });
       if (overlap > 0) await makeRoom(id);
       const { secrets } = await storedClient(store, id);

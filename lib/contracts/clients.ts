@@ -1,3 +1,5 @@
+import type { Duration } from './duration.ts';
+
 /**
  * How a client gets its tokens, chosen at creation: people authorize it (RFC 6749 section 4.1), or it acts for itself
  * (section 4.4).
@@ -221,13 +223,13 @@ export interface ClientRegistry<P extends string = string, R extends string = st
    * Replaces all secrets by a new one.
    *
    * @param options.label - what people call it, at most 100 characters. Left out: none
-   * @param options.overlap - for how many seconds the old ones are taken still. Left out: they stop at once
-   * @throws ClientInvalidError as `addSecret`, and for an overlap that is not whole seconds
+   * @param options.overlap - for how long the old ones are taken still, such as `'1 hour'`. Left out: they stop at once
+   * @throws ClientInvalidError as `addSecret`, and for an overlap that is no duration
    * @throws ClientNotFoundError when there is no such client
    */
   rotateSecret(
     id: string,
-    options?: { label?: string | undefined; overlap?: number | undefined },
+    options?: { label?: string | undefined; overlap?: Duration | undefined },
   ): Promise<NewSecret>;
 }
 

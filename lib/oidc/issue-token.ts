@@ -8,7 +8,7 @@ import type { AuditLog, Client, Storage } from '../contracts/index.ts';
 import { ClientNotFoundError, ConfigError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { checkDuration } from '../options/checks.ts';
-import type { Duration } from '../options/duration.ts';
+import type { Duration } from '../contracts/duration.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 
 /** Whom an access token of `auth.issueToken()` is for, and how. */

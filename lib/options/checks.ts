@@ -1,6 +1,6 @@
 /** One check per option: each gives the value to use, or throws a `ConfigError` that names the option and the remedy. */
 import type { Gate, Logger } from '../contracts/index.ts';
-import { parseDuration } from './duration.ts';
+import { parseDuration } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
 import type { LifetimePreset, Lifetimes, ResolvedOptions, Scope, SigningAlgorithm } from './options.ts';
 

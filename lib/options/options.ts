@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import type { Configuration, Provider } from 'oidc-provider';
 
 import type { Client, Gate, Interactions, Logger, Storage, User, UserStore } from '../contracts/index.ts';
-import type { Duration } from './duration.ts';
+import type { Duration } from '../contracts/duration.ts';
 
 /** What a scope means: a sentence for the consent page, and the permissions a token with it is limited to. */
 export interface Scope<P extends string = string> {

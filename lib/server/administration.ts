@@ -10,7 +10,7 @@ import type { KeyMaterial } from '../keys/key-material.ts';
 import { createKeyRing, listSigningKeys } from '../keys/key-ring.ts';
 import type { SigningKey } from '../keys/key-ring.ts';
 import { checkAlgorithm, checkDuration, checkIssuer, checkLogger, checkScopes } from '../options/checks.ts';
-import type { Duration } from '../options/duration.ts';
+import type { Duration } from '../contracts/duration.ts';
 import type { AuthServerOptions, SigningAlgorithm } from '../options/options.ts';
 import { checkGate, checkKeyEncryptionKey, checkStorage, requireKeyEncryptionKey } from '../options/ports.ts';
 import { createRevoke } from '../tokens/revoke.ts';

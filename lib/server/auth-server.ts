@@ -16,7 +16,7 @@ import type {
   Storage,
   User,
 } from '../contracts/index.ts';
-import type { Duration } from '../options/duration.ts';
+import type { Duration } from '../contracts/duration.ts';
 import type { IssueTokenOptions } from '../oidc/issue-token.ts';
 import type { SigningKey } from '../keys/key-ring.ts';
 import type { RevocationTarget } from '../tokens/revoke.ts';

@@ -1,5 +1,5 @@
 import type { Logger, Storage } from '../contracts/index.ts';
-import type { Duration } from '../options/duration.ts';
+import type { Duration } from '../contracts/duration.ts';
 import type { Admission } from '../http/admission.ts';
 import type { LastUses } from '../clients/last-use.ts';
 import { checkDuration } from '../options/checks.ts';

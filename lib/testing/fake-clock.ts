@@ -1,5 +1,5 @@
-import { parseDuration } from '../options/duration.ts';
-import type { Duration } from '../options/duration.ts';
+import { parseDuration } from '../contracts/duration.ts';
+import type { Duration } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
 
 /** A clock that a test sets. */

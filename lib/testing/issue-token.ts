@@ -1,6 +1,6 @@
 import type { AuthServer } from '../server/auth-server.ts';
 import type { Client, User } from '../contracts/index.ts';
-import type { Duration } from '../options/duration.ts';
+import type { Duration } from '../contracts/duration.ts';
 
 /** Whom a token speaks for, and how. */
 export type TokenRequest = {

@@ -65,7 +65,7 @@ test.serial(
     const service = await here.registerService();
     const { id } = service.client;
     const brief = await clients.addSecret(id, { expiresAt: now() + 60 });
-    const { value, secret } = await clients.rotateSecret(id, { label: 'May', overlap: 3600 });
+    const { value, secret } = await clients.rotateSecret(id, { label: 'May', overlap: '1 hour' });
     t.is(secret.label, 'May');
     passTime(LAG);
     for (const live of [value, service.secret, brief.value])
@@ -114,10 +114,10 @@ test.serial('every mistake is told by its field', async (t) => {
   for (const [options, message] of mistakes) {
     await t.throwsAsync(clients.addSecret(client.id, options), { code: 'ERR_CLIENT_INVALID', message });
   }
-  for (const overlap of [-1, 0.5, Number.NaN, '1 hour' as unknown as number]) {
+  for (const overlap of [-1, 0.5, Number.NaN, 'soon' as '1 hour']) {
     await t.throwsAsync(clients.rotateSecret(client.id, { overlap }), {
       code: 'ERR_CLIENT_INVALID',
-      message: 'overlap: give whole seconds, or 0',
+      message: "overlap: give seconds, or a number and a unit such as '1 hour'",
     });
   }
   await t.throwsAsync(clients.rotateSecret(client.id, { label: '\n' }), { message: label });

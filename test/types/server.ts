@@ -92,6 +92,10 @@ same<ReturnType<typeof auth.issueToken>, Promise<string>>();
 await auth.issueToken({ client: 'b0f8', user: '1', scopes: ['schools:read'], lifetime: '1 hour' });
 // @ts-expect-error through which client?
 await auth.issueToken({ user: '1' });
+await auth.clients.rotateSecret('b0f8', { overlap: '1 hour' });
+await auth.clients.rotateSecret('b0f8', { overlap: 3600 });
+// @ts-expect-error no such unit
+await auth.clients.rotateSecret('b0f8', { overlap: '1 fortnight' });
 // @ts-expect-error no such unit
 await auth.issueToken({ client: 'b0f8', lifetime: '1 fortnight' });
 
