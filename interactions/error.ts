@@ -6,7 +6,7 @@ import { sentence } from './sentence.ts';
 import type { Site, SiteFor } from './site.ts';
 import { isTextKey } from './text.ts';
 import type { TextKey } from './text.ts';
-import type { Viewer } from './viewer.ts';
+import type { Viewer } from './page.ts';
 
 type ErrorName = { [K in TextKey]: K extends `error.${infer Name}.heading` ? Name : never }[TextKey];
 

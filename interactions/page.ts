@@ -1,8 +1,8 @@
 import type { AppView } from './apps/views.ts';
 import type { ConnectionsView } from './connections/views.ts';
+import type { Link } from './link.ts';
 import type { Sentence } from './sentence.ts';
 import type { Language, Texts } from './text.ts';
-import type { Viewer } from './viewer.ts';
 
 /** Something that a person has to mend in a form. */
 export interface Problem {
@@ -11,10 +11,11 @@ export interface Problem {
   readonly message: string;
 }
 
-/** A link, or a button that looks like one. */
-export interface Link {
-  readonly href: string;
-  readonly label: string;
+/** Who is signed in, and where they can go. */
+export interface Viewer {
+  readonly name: string;
+  readonly links: readonly (Link & { readonly current: 'page' | 'true' | undefined })[];
+  readonly signOut: Link;
 }
 
 /** What each view shows below the heading. */

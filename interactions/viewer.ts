@@ -2,15 +2,8 @@ import type { Context } from 'koa';
 import type { User } from '../lib/contracts/index.ts';
 import { PermissionMissingError } from '../lib/errors.ts';
 import { displayName } from './display-name.ts';
-import type { Link } from './page.ts';
+import type { Viewer } from './page.ts';
 import type { Site } from './site.ts';
-
-/** Who is signed in, and where they can go. */
-export interface Viewer {
-  readonly name: string;
-  readonly links: readonly (Link & { readonly current: 'page' | 'true' | undefined })[];
-  readonly signOut: Link;
-}
 
 /**
  * Describes a signed-in person for the header of a page.

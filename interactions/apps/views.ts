@@ -1,4 +1,4 @@
-import type { Link } from '../page.ts';
+import type { Link } from '../link.ts';
 import type { Sentence } from '../sentence.ts';
 import type { Moment } from '../time.ts';
 import type { Place } from './kind.ts';

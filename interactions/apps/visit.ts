@@ -7,7 +7,7 @@ import type { Page } from '../page.ts';
 import type { Sentence } from '../sentence.ts';
 import type { Site } from '../site.ts';
 import type { TextKey } from '../text.ts';
-import type { Viewer } from '../viewer.ts';
+import type { Viewer } from '../page.ts';
 
 /** A request of a developer who is signed in. */
 export interface Visit {

@@ -1,0 +1,5 @@
+/** A link, or a button that looks like one. */
+export interface Link {
+  readonly href: string;
+  readonly label: string;
+}
