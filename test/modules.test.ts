@@ -46,6 +46,7 @@ const MODULES: Readonly<Record<string, string>> = {
   interactions: 'lib/contracts lib/errors lib/http ejs koa-compose koa-router #runtime',
   examples: 'public *',
   test: 'public examples *',
+  bench: 'public test *',
   'test/docs': 'public examples * test lib/api/limits lib/options lib/pdf/settings',
   'test/adapters': 'public * adapters lib/contracts lib/errors lib/testing test/harness/compile-cache',
 };
@@ -196,7 +197,7 @@ function isString(text: string): boolean {
 const root = posix.join(import.meta.dirname, '..');
 
 test('every import follows the modules of the design', async (t) => {
-  const files = globSync('{lib,adapters,interactions,examples,test}/**/*.{ts,js,mts,mjs,cts,cjs}', {
+  const files = globSync('{lib,adapters,interactions,examples,test,bench}/**/*.{ts,js,mts,mjs,cts,cjs}', {
     cwd: root,
     exclude: ['**/node_modules/**'],
   });

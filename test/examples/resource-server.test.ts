@@ -7,6 +7,7 @@ import { defineGate } from 'koa-gatehouse';
 import { fakeClock, issueToken, testServer } from 'koa-gatehouse/testing';
 
 import { createLibrary } from '../../examples/resource-server.ts';
+import { compileCache } from '../harness/compile-cache.ts';
 import { listenerOf } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
@@ -81,7 +82,14 @@ test('it runs as a process of its own', async (t) => {
   const file = resolve(import.meta.dirname, '../../examples/resource-server.ts');
   const { PATH = '' } = process.env;
   const child = spawn(process.execPath, ['--conditions=gatehouse:source', file], {
-    env: { PATH, ISSUER: school.origin, CLIENT_ID: client.id, CLIENT_SECRET: secret!, PORT: '0' },
+    env: {
+      PATH,
+      ...compileCache,
+      ISSUER: school.origin,
+      CLIENT_ID: client.id,
+      CLIENT_SECRET: secret!,
+      PORT: '0',
+    },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   t.teardown(() => child.kill());

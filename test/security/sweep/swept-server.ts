@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
 import type { RegisteredApp } from '../../harness/platform.ts';
+import { compileCache } from '../../harness/compile-cache.ts';
 
 /** Where the server listens, and what is registered there. */
 export interface Known {
@@ -40,6 +41,7 @@ export interface SweptServer extends AsyncDisposable {
 export async function startSweptServer(): Promise<SweptServer> {
   const child = fork(new URL('server.ts', import.meta.url), {
     execArgv: ['--conditions=gatehouse:source', '--disable-warning=ExperimentalWarning', '--expose-gc'],
+    env: { ...process.env, ...compileCache },
   });
   const ended = once(child, 'exit');
   const next = async <Message>(): Promise<Message> => {

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 
 import test from 'ava';
 
-import { compileCache } from '../harness/compile-cache.ts';
+import { compileCache } from '../test/harness/compile-cache.ts';
 import { readArguments, START_UP, USAGE } from './arguments.ts';
 import { CONTESTANTS } from './contestants.ts';
 import type { Measurement } from './measurement.ts';

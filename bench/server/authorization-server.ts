@@ -48,7 +48,7 @@ async function person(id: string): Promise<User> {
 /** A database server's statements are counted; SQLite's are no round trips. */
 async function open(address: string, count: () => void): Promise<Storage> {
   if (!address.startsWith('postgres')) return knexStorage(address);
-  const { watchedKnex } = await import('../../adapters/watched-knex.ts');
+  const { watchedKnex } = await import('../../test/adapters/watched-knex.ts');
   return knexStorage(watchedKnex('pg', address, count));
 }
 

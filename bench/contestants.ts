@@ -1,6 +1,6 @@
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { findServer, POSTGRESQL } from '../adapters/servers.ts';
+import { findServer, POSTGRESQL } from '../test/adapters/servers.ts';
 import { FUTURE, PAST, serverDatabase, sqliteDatabase } from './filled-database.ts';
 import type { BenchDatabase } from './filled-database.ts';
 

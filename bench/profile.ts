@@ -18,7 +18,7 @@ export interface Share {
 
 type Frame = Profiler.Profile['nodes'][number]['callFrame'];
 
-const PROJECT = resolve(import.meta.dirname, '../..');
+const PROJECT = resolve(import.meta.dirname, '..');
 
 /** Adds up the time that functions spent themselves. */
 export function summarize(

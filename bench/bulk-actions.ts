@@ -2,8 +2,8 @@
 // npx node --conditions=gatehouse:source test/bench/bulk-actions.ts
 import { readFileSync, writeFileSync } from 'node:fs';
 
-import { startForScripts, temporaryDirectory } from '../examples/running-example.ts';
-import { clientToken } from '../examples/tokens.ts';
+import { startForScripts, temporaryDirectory } from '../test/examples/running-example.ts';
+import { clientToken } from '../test/examples/tokens.ts';
 
 const SCHOOLS = 10_000;
 const BULK = 1000;

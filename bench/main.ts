@@ -19,7 +19,7 @@ import { judge } from './targets.ts';
 import { warningsOf } from './warnings.ts';
 import { WORKS } from './works/index.ts';
 
-const BUILD = join(import.meta.dirname, '../../build.ts');
+const BUILD = join(import.meta.dirname, '../build.ts');
 
 const STARTS = {
   name: START_UP,
