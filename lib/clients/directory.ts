@@ -1,6 +1,7 @@
 import { setTimeout as waitFor } from 'node:timers/promises';
 
 import { compare } from 'bcryptjs';
+import { LRUCache } from 'lru-cache';
 
 import { now } from '../contracts/clock.ts';
 import type { ClientSecret, ClientStore, Logger, StoredClient } from '../contracts/index.ts';
@@ -30,16 +31,16 @@ export function createClientDirectory(
   store: Pick<ClientStore, 'find' | 'rehashSecret' | 'touchSecret'>,
   { maxAge, logger }: { maxAge: number; logger: Logger },
 ): ClientDirectory {
-  const entries = new Map<string, { stored: Promise<StoredClient | undefined>; loadedAt: number }>();
-  const notedAt = new Map<string, number>();
+  const entries = new LRUCache<string, { stored: Promise<StoredClient | undefined>; loadedAt: number }>({
+    max: MOST_ENTRIES,
+  });
+  const notedAt = new LRUCache<string, number>({ max: MOST_ENTRIES });
   const runSlowCheck = createSlowChecks<ClientSecret>();
 
   async function find(id: string): Promise<StoredClient | undefined> {
     const entry = entries.get(id);
     if (entry && now() - entry.loadedAt < maxAge) return entry.stored;
     const stored = store.find(id);
-    const [oldest] = entries.keys();
-    if (entries.size >= MOST_ENTRIES && oldest !== undefined) entries.delete(oldest);
     entries.set(id, { stored, loadedAt: now() });
     try {
       const found = await stored;

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 import { now } from '../contracts/clock.ts';
 import type { ClientStore, ConsentStore, Logger, Storage } from '../contracts/index.ts';
 
@@ -46,17 +48,13 @@ const MOST_UNDERWAY = 4;
 export type NoteUse = (userId: string, clientId: string) => void;
 
 export function createNoteUse(consents: Pick<ConsentStore, 'touch'>, logger: Logger): NoteUse {
-  const notedAt = new Map<string, number>();
+  const notedAt = new LRUCache<string, number>({ max: MOST_REMEMBERED });
   let underway = 0;
 
   return function noteUse(userId, clientId) {
     const key = `${clientId} ${userId}`;
     const at = now();
     if (at - (notedAt.get(key) ?? 0) < INTERVAL || underway >= MOST_UNDERWAY) return;
-    const [oldest] = notedAt.keys();
-    if (notedAt.size >= MOST_REMEMBERED && oldest !== undefined) notedAt.delete(oldest);
-    // At the end again, so that the first is the oldest.
-    notedAt.delete(key);
     notedAt.set(key, at);
     underway += 1;
     consents

@@ -1,10 +1,7 @@
 import { now } from '../contracts/clock.ts';
 import type { AttemptStore } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
-import { createRefusals } from './refusals.ts';
-
-// In seconds: an attempt that another node gives back is noticed after this time.
-const MEMORY = 10;
+import type { Refusals } from './refusals.ts';
 
 // For one and the same account or address: more than that is nobody who signs in.
 const MOST_WAITING = 250;
@@ -35,12 +32,18 @@ interface Line {
   users: number;
 }
 
-/** @param window - in seconds */
+/**
+ * @param refusals - may be shared with other attempts, since an id names what is counted
+ * @param window - in seconds
+ */
 export function createTurns(
   store: AttemptStore,
-  { limit, window }: { readonly limit: number; readonly window: number },
+  {
+    limit,
+    refusals,
+    window,
+  }: { readonly limit: number; readonly refusals: Refusals; readonly window: number },
 ): Turns {
-  const refusals = createRefusals(MEMORY);
   const lines = new Map<string, Line>();
 
   function enter(id: string): Line {

@@ -3,6 +3,10 @@ import { accountOf, networksOf, TIMES } from './attempt-ids.ts';
 import type { AttemptId } from './attempt-ids.ts';
 import { createTurns } from './attempt-queue.ts';
 import type { Ending, Turns } from './attempt-queue.ts';
+import { createRefusals } from './refusals.ts';
+
+// In seconds: an attempt that another node gives back is noticed after this time.
+const MEMORY = 10;
 
 /** How many logins may fail within a time. */
 export interface LoginLimits {
@@ -38,12 +42,13 @@ export function createLoginThrottle(
   }: { readonly idOf: AttemptId; readonly limits: LoginLimits; readonly logger: Logger },
 ): LoginThrottle {
   const { perAccount, perAccountAndAddress, perAddress, perDevice, window } = limits;
+  const refusals = createRefusals(MEMORY);
   const ofNetworks = (limit: number): ReadonlyMap<number, Turns> =>
-    new Map(TIMES.map((times) => [times, createTurns(store, { limit: limit * times, window })]));
+    new Map(TIMES.map((times) => [times, createTurns(store, { limit: limit * times, refusals, window })]));
   const pairs = ofNetworks(perAccountAndAddress);
   const addresses = ofNetworks(perAddress);
-  const accounts = createTurns(store, { limit: perAccount, window });
-  const devices = createTurns(store, { limit: perDevice, window });
+  const accounts = createTurns(store, { limit: perAccount, refusals, window });
+  const devices = createTurns(store, { limit: perDevice, refusals, window });
 
   // In this order: what a network is refused for one account counts neither for the network nor for the account.
   function stepsOf(login: string, { address, browser }: LoginOrigin): readonly Step[] {

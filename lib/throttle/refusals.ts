@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 import { now } from '../contracts/clock.ts';
 import { TooManyAttemptsError } from '../errors.ts';
 
@@ -17,7 +19,9 @@ export interface Refusals {
  * noticed no earlier
  */
 export function createRefusals(memory: number): Refusals {
-  const remembered = new Map<string, { readonly end: number; readonly until: number }>();
+  const remembered = new LRUCache<string, { readonly end: number; readonly until: number }>({
+    max: MOST_REMEMBERED,
+  });
 
   return {
     check(id) {
@@ -29,8 +33,6 @@ export function createRefusals(memory: number): Refusals {
     },
     refuse(id, end) {
       const at = now();
-      const [oldest] = remembered.keys();
-      if (remembered.size >= MOST_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
       remembered.set(id, { end, until: Math.min(end, at + memory) });
       throw new TooManyAttemptsError(end - at);
     },
