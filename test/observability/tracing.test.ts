@@ -185,9 +185,16 @@ serial(
   },
 );
 
+/** What a script that runs in a process of its own has written. */
+async function written(script: string): Promise<string> {
+  const given = ['--conditions=gatehouse:source', join(import.meta.dirname, script)];
+  return (await promisify(execFile)(process.execPath, given)).stdout;
+}
+
 test('without the OpenTelemetry API the server does the same', async (t) => {
-  const script = join(import.meta.dirname, 'without-opentelemetry.ts');
-  const given = ['--conditions=gatehouse:source', script];
-  const { stdout } = await promisify(execFile)(process.execPath, given);
-  t.is(stdout, 'hidden, 200\n');
+  t.is(await written('without-opentelemetry.ts'), 'hidden, 200\n');
+});
+
+test('nothing of OpenTelemetry is loaded before the host has an SDK, which may come late', async (t) => {
+  t.is(await written('late-sdk.ts'), '0 files, gatehouse.token\n');
 });

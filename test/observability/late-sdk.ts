@@ -1,0 +1,20 @@
+// Asks for tokens in a process in which an SDK is registered after the server was started.
+import { createRequire } from 'node:module';
+
+import { startPlatform } from '../harness/platform.ts';
+import { asClient } from '../oidc/families.ts';
+
+const loaded = (): number =>
+  Object.keys(createRequire(import.meta.url).cache).filter((file) => file.includes('/@opentelemetry/'))
+    .length;
+
+await using platform = await startPlatform();
+const service = await platform.registerService();
+const issue = async (): Promise<unknown> =>
+  platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+await issue();
+const before = loaded();
+
+const { startSdk } = await import('./spans.ts');
+const made = await startSdk().during(issue);
+process.stdout.write(`${before} files, ${made.map(({ name }) => name).join()}\n`);
