@@ -1,4 +1,5 @@
 import { Help } from 'commander';
+import stringWidth from 'string-width';
 
 /** A column of a table. */
 export interface Column {
@@ -22,7 +23,7 @@ export function table(
   width: number | undefined = process.stdout.columns,
 ): string {
   const cells = [columns.map(({ title }) => title), ...rows.map((row) => row.map(printable))];
-  const natural = columns.map((_, index) => Math.max(...cells.map((row) => displayWidth(row[index] ?? ''))));
+  const natural = columns.map((_, index) => Math.max(...cells.map((row) => stringWidth(row[index] ?? ''))));
   const widths = width === undefined ? natural : fit(columns, natural, width);
   if (!widths) {
     return rows.map((row) => facts(columns.map(({ title }, index) => [title, row[index]!]))).join('\n\n');
@@ -41,7 +42,7 @@ export function table(
 export function facts(
   entries: readonly (readonly [name: string, value: string | readonly string[]])[],
 ): string {
-  const width = Math.max(...entries.map(([name]) => displayWidth(name)));
+  const width = Math.max(...entries.map(([name]) => stringWidth(name)));
   return entries
     .flatMap(([name, value]) => {
       const [first = '–', ...rest] = [value].flat();
@@ -76,7 +77,7 @@ function fit(
 
 function pad(cell: string, width: number, { align = 'left' }: Column): string {
   const shown = cut(cell, width);
-  const blanks = ' '.repeat(Math.max(width - displayWidth(shown), 0));
+  const blanks = ' '.repeat(Math.max(width - stringWidth(shown), 0));
   return align === 'left' ? shown + blanks : blanks + shown;
 }
 
@@ -95,24 +96,13 @@ export function wrap(first: string, text: string): string {
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-// What terminals show two cells wide: East Asian Wide and Fullwidth (Unicode UAX #11), and pictures.
-const WIDE =
-  /^[\u{1100}-\u{115F}\u{2E80}-\u{303E}\u{3041}-\u{A4CF}\u{A960}-\u{A97F}\u{AC00}-\u{D7A3}\u{F900}-\u{FAFF}\u{FE30}-\u{FE6F}\u{FF01}-\u{FF60}\u{FFE0}-\u{FFE6}\u{1F1E6}-\u{1F1FF}\u{20000}-\u{3FFFD}]|^\p{Emoji_Presentation}|\u{FE0F}/u;
-
-/** How many cells of a terminal a text takes. */
-function displayWidth(text: string): number {
-  let width = 0;
-  for (const { segment } of graphemes.segment(text)) width += widthOf(segment);
-  return width;
-}
-
 /** Cuts a text to a number of cells; `…` stands for the rest. */
 function cut(text: string, most: number): string {
-  if (displayWidth(text) <= most) return text;
+  if (stringWidth(text) <= most) return text;
   let kept = '';
   let width = 0;
   for (const { segment } of graphemes.segment(text)) {
-    width += widthOf(segment);
+    width += stringWidth(segment);
     if (width > most - 1) break;
     kept += segment;
   }
@@ -122,9 +112,4 @@ function cut(text: string, most: number): string {
 /** The text without what would move the cursor, change colours or turn the direction of reading. */
 function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Bidi_Control}\u{2028}\u{2029}]/gu, '\u{FFFD}');
-}
-
-function widthOf(grapheme: string): number {
-  if (/^[\p{Mn}\p{Me}\p{Cf}]*$/u.test(grapheme)) return 0;
-  return WIDE.test(grapheme) ? 2 : 1;
 }

@@ -73,6 +73,27 @@ onTerminalTest('a table fits the terminal: names are cut, ids are not', async (t
   );
 });
 
+onTerminalTest('columns stay aligned below names whose characters take two cells or none', async (t) => {
+  const address = await migrated();
+  const administration = createAdministration({ storage: knexStorage(address) });
+  const names = ['学校の月次報告', '한글', '\u{17000} Tangut', 'e\u{301}cole 👩', 'Reports'];
+  for (const name of names) {
+    await administration.clients.create({ name, grantType: 'client_credentials' });
+  }
+  await administration.close();
+  const { outcome } = onTerminal(['client', 'list', '--database', address], { columns: 90 });
+  const lines = screen((await outcome).output).split('\n');
+  const blanks = (name: string): number =>
+    lines
+      .find((line) => line.includes(name))!
+      .split(name)[1]!
+      .search(/\S/);
+  t.deepEqual(
+    names.map((name) => blanks(name)),
+    [2, 12, 7, 8, 9],
+  );
+});
+
 onTerminalTest('prune counts on the terminal, and the line is gone in the end', async (t) => {
   const address = await migrated();
   await expire(address, 3000);
