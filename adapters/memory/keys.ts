@@ -22,8 +22,5 @@ export function keyStore({ keys }: Tables): KeyStore {
       const key = keys.get(id);
       if (key) keys.set(id, { ...key, retiresAt });
     },
-    async remove(id) {
-      keys.delete(id);
-    },
   };
 }

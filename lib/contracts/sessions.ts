@@ -60,6 +60,4 @@ export interface KeyStore {
   add(key: StoredKey): Promise<boolean>;
   /** Sets when a key retires, in seconds since 1970. */
   retire(id: string, retiresAt: number): Promise<void>;
-  /** Forgets a key, if it is there: tokens that it signed are good no longer. */
-  remove(id: string): Promise<void>;
 }

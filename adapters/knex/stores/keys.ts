@@ -25,9 +25,6 @@ export function keyStore(database: Database): KeyStore {
     async retire(id, retiresAt) {
       await database.run('update gatehouse_keys set retires_at = ? where id = ?', [retiresAt, id]);
     },
-    async remove(id) {
-      await database.run('delete from gatehouse_keys where id = ?', [id]);
-    },
   };
 }
 
