@@ -2,11 +2,10 @@ import type { Knex } from 'knex';
 
 import type { Storage } from '../../lib/contracts/index.ts';
 import { createDatabase } from './database.ts';
-import { diagnose } from './diagnose.ts';
 import { migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
 import { findPendingMigrations } from './pending-migrations.ts';
-import { prune } from './prune.ts';
+import { diagnose, prune } from './prune.ts';
 import { assignmentStore } from './stores/assignments.ts';
 import { attemptStore } from './stores/attempts.ts';
 import { auditStore } from './stores/audit.ts';

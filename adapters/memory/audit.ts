@@ -1,5 +1,5 @@
 import type { AuditQuery, AuditRecord, AuditStore } from '../../lib/contracts/index.ts';
-import { copy } from './copy.ts';
+import { copy } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** What happened. */

@@ -1,7 +1,6 @@
 import type { Client, ClientQuery, ClientStore } from '../../lib/contracts/index.ts';
 import { StorageError } from '../../lib/errors.ts';
-import { copy } from './copy.ts';
-import { end } from './tables.ts';
+import { copy, end } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Registered clients and their secrets. */

@@ -1,6 +1,5 @@
 import type { ConsentStore } from '../../lib/contracts/index.ts';
-import { copy } from './copy.ts';
-import { keyOf } from './tables.ts';
+import { copy, keyOf } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** What people have authorized, remembered. */

@@ -1,5 +1,13 @@
-import type { Grant, GrantSelector, GrantStore } from '../../lib/contracts/index.ts';
-import { copy } from './copy.ts';
+import type {
+  Credential,
+  CredentialStore,
+  Grant,
+  GrantSelector,
+  GrantStore,
+  RevocationStore,
+} from '../../lib/contracts/index.ts';
+import { StorageError } from '../../lib/errors.ts';
+import { copy, copyWithPayload, end, isLive, keyOf } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Grants: found by id, and revoked. */
@@ -21,4 +29,91 @@ export function grantStore({ grants }: Tables): GrantStore {
 function isSelected(grant: Grant, selector: GrantSelector): boolean {
   if ('id' in selector) return grant.id === selector.id;
   return grant.userId === selector.userId && grant.clientId === selector.clientId;
+}
+
+/** Authorization codes and refresh tokens. */
+export function credentialStore(tables: Tables): CredentialStore {
+  const { consents, credentials, grants, sessions } = tables;
+
+  function findLive(kind: Credential['kind'], id: string) {
+    const credential = credentials.get(keyOf(kind, id));
+    const row = credential && grants.get(credential.grantId);
+    return row && isLive(tables, row.grant) ? { credential, row } : undefined;
+  }
+
+  function insert(credential: Credential): void {
+    credentials.set(keyOf(credential.kind, credential.id), copyWithPayload(credential));
+  }
+
+  function refuseKnown(credential: Credential): void {
+    if (credentials.has(keyOf(credential.kind, credential.id))) {
+      throw new StorageError('A row with this id is there already.');
+    }
+  }
+
+  return {
+    async start(grant, code, { consent, sessionId } = {}) {
+      const known = consent && consents.get(keyOf(consent.userId, consent.clientId));
+      if (known?.createdAt !== consent?.createdAt) return false;
+      if (sessionId !== undefined && !sessions.has(sessionId)) return false;
+      refuseKnown(code);
+      if (grants.has(grant.id)) throw new StorageError('A row with this id is there already.');
+      grants.set(grant.id, { grant: copy(grant), neededUntil: Math.max(grant.expiresAt, code.expiresAt) });
+      insert(code);
+      return true;
+    },
+    async find(kind, id) {
+      const found = findLive(kind, id);
+      return found && copy({ credential: found.credential, grant: found.row.grant });
+    },
+    async redeem({ kind, id }, { at, successor, sealedSuccessor, neededUntil = 0 }) {
+      const found = findLive(kind, id);
+      if (!found) return { outcome: 'gone' };
+      const { credential, row } = found;
+      if (credential.consumedAt !== undefined) {
+        return {
+          outcome: 'spent',
+          consumedAt: credential.consumedAt,
+          sealedSuccessor: credential.sealedSuccessor,
+        };
+      }
+      if (successor) {
+        refuseKnown(successor);
+        insert(successor);
+      }
+      row.neededUntil = Math.max(row.neededUntil, neededUntil, successor?.expiresAt ?? 0);
+      credentials.set(keyOf(kind, id), { ...credential, consumedAt: at, sealedSuccessor });
+      return { outcome: 'redeemed' };
+    },
+  };
+}
+
+/** Access tokens that were revoked, and users and clients that were ended. */
+export function revocationStore(tables: Tables): RevocationStore {
+  const { ends, grants, revokedTokens } = tables;
+  return {
+    async add(token) {
+      const known = revokedTokens.get(token.id);
+      revokedTokens.set(
+        token.id,
+        copy({
+          ...token,
+          revokedAt: Math.max(token.revokedAt, known?.revokedAt ?? 0),
+          expiresAt: Math.max(token.expiresAt, known?.expiresAt ?? 0),
+        }),
+      );
+    },
+    async end(party) {
+      end(tables, party);
+    },
+    async sequence() {
+      return ends.latest;
+    },
+    async stands({ id, clientId, grant, sequence }) {
+      if (revokedTokens.has(id)) return false;
+      if (!grant) return sequence >= (ends.clients.get(clientId) ?? 0);
+      const found = grants.get(grant.id)?.grant;
+      return found?.userId === grant.userId && found.clientId === clientId && isLive(tables, found);
+    },
+  };
 }

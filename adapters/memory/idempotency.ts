@@ -1,5 +1,5 @@
 import type { IdempotencyStore, StoredRequest } from '../../lib/contracts/index.ts';
-import { copy } from './copy.ts';
+import { copy } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Requests that may be sent twice, and their answers. */

@@ -1,18 +1,19 @@
 import { now } from '../../lib/contracts/clock.ts';
-import type { Storage } from '../../lib/contracts/index.ts';
-import { assignmentStore } from './assignments.ts';
-import { attemptStore } from './attempts.ts';
+import type {
+  AssignmentStore,
+  AttemptStore,
+  KeyStore,
+  SessionStore,
+  Storage,
+} from '../../lib/contracts/index.ts';
+import { StorageError } from '../../lib/errors.ts';
 import { auditStore } from './audit.ts';
 import { clientStore } from './clients.ts';
 import { consentStore } from './consents.ts';
-import { credentialStore } from './credentials.ts';
-import { grantStore } from './grants.ts';
+import { credentialStore, grantStore, revocationStore } from './grants.ts';
 import { idempotencyStore } from './idempotency.ts';
-import { keyStore } from './keys.ts';
-import { oldestExpired, prune } from './prune.ts';
-import { revocationStore } from './revocations.ts';
-import { sessionStore } from './sessions.ts';
-import { emptyTables } from './tables.ts';
+import { copy, copyWithPayload, emptyTables } from './tables.ts';
+import type { Tables } from './tables.ts';
 
 /**
  * Keeps everything in this process's memory, for tests and first steps.
@@ -45,4 +46,128 @@ export function memoryStorage(): Storage {
     }),
     async close() {},
   };
+}
+
+/** Login sessions of browsers. */
+function sessionStore({ ends, sessions }: Tables): SessionStore {
+  return {
+    async insert(session) {
+      if (sessions.has(session.id)) throw new StorageError('A row with this id is there already.');
+      sessions.set(session.id, copyWithPayload(session));
+    },
+    async find(id) {
+      const session = sessions.get(id);
+      if (!session || session.sequence < (ends.users.get(session.userId) ?? 0)) return undefined;
+      return copy({ session, sequence: ends.latest });
+    },
+    async update({ id, payload, expiresAt }) {
+      const session = sessions.get(id);
+      if (session) sessions.set(id, copyWithPayload({ ...session, payload, expiresAt }));
+      return session !== undefined;
+    },
+    async remove(id) {
+      sessions.delete(id);
+    },
+    async removeOfUser(userId) {
+      const ids = [...sessions.values()].filter((session) => session.userId === userId).map(({ id }) => id);
+      for (const id of ids) sessions.delete(id);
+      return ids.length;
+    },
+  };
+}
+
+/** The server's own keys. */
+function keyStore({ keys }: Tables): KeyStore {
+  return {
+    async list(use) {
+      return [...keys.values()]
+        .filter((key) => key.use === use)
+        .toSorted((a, b) => a.generation - b.generation)
+        .map(copy);
+    },
+    async add(key) {
+      const taken = [...keys.values()].some(
+        ({ id, use, generation }) => id === key.id || (use === key.use && generation === key.generation),
+      );
+      if (!taken) keys.set(key.id, copy(key));
+      return !taken;
+    },
+    async retire(id, retiresAt) {
+      const key = keys.get(id);
+      if (key) keys.set(id, { ...key, retiresAt });
+    },
+  };
+}
+
+/** Who holds what. */
+function assignmentStore({ assignments }: Tables): AssignmentStore {
+  return {
+    async find(userId) {
+      return copy(assignments.get(userId) ?? { roles: [], permissions: [] });
+    },
+    async save(userId, assignment) {
+      assignments.set(userId, copy(assignment));
+    },
+    async remove(userId) {
+      return assignments.delete(userId);
+    },
+  };
+}
+
+/** How often something was tried that can be guessed. */
+function attemptStore({ attempts }: Tables): AttemptStore {
+  return {
+    async count(id, { limit, now: at, expiresAt }) {
+      const row = attempts.get(id);
+      if (!row || row.expiresAt <= at) {
+        attempts.set(id, { count: 1, expiresAt });
+        return undefined;
+      }
+      if (row.count >= limit) return row.expiresAt;
+      attempts.set(id, { ...row, count: row.count + 1 });
+      return undefined;
+    },
+    async giveBack(id) {
+      const row = attempts.get(id);
+      if (row && row.count > 0) attempts.set(id, { ...row, count: row.count - 1 });
+    },
+    async forget(id) {
+      attempts.delete(id);
+    },
+  };
+}
+
+/** Removes up to `limit` expired rows; a grant stays as long as something that came from it has not expired. */
+function prune(tables: Tables, at: number, limit: number): number {
+  let removed = 0;
+  for (const { rows, key, expiresAt } of expiring(tables)) {
+    if (removed >= limit) break;
+    if (expiresAt >= at) continue;
+    rows.delete(key);
+    removed += 1;
+  }
+  return removed;
+}
+
+/** When the oldest row expired that {@link prune} would remove; `undefined` when there is none. */
+function oldestExpired(tables: Tables, at: number): number | undefined {
+  let oldest: number | undefined;
+  for (const { expiresAt } of expiring(tables)) {
+    if (expiresAt < at && expiresAt < (oldest ?? Infinity)) oldest = expiresAt;
+  }
+  return oldest;
+}
+
+interface ExpiringRow {
+  readonly rows: Map<string, unknown>;
+  readonly key: string;
+  readonly expiresAt: number;
+}
+
+function* expiring(tables: Tables): Generator<ExpiringRow> {
+  const { attempts, audit, credentials, grants, requests, revokedTokens, sessions } = tables;
+  for (const rows of [sessions, credentials, revokedTokens, requests, audit, attempts]) {
+    for (const [key, { expiresAt }] of rows) yield { rows, key, expiresAt };
+  }
+  for (const [key, { neededUntil }] of grants) yield { rows: grants, key, expiresAt: neededUntil };
 }

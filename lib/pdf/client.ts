@@ -1,4 +1,6 @@
-import { takeDocument } from './document.ts';
+import { unusable } from './attempt.ts';
+import type { Answer } from './attempt.ts';
+import { collect, limited } from './body.ts';
 import { PdfError } from './error.ts';
 import { takeImage, takeImageStream } from './image.ts';
 import type { PdfImage, PdfImageStream } from './image.ts';
@@ -121,4 +123,28 @@ function renderQuery({ page, format, quality, width }: PdfRenderOptions): string
   }
   if (format !== undefined) query.set('format', format);
   return query.size === 0 ? '' : `?${query.toString()}`;
+}
+
+/** Reads the tree of a PDF. */
+async function takeDocument(answer: Answer): Promise<PdfDocument> {
+  const body = await collect(limited(answer));
+  if (body.byteLength === 0) throw unusable(answer, 'is empty');
+  const value = parse(body);
+  if (value === undefined) throw unusable(answer, 'is not JSON', body);
+  if (!isTree(value)) throw unusable(answer, 'is JSON, but not the tree of a PDF', body);
+  return value;
+}
+
+function parse(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** No more is asked of it: which fields a node has depends on the PDF (spec section 2.7). */
+function isTree(value: unknown): value is PdfDocument {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return !('kids' in value) || Array.isArray(value.kids);
 }
