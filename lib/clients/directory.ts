@@ -11,7 +11,8 @@ import { isGenerated } from './secrets.ts';
 
 // A use is noted once a minute at most: "last used" needs no more, and a write per token would cost more than the token.
 const TOUCH_INTERVAL = 60;
-const MOST_ENTRIES = 10_000;
+// By size, not by `max`, for which all of the memory would be reserved at the start.
+const AT_MOST = { maxSize: 10_000, sizeCalculation: () => 1 };
 
 /** Clients as the hot paths need them: kept in memory for a while, forgotten at once when changed on this node. */
 export interface ClientDirectory {
@@ -31,10 +32,10 @@ export function createClientDirectory(
   store: Pick<ClientStore, 'find' | 'rehashSecret' | 'touchSecret'>,
   { maxAge, logger }: { maxAge: number; logger: Logger },
 ): ClientDirectory {
-  const entries = new LRUCache<string, { stored: Promise<StoredClient | undefined>; loadedAt: number }>({
-    max: MOST_ENTRIES,
-  });
-  const notedAt = new LRUCache<string, number>({ max: MOST_ENTRIES });
+  const entries = new LRUCache<string, { stored: Promise<StoredClient | undefined>; loadedAt: number }>(
+    AT_MOST,
+  );
+  const notedAt = new LRUCache<string, number>(AT_MOST);
   const runSlowCheck = createSlowChecks<ClientSecret>();
 
   async function find(id: string): Promise<StoredClient | undefined> {

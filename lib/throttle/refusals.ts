@@ -3,7 +3,8 @@ import { LRUCache } from 'lru-cache';
 import { now } from '../contracts/clock.ts';
 import { TooManyAttemptsError } from '../errors.ts';
 
-const MOST_REMEMBERED = 10_000;
+// By size, not by `max`, for which all of the memory would be reserved at the start.
+const AT_MOST = { maxSize: 10_000, sizeCalculation: () => 1 };
 
 /** What this node refuses without asking the storage, so that a flood of what is refused costs no work there. */
 export interface Refusals {
@@ -19,9 +20,7 @@ export interface Refusals {
  * noticed no earlier
  */
 export function createRefusals(memory: number): Refusals {
-  const remembered = new LRUCache<string, { readonly end: number; readonly until: number }>({
-    max: MOST_REMEMBERED,
-  });
+  const remembered = new LRUCache<string, { readonly end: number; readonly until: number }>(AT_MOST);
 
   return {
     check(id) {
