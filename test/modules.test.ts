@@ -24,7 +24,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/keys': 'lib/contracts lib/errors lib/options jose',
   'lib/clients': 'lib/contracts lib/errors lib/keys bcryptjs lru-cache',
   'lib/tokens': 'lib/contracts lib/errors lib/keys jose',
-  'lib/access': 'lib/clients lib/contracts lib/errors lib/http lib/tokens lru-cache',
+  'lib/access': 'lib/clients lib/contracts lib/errors lib/http lib/tokens',
   'lib/developer':
     'lib/clients lib/contracts lib/errors lib/http unhomoglyph unicode-match-property-value-ecmascript',
   'lib/api': 'lib/access lib/contracts lib/errors lib/http koa-compose koa-router type:@standard-schema/spec',

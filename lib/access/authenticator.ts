@@ -1,5 +1,3 @@
-import { LRUCache } from 'lru-cache';
-
 import type { Invalidated } from '../tokens/cache-invalidation.ts';
 import type { AccessTokenClaims, Principal, User, VerifyAccessToken } from '../contracts/index.ts';
 import { isCompactJws, REFUSALS } from './bearer-token.ts';
@@ -25,7 +23,7 @@ export interface AuthenticatorOptions<P extends string = string, U extends User 
 
 /** Remembers good tokens, so that each is verified once and its holder is read once per `revocationLag`. */
 export interface Authenticator<P extends string = string, U extends User = User> {
-  /** The token, if it is known to be good as of now. One look-up in memory. */
+  /** The token, if it is known to be good as of now. One Map look-up. */
   recall(token: string): KnownToken<P, U> | undefined;
   /** Verifies the token, or reads its holder again. Requests that come with the same token meanwhile share the answer. */
   authenticate(token: string): Promise<KnownToken<P, U> | Refusal>;
@@ -52,7 +50,7 @@ export function createAuthenticator<P extends string, U extends User>(
     const [isGood, principal] = await Promise.all([stands(claims), loadPrincipal(claims)]);
     if (!principal) return REFUSALS.gone;
     if (!isGood) return REFUSALS.revoked;
-    return { token, claims, principal, loadedAt, expiresAt };
+    return { token, claims, principal, loadedAt, expiresAt, visited: false };
   }
 
   async function loadOnce(token: string): Promise<KnownToken<P, U> | Refusal> {
@@ -79,6 +77,7 @@ export function createAuthenticator<P extends string, U extends User>(
       const age = time - known.loadedAt;
       // A negative age: the clock was set back, and nobody knows how old this is.
       if (age < 0 || age >= lag || time >= known.expiresAt) return undefined;
+      known.visited = true;
       return known;
     },
     async authenticate(token) {
@@ -100,14 +99,22 @@ export interface KnownToken<P extends string = string, U extends User = User> {
   /** When the loading of the principal began: what changed before that is in it. */
   readonly loadedAt: number;
   readonly expiresAt: number;
+  /** Set on use, cleared when it is spared from eviction. */
+  visited: boolean;
 }
 
-/** Good tokens, the least recently used of which goes first. Bad ones are never put in, so strangers cannot fill it. */
+/**
+ * A bounded memory of good tokens. Bad ones are never put in, so strangers cannot fill it.
+ *
+ * The oldest entry goes first, unless it was used since it was last spared ("second chance"): close to least recently
+ * used, while a look-up moves nothing.
+ */
 export class TokenCache<P extends string = string, U extends User = User> {
-  readonly #tokens: LRUCache<string, KnownToken<P, U>>;
+  readonly #tokens = new Map<string, KnownToken<P, U>>();
+  readonly #capacity: number;
 
   constructor(capacity: number) {
-    this.#tokens = new LRUCache({ max: capacity });
+    this.#capacity = capacity;
   }
 
   get size(): number {
@@ -120,7 +127,9 @@ export class TokenCache<P extends string = string, U extends User = User> {
   }
 
   set(known: KnownToken<P, U>): void {
-    this.#tokens.set(keyOf(known.token), known);
+    const key = keyOf(known.token);
+    if (!this.#tokens.has(key)) this.#makeRoom();
+    this.#tokens.set(key, known);
   }
 
   delete(token: string): void {
@@ -134,14 +143,28 @@ export class TokenCache<P extends string = string, U extends User = User> {
       return;
     }
     const { tokenId, grantId, userId, clientId } = match;
-    const found = [...this.#tokens].filter(
-      ([, { claims, principal }]) =>
+    for (const [key, { claims, principal }] of this.#tokens) {
+      if (
         claims.jti === tokenId ||
         (grantId !== undefined && claims.grant_id === grantId) ||
         (userId !== undefined && userId === holderOf(claims, principal)) ||
-        claims.client_id === clientId,
-    );
-    for (const [key] of found) this.#tokens.delete(key);
+        claims.client_id === clientId
+      ) {
+        this.#tokens.delete(key);
+      }
+    }
+  }
+
+  #makeRoom(): void {
+    // An entry that is spared goes to the end, where this same loop would find it again, no longer marked.
+    for (const [key, known] of this.#tokens) {
+      if (this.#tokens.size < this.#capacity) return;
+      this.#tokens.delete(key);
+      if (known.visited) {
+        known.visited = false;
+        this.#tokens.set(key, known);
+      }
+    }
   }
 }
 
@@ -150,7 +173,7 @@ function holderOf(claims: AccessTokenClaims, { client }: Principal): string | un
   return claims.principal === 'user' ? claims.sub : client.ownerId;
 }
 
-// The cache hashes its whole key on every look-up, which for a token is most of what the guard costs. The end of a token is
+// A Map hashes its whole key on every look-up, which for a token is most of what the guard costs. The end of a token is
 // the end of its signature, unlike that of any other; the comparison with the whole token decides.
 function keyOf(token: string): string {
   return token.slice(-64);

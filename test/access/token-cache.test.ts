@@ -29,6 +29,7 @@ function known(token: string, claims: Partial<AccessTokenClaims> = {}): KnownTok
     principal: { type: 'client', user: undefined, client: app(), ...holdsNothing },
     loadedAt: 0,
     expiresAt: 1000,
+    visited: false,
   };
 }
 
@@ -46,17 +47,24 @@ test('it never holds more than its capacity', (t) => {
   t.is(cache.get('token 989'), undefined);
 });
 
-test('the least recently used goes first', (t) => {
+test('the oldest goes first, but one that was used is spared once', (t) => {
   const cache = filled(known('a'), known('b'), known('c'));
-  cache.get('a');
+  cache.get('a')!.visited = true;
   cache.set(known('d'));
   t.truthy(cache.get('a'));
   t.is(cache.get('b'), undefined);
   cache.set(known('e'));
   cache.set(known('f'));
-  t.truthy(cache.get('a'));
-  t.is(cache.get('d'), undefined);
+  t.is(cache.get('a'), undefined);
   t.is(cache.size, 3);
+});
+
+test('when all were used, the oldest goes all the same', (t) => {
+  const cache = filled(known('a'), known('b'));
+  for (const token of ['a', 'b']) cache.get(token)!.visited = true;
+  cache.set(known('c'));
+  t.is(cache.size, 2);
+  t.is(cache.get('a'), undefined);
 });
 
 test('replacing an entry pushes none out', (t) => {
