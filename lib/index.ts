@@ -128,16 +128,14 @@ export {
 export type { FieldError, FieldErrorCode, FieldErrorParameters, GatehouseErrorCode } from './errors.ts';
 export type {
   AuthServerOptions,
-  ClientThrottling,
   LifetimePreset,
   Lifetimes,
-  LoginThrottling,
   Scope,
   SigningAlgorithm,
-  Throttling,
   TokenClaims,
   TokenClaimsContext,
 } from './options/options.ts';
+export type { ClientThrottling, LoginThrottling, Throttling } from './options/throttling-options.ts';
 export type { PruneOptions } from './server/jobs.ts';
 export { requestIdOf } from './http/request-id.ts';
 export type { CloseOptions } from './server/shutdown.ts';

@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.ts';
 import { checkDuration } from './checks.ts';
-import type { ResolvedThrottling, Throttling } from './options.ts';
+import type { ResolvedThrottling, Throttling } from './throttling-options.ts';
 
 const LOGIN = {
   perAccountAndAddress: 5,

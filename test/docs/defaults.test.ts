@@ -50,8 +50,8 @@ function entries(prefix: string, values: object): [string, unknown][] {
 const INTERFACES: readonly [file: string, name: string, prefix: string][] = [
   ['lib/options/options.ts', 'AuthServerOptions', ''],
   ['lib/options/options.ts', 'Lifetimes', 'lifetimes.'],
-  ['lib/options/options.ts', 'LoginThrottling', 'throttling.login.'],
-  ['lib/options/options.ts', 'ClientThrottling', 'throttling.clientAuthentication.'],
+  ['lib/options/throttling-options.ts', 'LoginThrottling', 'throttling.login.'],
+  ['lib/options/throttling-options.ts', 'ClientThrottling', 'throttling.clientAuthentication.'],
   ['lib/api/limits.ts', 'BulkLimits', 'api.bulk.'],
   ['lib/pdf/options.ts', 'PdfClientOptions', 'pdf.'],
 ];
