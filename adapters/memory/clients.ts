@@ -1,6 +1,5 @@
 import type { Client, ClientQuery, ClientStore } from '../../lib/contracts/index.ts';
-import { StorageError } from '../../lib/errors.ts';
-import { copy, end } from './tables.ts';
+import { copy, end, refuseTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Registered clients and their secrets. */
@@ -16,7 +15,7 @@ export function clientStore(tables: Tables): ClientStore {
       return copy({ client: row.client, secrets, sequence: ends.clients.get(id) ?? 0 });
     },
     async insert(client, secrets) {
-      if (clients.has(client.id)) throw new StorageError('A row with this id is there already.');
+      refuseTaken(clients, client.id);
       clients.set(client.id, {
         client: copy(client),
         secrets: new Map(secrets.map((secret) => [secret.id, copy(secret)])),

@@ -6,8 +6,7 @@ import type {
   GrantStore,
   RevocationStore,
 } from '../../lib/contracts/index.ts';
-import { StorageError } from '../../lib/errors.ts';
-import { copy, copyWithPayload, end, isLive, keyOf } from './tables.ts';
+import { copy, copyWithPayload, end, isLive, keyOf, refuseTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Grants: found by id, and revoked. */
@@ -46,9 +45,7 @@ export function credentialStore(tables: Tables): CredentialStore {
   }
 
   function refuseKnown(credential: Credential): void {
-    if (credentials.has(keyOf(credential.kind, credential.id))) {
-      throw new StorageError('A row with this id is there already.');
-    }
+    refuseTaken(credentials, keyOf(credential.kind, credential.id));
   }
 
   return {
@@ -57,7 +54,7 @@ export function credentialStore(tables: Tables): CredentialStore {
       if (known?.createdAt !== consent?.createdAt) return false;
       if (sessionId !== undefined && !sessions.has(sessionId)) return false;
       refuseKnown(code);
-      if (grants.has(grant.id)) throw new StorageError('A row with this id is there already.');
+      refuseTaken(grants, grant.id);
       grants.set(grant.id, { grant: copy(grant), neededUntil: Math.max(grant.expiresAt, code.expiresAt) });
       insert(code);
       return true;

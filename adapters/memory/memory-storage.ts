@@ -6,13 +6,12 @@ import type {
   SessionStore,
   Storage,
 } from '../../lib/contracts/index.ts';
-import { StorageError } from '../../lib/errors.ts';
 import { auditStore } from './audit.ts';
 import { clientStore } from './clients.ts';
 import { consentStore } from './consents.ts';
 import { credentialStore, grantStore, revocationStore } from './grants.ts';
 import { idempotencyStore } from './idempotency.ts';
-import { copy, copyWithPayload, emptyTables } from './tables.ts';
+import { copy, copyWithPayload, emptyTables, refuseTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /**
@@ -52,7 +51,7 @@ export function memoryStorage(): Storage {
 function sessionStore({ ends, sessions }: Tables): SessionStore {
   return {
     async insert(session) {
-      if (sessions.has(session.id)) throw new StorageError('A row with this id is there already.');
+      refuseTaken(sessions, session.id);
       sessions.set(session.id, copyWithPayload(session));
     },
     async find(id) {

@@ -12,6 +12,7 @@ import type {
   StoredRequest,
   StoredSession,
 } from '../../lib/contracts/index.ts';
+import { StorageError } from '../../lib/errors.ts';
 
 /** What is kept. Stores that change each other's rows share it. */
 export interface Tables {
@@ -59,6 +60,14 @@ export function emptyTables(): Tables {
 /** A key of two parts that no other two parts make. */
 export function keyOf(first: string, second: string): string {
   return JSON.stringify([first, second]);
+}
+
+/**
+ * Refuses a row whose key is taken, as the primary key of a database does.
+ * @throws StorageError
+ */
+export function refuseTaken(rows: ReadonlyMap<string, unknown>, key: string): void {
+  if (rows.has(key)) throw new StorageError('A row with this id is there already.');
 }
 
 /** Ends all that a user or a client has begun. */

@@ -10,7 +10,7 @@ const BATCH = 256;
 // While the storage is away. About 2 MB.
 const MOST_WAITING = 5000;
 
-/** Writes records in batches, behind the back of the requests that made them. */
+/** Writes records in batches; the requests that made them do not wait for it. */
 export interface RecordWriter {
   /** Takes a record, to be written within a second. Never throws, never waits. */
   write(record: AuditRecord): void;

@@ -3,6 +3,7 @@ import { setTimeout as waitFor } from 'node:timers/promises';
 import { compare } from 'bcryptjs';
 import { LRUCache } from 'lru-cache';
 
+import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
 import type { ClientSecret, ClientStore, Logger, StoredClient } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
@@ -11,8 +12,6 @@ import { isGenerated } from './secrets.ts';
 
 // A use is noted once a minute at most: "last used" needs no more, and a write per token would cost more than the token.
 const TOUCH_INTERVAL = 60;
-// By size, not by `max`, for which all of the memory would be reserved at the start.
-const AT_MOST = { maxSize: 10_000, sizeCalculation: () => 1 };
 
 /** Clients as the hot paths need them: kept in memory for a while, forgotten at once when changed on this node. */
 export interface ClientDirectory {
@@ -33,9 +32,9 @@ export function createClientDirectory(
   { maxAge, logger }: { maxAge: number; logger: Logger },
 ): ClientDirectory {
   const entries = new LRUCache<string, { stored: Promise<StoredClient | undefined>; loadedAt: number }>(
-    AT_MOST,
+    CACHE_BOUND,
   );
-  const notedAt = new LRUCache<string, number>(AT_MOST);
+  const notedAt = new LRUCache<string, number>(CACHE_BOUND);
   const runSlowCheck = createSlowChecks<ClientSecret>();
 
   async function find(id: string): Promise<StoredClient | undefined> {

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
+import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
 import type { ClientStore, ConsentStore, Logger, Storage } from '../contracts/index.ts';
 
@@ -39,9 +40,6 @@ export function followLastUses({ clients, consents }: Pick<Storage, 'clients' | 
 // In seconds. "Last used" needs no more, and an app may act for a user many times a second.
 const INTERVAL = 3600;
 
-// By size, not by `max`, for which all of the memory would be reserved at the start.
-const AT_MOST = { maxSize: 10_000, sizeCalculation: () => 1 };
-
 // After a start nothing is remembered. The database is there for the requests first.
 const MOST_UNDERWAY = 4;
 
@@ -49,7 +47,7 @@ const MOST_UNDERWAY = 4;
 export type NoteUse = (userId: string, clientId: string) => void;
 
 export function createNoteUse(consents: Pick<ConsentStore, 'touch'>, logger: Logger): NoteUse {
-  const notedAt = new LRUCache<string, number>(AT_MOST);
+  const notedAt = new LRUCache<string, number>(CACHE_BOUND);
   let underway = 0;
 
   return function noteUse(userId, clientId) {

@@ -3,6 +3,7 @@ import { hkdfSync } from 'node:crypto';
 import { jwtVerify, SignJWT } from 'jose';
 import { errors } from 'oidc-provider';
 
+import { now } from '../contracts/clock.ts';
 import type { Interaction } from '../contracts/index.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 import { ENDPOINTS } from './endpoints.ts';
@@ -74,7 +75,7 @@ export function createAuthorizationRequests(
       const text = await new SignJWT({ request })
         .setProtectedHeader({ alg: 'HS256', typ: TYPE })
         .setIssuer(issuer)
-        .setExpirationTime(Math.floor(Date.now() / 1000) + lifetimes.interaction)
+        .setExpirationTime(now() + lifetimes.interaction)
         .sign(keys[0]!);
       if (text.length > LONGEST) throw new errors.InvalidRequest('the authorization request is too long');
       return text;

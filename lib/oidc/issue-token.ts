@@ -10,6 +10,7 @@ import { hashCredential } from '../keys/hash.ts';
 import { checkDuration } from '../options/checks.ts';
 import type { Duration } from '../contracts/duration.ts';
 import type { ResolvedOptions } from '../options/options.ts';
+import { describeResource } from './scopes.ts';
 
 /** Whom an access token of `auth.issueToken()` is for, and how. */
 export interface IssueTokenOptions {
@@ -44,7 +45,7 @@ export function createIssueToken(
   settings: Settings,
   { audit, clients, provider, storage }: IssueTokenPorts,
 ): (options: IssueTokenOptions) => Promise<string> {
-  const { issuer, signingAlgorithm, users } = settings;
+  const { issuer, users } = settings;
 
   return async function issueToken(given) {
     const { clientId, lifetime, scopes: wanted, userId } = checkOptions(given, settings);
@@ -63,12 +64,7 @@ export function createIssueToken(
     // Deleted or disabled meanwhile.
     if (!engineClient) throw new ClientNotFoundError(clientId);
     const scope = scopes.join(' ');
-    const resourceServer = new ResourceServer(issuer, {
-      scope,
-      audience: issuer,
-      accessTokenFormat: 'jwt',
-      jwt: { sign: { alg: signingAlgorithm } },
-    });
+    const resourceServer = new ResourceServer(issuer, describeResource(settings, scopes));
     const common = { client: engineClient, resourceServer, scope, expiresIn: lifetime };
     if (userId === undefined) {
       const token = await new ClientCredentials(common).save();

@@ -22,7 +22,7 @@ import { answerOtherOrigins, completeResponse } from './token-response.ts';
 const ENGINE_PATH = /^\/(?:oauth|\.well-known)\//i;
 const WELL_KNOWN = '/.well-known/oauth-authorization-server';
 
-// Where the engine's own page for a change of users posts to. It is never shown, so nobody has business there.
+// Where the engine's own page for a change of users posts to. That page is never shown, so what is sent there is left to the host.
 const ENGINE_LOGOUT = /^\/oauth\/logout\/confirm\/?$/i;
 
 /**

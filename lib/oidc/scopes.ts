@@ -22,9 +22,8 @@ export function createResourceServerInfo(
   options: ResolvedOptions,
   clients: ClientDirectory,
 ): ResourceServerInfo {
-  const { issuer, signingAlgorithm } = options;
   return async (ctx, resource, client) => {
-    if (resource !== issuer) throw new errors.InvalidTarget();
+    if (resource !== options.issuer) throw new errors.InvalidTarget();
     const { isListed, scopes: allowed } = await allowedScopes(client.clientId, options, clients);
     const { AuthorizationCode: code, RefreshToken: refreshToken } = ctx.oidc.entities;
     const source = refreshToken ?? code;
@@ -35,12 +34,20 @@ export function createResourceServerInfo(
       refuseUnknown(ctx, allowed);
       if (isListed) askForAll(ctx, allowed);
     }
-    return {
-      scope: allowed.join(' '),
-      audience: issuer,
-      accessTokenFormat: 'jwt',
-      jwt: { sign: { alg: signingAlgorithm } },
-    };
+    return describeResource(options, allowed);
+  };
+}
+
+/** The API as the engine asks for it, with the scopes that a token for it may have: its tokens are JWTs of this server's. */
+export function describeResource(
+  { issuer, signingAlgorithm }: Pick<ResolvedOptions, 'issuer' | 'signingAlgorithm'>,
+  scopes: readonly string[],
+): ResourceServer {
+  return {
+    scope: scopes.join(' '),
+    audience: issuer,
+    accessTokenFormat: 'jwt',
+    jwt: { sign: { alg: signingAlgorithm } },
   };
 }
 

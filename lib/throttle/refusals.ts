@@ -1,10 +1,8 @@
 import { LRUCache } from 'lru-cache';
 
+import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
 import { TooManyAttemptsError } from '../errors.ts';
-
-// By size, not by `max`, for which all of the memory would be reserved at the start.
-const AT_MOST = { maxSize: 10_000, sizeCalculation: () => 1 };
 
 /** What this node refuses without asking the storage, so that a flood of what is refused costs no work there. */
 export interface Refusals {
@@ -20,7 +18,7 @@ export interface Refusals {
  * noticed no earlier
  */
 export function createRefusals(memory: number): Refusals {
-  const remembered = new LRUCache<string, { readonly end: number; readonly until: number }>(AT_MOST);
+  const remembered = new LRUCache<string, { readonly end: number; readonly until: number }>(CACHE_BOUND);
 
   return {
     check(id) {
