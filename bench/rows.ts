@@ -1,25 +1,16 @@
 import type { Client, Storage } from 'koa-gatehouse';
 
+import { completeClient } from '../test/harness/client.ts';
 import { FUTURE, PAST } from './filled-database.ts';
 
 export function client(index: number): Client {
-  return {
+  return completeClient({
     id: `client ${index}`,
     name: `App ${index}`,
-    grantType: 'authorization_code',
     redirectUris: ['https://app.example/callback'],
-    confidential: true,
-    native: false,
-    firstParty: false,
-    scopes: undefined,
-    roles: [],
-    permissions: [],
-    ownerId: undefined,
-    disabled: false,
-    disabledBy: undefined,
     createdAt: PAST,
     updatedAt: PAST,
-  };
+  });
 }
 
 type Credential = Parameters<Storage['credentials']['start']>[1];

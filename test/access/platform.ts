@@ -17,6 +17,7 @@ import type {
   User,
   VerifyAccessToken,
 } from '../../lib/contracts/index.ts';
+import { completeClient } from '../harness/client.ts';
 
 export const ISSUER = 'https://platform.example';
 export const START: number = Date.UTC(2026, 0, 1);
@@ -58,24 +59,12 @@ export function person(changes: Partial<Person> = {}): Person {
 }
 
 export function app(changes: Partial<Client> = {}): Client {
-  return {
+  return completeClient({
     id: '0a8f2c5e-6a31-4c55-9df0-30dd5be9a111',
     name: 'Reports',
-    grantType: 'authorization_code',
     redirectUris: ['https://reports.example/callback'],
-    confidential: true,
-    native: false,
-    firstParty: false,
-    scopes: undefined,
-    roles: [],
-    permissions: [],
-    ownerId: undefined,
-    disabled: false,
-    disabledBy: undefined,
-    createdAt: 0,
-    updatedAt: 0,
     ...changes,
-  };
+  });
 }
 
 /** The assignments of a server whose user store says who holds what. */

@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+import type { ExecutionContext } from 'ava';
 import knex from 'knex';
+import type { Knex } from 'knex';
+import type { Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aCode, aConsent, aGrant, NOW } from '../../lib/testing/storage/rows.ts';
@@ -18,10 +21,11 @@ for (const [{ name, register, empty }, client, level] of [
       ? `set session characteristics as transaction isolation level ${level}`
       : `set session transaction isolation level ${level}`;
 
-  register(`${name}, ${level}: no code is issued on a consent that is being removed`, async (t) => {
+  /** A storage with a consent, and connections of somebody else to the same database. */
+  async function prepare(t: ExecutionContext): Promise<{ other: Knex; storage: Storage }> {
     const address = await empty();
     const host = hostKnex(client, address, setting);
-    const other = knex({ client, connection: address, pool: { min: 0, max: 1 } });
+    const other = knex({ client, connection: address, pool: { min: 0, max: 2 } });
     t.teardown(async () => {
       await host.destroy();
       await other.destroy();
@@ -29,6 +33,11 @@ for (const [{ name, register, empty }, client, level] of [
     const storage = knexStorage(host);
     await storage.migrate();
     await storage.consents.add(aConsent());
+    return { other, storage };
+  }
+
+  register(`${name}, ${level}: no code is issued on a consent that is being removed`, async (t) => {
+    const { other, storage } = await prepare(t);
 
     const disconnecting = await other.transaction();
     t.teardown(async () => {
@@ -48,18 +57,9 @@ for (const [{ name, register, empty }, client, level] of [
   });
 
   register(`${name}, ${level}: a consent is not removed before the code on it can be revoked`, async (t) => {
-    const address = await empty();
-    // The server holds the insert of the code up: the grant is not committed yet.
-    const host = hostKnex(client, address, setting);
-    const other = knex({ client, connection: address, pool: { min: 0, max: 2 } });
-    t.teardown(async () => {
-      await host.destroy();
-      await other.destroy();
-    });
-    const storage = knexStorage(host);
-    await storage.migrate();
-    await storage.consents.add(aConsent());
+    const { other, storage } = await prepare(t);
 
+    // The server holds the insert of the code up: the grant is not committed yet.
     const blocking = await other.transaction();
     t.teardown(async () => {
       if (!blocking.isCompleted()) await blocking.rollback();

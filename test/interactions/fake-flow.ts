@@ -1,25 +1,14 @@
 import type { Client, Interaction, InteractionFlow, User } from '../../lib/contracts/index.ts';
 import { InteractionExpiredError, PermissionMissingError } from '../../lib/errors.ts';
+import { completeClient } from '../harness/client.ts';
 
 export const ann: User = { id: 'u1', name: 'Ann Lee', email: 'ann@school.example' };
 
-export const reports: Client = {
+export const reports: Client = completeClient({
   id: '6f2c1c1e-57c5-4a52-9d2f-0d5f0e3b8f10',
   name: 'Reports',
-  grantType: 'authorization_code',
   redirectUris: ['https://reports.example/callback'],
-  confidential: true,
-  native: false,
-  firstParty: false,
-  scopes: undefined,
-  roles: [],
-  permissions: [],
-  ownerId: undefined,
-  disabled: false,
-  disabledBy: undefined,
-  createdAt: 0,
-  updatedAt: 0,
-};
+});
 
 export interface FakeFlow extends InteractionFlow {
   /** What the pages asked for, in order, such as `login u1`. */

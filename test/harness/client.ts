@@ -1,0 +1,21 @@
+import type { Client } from 'koa-gatehouse';
+
+/** Completes a client for tests that need one which is registered nowhere. */
+export function completeClient(given: Pick<Client, 'id' | 'name'> & Partial<Client>): Client {
+  return {
+    grantType: 'authorization_code',
+    redirectUris: [],
+    confidential: true,
+    native: false,
+    firstParty: false,
+    scopes: undefined,
+    roles: [],
+    permissions: [],
+    ownerId: undefined,
+    disabled: false,
+    disabledBy: undefined,
+    createdAt: 0,
+    updatedAt: 0,
+    ...given,
+  };
+}
