@@ -6,9 +6,8 @@ import { now } from '../contracts/clock.ts';
 import type { AuditLog, KeyStore } from '../contracts/index.ts';
 import { StorageError } from '../errors.ts';
 import type { SigningAlgorithm } from '../options/options.ts';
-import type { KeyMaterial } from './key-material.ts';
+import type { KeyMaterial, ServerKey } from './keys.ts';
 import { addKey, canSign, ensureKeys } from './keys.ts';
-import type { ServerKey } from './keys.ts';
 
 // In milliseconds.
 const READ_INTERVAL = 1000;
