@@ -1,9 +1,8 @@
 import type { AttemptStore, Logger, LoginOrigin, LoginThrottle } from '../contracts/index.ts';
 import { accountOf, networksOf, TIMES } from './attempt-ids.ts';
 import type { AttemptId } from './attempt-ids.ts';
-import { createTurns } from './attempt-queue.ts';
-import type { Ending, Turns } from './attempt-queue.ts';
-import { createRefusals } from './refusals.ts';
+import { createTurns, createRefusals } from './attempts.ts';
+import type { Ending, Turns } from './attempts.ts';
 
 // In seconds: an attempt that another node gives back is noticed after this time.
 const MEMORY = 10;

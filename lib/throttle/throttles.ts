@@ -1,3 +1,4 @@
+import { now } from '../contracts/clock.ts';
 import type {
   AttemptStore,
   ClientThrottle,
@@ -5,15 +6,15 @@ import type {
   Logger,
   LoginThrottle,
 } from '../contracts/index.ts';
-import { createClientThrottle, unlimitedClients } from './client-throttle.ts';
-import type { ClientLimits } from './client-throttle.ts';
-import { createAttemptId } from './attempt-ids.ts';
+import { createAttemptId, networksOf } from './attempt-ids.ts';
+import type { AttemptId } from './attempt-ids.ts';
+import { createRefusals } from './attempts.ts';
 import { createKnownBrowsers } from './known-browsers.ts';
 import { createLoginThrottle, unlimitedLogins } from './login-throttle.ts';
 import type { LoginLimits } from './login-throttle.ts';
 
 /** What of a server can be guessed at. */
-export interface Throttles {
+interface Throttles {
   readonly logins: LoginThrottle;
   /** `undefined`: logins are not throttled, so there is nothing that a browser has to be known for. */
   readonly browsers: KnownBrowsers | undefined;
@@ -46,3 +47,63 @@ export function createThrottles(
       : unlimitedClients,
   };
 }
+
+/** How many authentications of clients may fail within a time. */
+interface ClientLimits {
+  readonly perClientAndAddress: number;
+  readonly perAddress: number;
+  /** In seconds. */
+  readonly window: number;
+}
+
+/**
+ * Throttles the authentication of clients, for each client and address, and for each address, and for the networks that the
+ * address is in. There is no limit for a client over all addresses: strangers could lock it out.
+ *
+ * Only failures are counted, after they have happened. What is counted is shared by all nodes, while each of them refuses
+ * by what it remembers: a node that has seen no failure looks nothing up.
+ */
+function createClientThrottle(
+  store: AttemptStore,
+  { idOf, limits }: { readonly idOf: AttemptId; readonly limits: ClientLimits },
+): ClientThrottle {
+  const { perAddress, perClientAndAddress, window } = limits;
+  const refusals = createRefusals(window);
+
+  // Those of the client first: what is refused there does not count for all clients.
+  function countersOf(clientId: string, address: string): readonly { id: string; limit: number }[] {
+    const networks = networksOf(address);
+    return [
+      ...networks.map(({ name, times }) => ({
+        id: idOf('client', clientId, name),
+        limit: times * perClientAndAddress,
+      })),
+      ...networks.map(({ name, times }) => ({ id: idOf('client address', name), limit: times * perAddress })),
+    ];
+  }
+
+  async function count(id: string, limit: number): Promise<void> {
+    refusals.check(id);
+    const at = now();
+    const end = await store.count(id, { limit, now: at, expiresAt: at + window });
+    if (end !== undefined) refusals.refuse(id, end);
+  }
+
+  return {
+    check(clientId, address) {
+      if (refusals.isEmpty) return;
+      for (const { id } of countersOf(clientId, address)) refusals.check(id);
+    },
+    async countFailure(clientId, address) {
+      const counters = countersOf(clientId, address);
+      for (const { id } of counters) refusals.check(id);
+      for (const { id, limit } of counters) await count(id, limit);
+    },
+  };
+}
+
+/** Lets everybody try. */
+const unlimitedClients: ClientThrottle = {
+  check() {},
+  async countFailure() {},
+};
