@@ -1,6 +1,6 @@
 import type { Client, ClientSecret } from 'koa-gatehouse';
 
-import { timeText } from './json-forms.ts';
+import { timeText } from './report.ts';
 import { facts, table } from './table.ts';
 
 /** A client for people: what matters of its kind. */

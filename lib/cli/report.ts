@@ -1,3 +1,5 @@
+import type { Client, ClientSecret, SigningKey } from 'koa-gatehouse';
+
 /** What a command has to say. */
 export interface Report {
   /** The document that `--json` prints. */
@@ -19,4 +21,63 @@ export function print({ json, text, notes, exitCode = 0 }: Report, { asJson }: {
   }
   process.stdout.write(`${text}\n`);
   for (const note of notes ?? []) process.stderr.write(`Note: ${note}\n`);
+}
+
+/**
+ * A client as `--json` prints it: `client_id`, `name`, `grant_type`, `redirect_uris`, `confidential`, `native`,
+ * `first_party`, `scopes` (`null`: all), `roles`, `permissions`, `owner_id`, `disabled`, `disabled_by`, `created_at`,
+ * `updated_at`.
+ */
+export function clientJson(client: Client): Record<string, unknown> {
+  return {
+    client_id: client.id,
+    name: client.name,
+    grant_type: client.grantType,
+    redirect_uris: client.redirectUris,
+    confidential: client.confidential,
+    native: client.native,
+    first_party: client.firstParty,
+    scopes: client.scopes ?? null,
+    roles: client.roles,
+    permissions: client.permissions,
+    owner_id: client.ownerId ?? null,
+    disabled: client.disabled,
+    disabled_by: client.disabledBy ?? null,
+    created_at: timeJson(client.createdAt),
+    updated_at: timeJson(client.updatedAt),
+  };
+}
+
+/** A secret without its hash: `id`, `label`, `hint`, `created_at`, `expires_at`, `last_used_at`. */
+export function secretJson(secret: ClientSecret): Record<string, unknown> {
+  return {
+    id: secret.id,
+    label: secret.label,
+    hint: secret.hint,
+    created_at: timeJson(secret.createdAt),
+    expires_at: timeJson(secret.expiresAt),
+    last_used_at: timeJson(secret.lastUsedAt),
+  };
+}
+
+/** A signing key: `kid`, `status`, `created_at`, `active_at`, `retires_at`. */
+export function keyJson(key: SigningKey): Record<string, unknown> {
+  return {
+    kid: key.id,
+    status: key.status,
+    created_at: timeJson(key.createdAt),
+    // The first key of a storage signs from the beginning of time, so that no clock matters.
+    active_at: timeJson(Math.max(key.activeAt, key.createdAt)),
+    retires_at: timeJson(key.retiresAt),
+  };
+}
+
+/** ISO 8601; `null` for no time. */
+function timeJson(seconds: number | undefined): string | null {
+  return seconds === undefined ? null : new Date(seconds * 1000).toISOString();
+}
+
+/** Such as `2026-08-01 12:34`, to stand below a title that says UTC. */
+export function timeText(seconds: number | undefined, none: string = '–'): string {
+  return timeJson(seconds)?.slice(0, 16).replace('T', ' ') ?? none;
 }

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Client } from 'koa-gatehouse';
 
-import { confirm } from '../confirm.ts';
-import { clientJson } from '../json-forms.ts';
+import { confirm } from '../terminal.ts';
+import { clientJson } from '../report.ts';
 import type { Report } from '../report.ts';
 import { findClient, opened } from '../session.ts';
 import type { Session } from '../session.ts';

@@ -3,12 +3,12 @@ import type { Command } from 'commander';
 import type { ClientGrantType } from 'koa-gatehouse';
 
 import { clientText, newSecretText } from '../client-text.ts';
-import { clientJson } from '../json-forms.ts';
+import { clientJson } from '../report.ts';
 import { repeated } from '../repeated.ts';
 import type { Report } from '../report.ts';
 import { opened } from '../session.ts';
 import type { Session } from '../session.ts';
-import { uncheckedNames } from '../unchecked.ts';
+import { uncheckedNames } from '../gate-file.ts';
 
 interface Options {
   readonly name: string;

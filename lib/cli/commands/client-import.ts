@@ -2,11 +2,9 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 
 import { UsageError } from '../failure.ts';
-import { INTERRUPTED, interruptible } from '../interrupt.ts';
-import { importClients } from '../passport/import-clients.ts';
+import { INTERRUPTED, interruptible, startProgress } from '../terminal.ts';
+import { importClients, countResults, importText } from '../passport/import-clients.ts';
 import type { ImportResult } from '../passport/import-clients.ts';
-import { countResults, importText } from '../passport/report.ts';
-import { startProgress } from '../progress.ts';
 import type { Report } from '../report.ts';
 import { opened } from '../session.ts';
 import type { Session } from '../session.ts';

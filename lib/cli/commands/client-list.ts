@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 
 import { clientText, secretsText } from '../client-text.ts';
-import { clientJson, secretJson } from '../json-forms.ts';
+import { clientJson, secretJson } from '../report.ts';
 import type { Report } from '../report.ts';
 import { findClient, opened } from '../session.ts';
 import type { Session } from '../session.ts';

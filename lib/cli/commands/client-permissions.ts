@@ -6,7 +6,7 @@ import type { Report } from '../report.ts';
 import { findClient, opened } from '../session.ts';
 import type { Session } from '../session.ts';
 import { facts, table } from '../table.ts';
-import { uncheckedNames } from '../unchecked.ts';
+import { uncheckedNames } from '../gate-file.ts';
 
 interface Options {
   readonly add?: readonly string[];

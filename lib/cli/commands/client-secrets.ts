@@ -2,9 +2,9 @@ import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 
 import { newSecretText, secretsText } from '../client-text.ts';
-import { confirm } from '../confirm.ts';
+import { confirm } from '../terminal.ts';
 import { UsageError } from '../failure.ts';
-import { secretJson } from '../json-forms.ts';
+import { secretJson } from '../report.ts';
 import type { Report } from '../report.ts';
 import { opened } from '../session.ts';
 import type { Session } from '../session.ts';

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { Administration, SigningKey } from 'koa-gatehouse';
 
-import { keyJson, timeText } from '../json-forms.ts';
+import { keyJson, timeText } from '../report.ts';
 import type { Report } from '../report.ts';
 import { opened } from '../session.ts';
 import type { Session } from '../session.ts';

@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 
-import { INTERRUPTED, interruptible } from '../interrupt.ts';
-import { inGroups, startProgress } from '../progress.ts';
 import type { Report } from '../report.ts';
 import { opened } from '../session.ts';
 import type { Session } from '../session.ts';
+import { inGroups, INTERRUPTED, interruptible, startProgress } from '../terminal.ts';
 
 /** `gatehouse prune` */
 export function addPrune(program: Command): void {
