@@ -5,14 +5,14 @@ import { scopesOf } from '../clients/consents.ts';
 import type { Assignment, Client, Gate, Principal, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { createMakePrincipal, heldBy } from './principal.ts';
-import type { Holders, PrincipalRules } from './principal.ts';
+import type { FindHeldByClient, Holders, PrincipalRules } from './principal.ts';
 
 /** Who a request speaks for. */
 export interface Actor {
   /** `undefined`: the client, for itself. */
   readonly user: User | undefined;
   readonly client: Client;
-  /** `undefined`: what the user or the client holds. */
+  /** What a user holds; `undefined`: what the user store or the assignments say. What a client holds is written on it. */
   readonly held: Assignment | undefined;
   /** As if these scopes had been granted. */
   readonly scopes: readonly string[];
@@ -38,6 +38,7 @@ export type LoadActor<P extends string = string, U extends User = User> = (
 /** What it takes to make principals of actors. */
 export interface ActorPorts<P extends string = string, U extends User = User> extends PrincipalRules<P> {
   readonly holders: Pick<Holders<U>, 'heldBy'>;
+  readonly heldByClient: FindHeldByClient<P>;
   readonly gate: PrincipalRules<P>['gate'] & Pick<Gate<P>, 'has' | 'roles'>;
 }
 
@@ -48,14 +49,15 @@ export interface ActorPorts<P extends string = string, U extends User = User> ex
 export function createActorLoader<P extends string, U extends User>(
   ports: ActorPorts<P, U>,
 ): LoadActor<P, U> {
-  const { gate, holders, scopes } = ports;
+  const { gate, heldByClient, holders, scopes } = ports;
   const makePrincipal = createMakePrincipal<P, U>(ports);
 
   return async function loadActor({ client, held, scopes: granted, user }) {
-    if (held) checkHeld(held, gate);
+    const given = user ? held : client;
+    if (given) checkHeld(given, gate);
     checkNames('scope', granted, (name) => scopes.has(name));
     const limit = scopesOf({ scope: granted.join(' ') }, client);
-    if (!user) return makePrincipal({ type: 'client', user, client }, heldBy(held ?? client, gate), limit);
+    if (!user) return makePrincipal({ type: 'client', user, client }, await heldByClient(client), limit);
     const own = user as U;
     const holdings = heldBy(held ?? (await holders.heldBy(own)), gate);
     return makePrincipal({ type: 'user', user: own, client }, holdings, limit);

@@ -63,7 +63,7 @@ export function createAccess<P extends string, R extends string, U extends User>
     },
     // Not from the directory: what it and the guard remember would add up to twice the lag.
     loadPrincipal: createPrincipalLoader({ holders, heldByClient, clients: storage.clients, gate, scopes }),
-    loadActor: createActorLoader({ holders, gate, scopes }),
+    loadActor: createActorLoader({ holders, heldByClient, gate, scopes }),
   });
   invalidation.add((what) => guard.forget(what));
   invalidation.add((what) => {

@@ -91,7 +91,9 @@ export function actingAsUser(
 }
 
 /**
- * Lets a Koa app take every request for one of a client that acts for itself, as {@link actingAsUser} does for a user.
+ * Lets a Koa app take every request for one of a client that acts for itself, as {@link actingAsUser} does for a user. Of a
+ * client with an `ownerId`, an app takes what both the client and its owner may do, as for a token. A context knows no
+ * owners: there the client may do all that it holds.
  *
  * @param client - a registered one, or as much of one as the test cares about
  * @throws ConfigError as {@link actingAsUser}
@@ -115,7 +117,7 @@ export function actingAsClient(
   // What a client holds is written on it.
   const client = completeClient({ ...given, ...heldIn(options) }, 'client_credentials');
   if (isApp(target)) {
-    return actInApp(target, { user: undefined, client, held: client, scopes: scopesIn(options) });
+    return actInApp(target, { user: undefined, client, held: undefined, scopes: scopesIn(options) });
   }
   return actInContext(target, options, { type: 'client', user: undefined, client }, client);
 }

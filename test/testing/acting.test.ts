@@ -2,7 +2,7 @@ import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
 import type { Context, Next } from 'koa';
-import type { Principal } from 'koa-gatehouse';
+import type { Client, Principal } from 'koa-gatehouse';
 import { actingAsClient, actingAsUser, issueToken, testServer } from 'koa-gatehouse/testing';
 import type { TestServer } from 'koa-gatehouse/testing';
 
@@ -91,6 +91,32 @@ test('an app that acts as a client', async (t) => {
   t.like((await get('/api/v1/identity')).body, {
     data: { type: 'client', client_id: client.id, roles: ['registrar'] },
   });
+});
+
+test('a client that a person owns may do what both of them may, as with a token', async (t) => {
+  const { app, auth, get } = await start(t);
+  const registerFor = async (ownerId: string): Promise<Client> => {
+    const { client } = await auth.clients.create({
+      name: 'Sync',
+      grantType: 'client_credentials',
+      permissions: ['view_schools'],
+      ownerId,
+    });
+    return client;
+  };
+  const [ofAnn, ofBob, ofNobody] = await Promise.all([ann.id, bob.id, 'gone'].map(registerFor));
+  for (const [client, status] of [
+    [ofAnn, 200],
+    [ofBob, 403],
+    [ofNobody, 403],
+  ] as const) {
+    const token = await issueToken(auth, { client: client! });
+    t.is((await get('/api/v1/schools', token)).status, status);
+    using _registered = actingAsClient(app, client);
+    t.is((await get('/api/v1/schools')).status, status);
+    using _given = actingAsClient(app, { ownerId: client!.ownerId }, { permissions: ['view_schools'] });
+    t.is((await get('/api/v1/schools')).status, status);
+  }
 });
 
 test('a request with a token of its own keeps it, a bad one too', async (t) => {
