@@ -9,7 +9,7 @@ import { createMakePrincipal, heldBy } from '../access/principal.ts';
 import type { Powers, Who } from '../access/principal.ts';
 import type { Assignment, Client, ClientPrincipal, Gate, User, UserPrincipal } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
-import { completeClient } from './test-client.ts';
+import { completeClient } from './storage/rows.ts';
 
 /** What a caller holds in an app. */
 export interface ActingOptions {

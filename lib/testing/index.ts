@@ -15,6 +15,5 @@ export { issueToken } from './issue-token.ts';
 export type { AnyAuthServer, TokenRequest } from './issue-token.ts';
 export { storageContract } from './storage-contract.ts';
 export { testServer } from './test-server.ts';
-export type { TestServer, TestServerOptions } from './test-server.ts';
-export type { TestUser } from './test-users.ts';
+export type { TestServer, TestServerOptions, TestUser } from './test-server.ts';
 export type { Assertions, RegisterTest } from './test-runner.ts';

@@ -8,15 +8,12 @@ import { consentContract } from './storage/consents.ts';
 import { credentialContract } from './storage/credentials.ts';
 import { grantContract } from './storage/grants.ts';
 import { idempotencyContract, leaseContract } from './storage/idempotency.ts';
-import { keyContract } from './storage/keys.ts';
-import { migrationContract } from './storage/migrations.ts';
 import { diagnosisContract, pruneContract } from './storage/prune.ts';
 import { redemptionContract } from './storage/redemption.ts';
 import { revocationContract } from './storage/revocations.ts';
+import { aClient, aKey, NOW } from './storage/rows.ts';
 import { sessionContract } from './storage/sessions.ts';
-import type { StorageTest } from './storage/storage-test.ts';
-import { transactionContract } from './storage/transactions.ts';
-import type { RegisterTest } from './test-runner.ts';
+import type { RegisterTest, StorageTest } from './test-runner.ts';
 
 /**
  * Registers the tests that a storage has to pass to be one: every method, and what must hold when many callers come at once.
@@ -63,4 +60,119 @@ export function storageContract(test: RegisterTest, makeStorage: () => Storage |
   transactionContract(onStorage);
   pruneContract(onStorage);
   diagnosisContract(onStorage);
+}
+
+function migrationContract(test: StorageTest): void {
+  test('durable: says whether what is kept outlives the process, before migrate() too', async (t, storage) => {
+    t.is(typeof storage.durable, 'boolean');
+    const { durable } = storage;
+    await storage.migrate();
+    t.is(storage.durable, durable);
+  });
+
+  test('migrate() leaves nothing pending, and what is stored survives another one', async (t, storage) => {
+    await storage.migrate();
+    t.deepEqual(await storage.pendingMigrations(), []);
+    await storage.clients.insert(aClient(), []);
+    await storage.migrate();
+    t.deepEqual((await storage.clients.find(aClient().id))?.client, aClient());
+  });
+
+  test('migrate() by several callers at once', async (t, storage) => {
+    await Promise.all([storage.migrate(), storage.migrate(), storage.migrate()]);
+    t.deepEqual(await storage.pendingMigrations(), []);
+  });
+
+  test('before migrate(), a storage that needs it says which migrations it lacks', async (t, storage) => {
+    const pending = await storage.pendingMigrations();
+    if (pending.length === 0) {
+      t.is(await storage.clients.find('unknown'), undefined);
+      return;
+    }
+    await t.throwsAsync(storage.clients.find('unknown'), { code: 'ERR_MIGRATIONS_PENDING' });
+    await t.throwsAsync(storage.clients.insert(aClient(), []), { code: 'ERR_MIGRATIONS_PENDING' });
+    await t.throwsAsync(storage.prune(0, 10), { code: 'ERR_MIGRATIONS_PENDING' });
+    t.deepEqual(await storage.pendingMigrations(), pending);
+  });
+}
+
+function transactionContract(test: StorageTest): void {
+  test('transaction: gives what the work gives, and runs it once', async (t, storage) => {
+    let runs = 0;
+    const result = await storage.transaction(async () => {
+      runs += 1;
+      return 'done';
+    });
+    t.deepEqual({ result, runs }, { result: 'done', runs: 1 });
+    t.is(await storage.transaction(async () => {}), undefined);
+  });
+
+  test('transaction: what the work throws comes out as it is', async (t, storage) => {
+    for (const thrown of [
+      new TypeError('mine'),
+      Object.assign(new Error('busy'), { code: 'SQLITE_BUSY' }),
+      'text',
+    ]) {
+      let runs = 0;
+      const caught = await storage
+        .transaction(async () => {
+          runs += 1;
+          throw thrown;
+        })
+        .catch((error: unknown) => ({ error }));
+      t.deepEqual({ caught, runs }, { caught: { error: thrown }, runs: 1 });
+    }
+    await storage.clients.insert(aClient(), []);
+    t.deepEqual((await storage.clients.find(aClient().id))?.client, aClient());
+  });
+
+  test('transaction: many at once, and other calls beside them', async (t, storage) => {
+    const numbers = Array.from({ length: 30 }, (_, index) => index);
+    const results = await Promise.all(
+      numbers.map(async (number) => {
+        const [result] = await Promise.all([
+          storage.transaction(async () => number),
+          storage.clients.insert(aClient({ id: `${number}` }), []),
+          storage.clients.find('unknown'),
+        ]);
+        return result;
+      }),
+    );
+    t.deepEqual(results, numbers);
+    t.is((await storage.clients.list({ limit: 100 })).length, 30);
+  });
+}
+
+function keyContract(test: StorageTest): void {
+  test('keys: list gives all of one use, oldest generation first', async (t, { keys }) => {
+    const second = aKey({ id: 'second', generation: 2 });
+    const cookie = aKey({ id: 'cookie', use: 'cookie', retiresAt: NOW });
+    for (const key of [second, aKey(), cookie]) t.true(await keys.add(key));
+    t.deepEqual(await keys.list('token'), [aKey(), second]);
+    t.deepEqual(await keys.list('cookie'), [cookie]);
+  });
+
+  test('keys: a generation that is there already is not added', async (t, { keys }) => {
+    await keys.add(aKey());
+    t.false(await keys.add(aKey({ id: 'other' })));
+    t.deepEqual(await keys.list('token'), [aKey()]);
+  });
+
+  test('keys: of many nodes that add the same generation at once, one wins', async (t, { keys }) => {
+    const nodes = Array.from({ length: 20 }, (_, index) => aKey({ id: `node ${index}` }));
+    const added = await Promise.all(nodes.map(async (key) => keys.add(key)));
+    t.deepEqual(
+      await keys.list('token'),
+      nodes.filter((_, index) => added[index]),
+    );
+    t.is(added.filter(Boolean).length, 1);
+  });
+
+  test('keys: retire', async (t, { keys }) => {
+    const second = aKey({ id: 'second', generation: 2 });
+    await keys.add(aKey());
+    await keys.add(second);
+    await keys.retire(aKey().id, NOW + 9);
+    t.deepEqual(await keys.list('token'), [aKey({ retiresAt: NOW + 9 }), second]);
+  });
 }

@@ -1,3 +1,5 @@
+import type { Storage } from '../contracts/index.ts';
+
 /** What the suite asks of a test's assertions; those of ava fit. Each one throws, or fails the test, when it does not hold. */
 export interface Assertions {
   /** The two are the same, by `Object.is()`. */
@@ -16,3 +18,6 @@ export interface Assertions {
 
 /** Registers a test, as ava's `test` does. */
 export type RegisterTest = (title: string, run: (t: Assertions) => Promise<void>) => void;
+
+/** Registers a test that gets a storage of its own. */
+export type StorageTest = (title: string, run: (t: Assertions, storage: Storage) => Promise<void>) => void;

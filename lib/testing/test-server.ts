@@ -6,14 +6,12 @@ import Koa from 'koa';
 import { createApiRouter, createAuthServer } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import type { AuthServer } from '../server/auth-server.ts';
 import type { User, UserStore } from '../contracts/index.ts';
 import type { AuthServerOptions } from '../options/options.ts';
+import type { AuthServer } from '../server/auth-server.ts';
 import { authorize, deny } from './authorize.ts';
 import type { Authorization, AuthorizationRequest, RegisteredClient } from './authorize.ts';
 import { createDecisions } from './decisions.ts';
-import { testUsers } from './test-users.ts';
-import type { TestUser } from './test-users.ts';
 
 /** What `testServer()` takes: the options of `createAuthServer()` that are not its own business, all optional. */
 export interface TestServerOptions<
@@ -134,4 +132,25 @@ function isList<P extends string, R extends string, U extends User>(
   users: UserStore<U> | readonly TestUser<P, R, U>[],
 ): users is readonly TestUser<P, R, U>[] {
   return Array.isArray(users);
+}
+
+/** A person of a test server, and what they hold. */
+export type TestUser<P extends string = string, R extends string = string, U extends User = User> = U & {
+  /** What they hold besides their roles. @default [] */
+  readonly permissions?: readonly NoInfer<P>[];
+  /** @default [] */
+  readonly roles?: readonly NoInfer<R>[];
+};
+
+/** A user store of a list of people. They log in by id or email, whatever the password. */
+function testUsers<U extends User>(people: readonly TestUser<string, string, U>[]): UserStore<U> {
+  const holdings = new Map(
+    people.map(({ id, permissions = [], roles = [] }) => [id, { permissions, roles }]),
+  );
+  return {
+    authenticate: async (login) => people.find(({ email, id }) => login === email || login === id),
+    find: async (id) => people.find((one) => one.id === id),
+    permissions: async ({ id }) => holdings.get(id)?.permissions ?? [],
+    roles: async ({ id }) => holdings.get(id)?.roles ?? [],
+  };
 }

@@ -1,5 +1,5 @@
 import { LOOKALIKES } from './rows.ts';
-import type { StorageTest } from './storage-test.ts';
+import type { StorageTest } from '../test-runner.ts';
 
 export function assignmentContract(test: StorageTest): void {
   const nothing = { roles: [], permissions: [] };

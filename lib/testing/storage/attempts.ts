@@ -1,6 +1,6 @@
 import type { AttemptWindow } from '../../contracts/index.ts';
 import { HOUR, LOOKALIKES, NOW } from './rows.ts';
-import type { StorageTest } from './storage-test.ts';
+import type { StorageTest } from '../test-runner.ts';
 
 const END = NOW + HOUR;
 

@@ -1,6 +1,6 @@
 import type { AuditEvent, AuditOrigin, AuditQuery, AuditRecord, AuditStore } from '../../contracts/index.ts';
 import { aClient, aRecord, aSecret, HOUR, LOOKALIKES, NOW } from './rows.ts';
-import type { StorageTest } from './storage-test.ts';
+import type { StorageTest } from '../test-runner.ts';
 
 const LATER = NOW + HOUR;
 

@@ -1,6 +1,6 @@
 import type { Client } from '../../contracts/index.ts';
 import { aClient, aSecret, NOW } from './rows.ts';
-import type { StorageTest } from './storage-test.ts';
+import type { StorageTest } from '../test-runner.ts';
 
 export function clientSecretContract(test: StorageTest): void {
   const { id } = aClient();

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 
 import { aClient, aCode, aConsent, aGrant, aRefreshToken, aSecret, LOOKALIKES, NOW } from './rows.ts';
-import type { StorageTest } from './storage-test.ts';
+import type { StorageTest } from '../test-runner.ts';
 
 export function clientContract(test: StorageTest): void {
   test('clients: find gives back what was inserted, with its secrets', async (t, { clients }) => {

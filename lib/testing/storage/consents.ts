@@ -1,5 +1,5 @@
 import { aConsent, LOOKALIKES, NOW } from './rows.ts';
-import type { StorageTest } from './storage-test.ts';
+import type { StorageTest } from '../test-runner.ts';
 
 export function consentContract(test: StorageTest): void {
   test('consents: add inserts, then adds the scopes to those of the one that is there', async (t, {

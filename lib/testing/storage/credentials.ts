@@ -1,5 +1,5 @@
 import { aCode, aConsent, aGrant, aRefreshToken, LOOKALIKES, NOW, aSession } from './rows.ts';
-import type { StorageTest } from './storage-test.ts';
+import type { StorageTest } from '../test-runner.ts';
 
 export function credentialContract(test: StorageTest): void {
   test('credentials: start saves a code and its grant, found together', async (t, { credentials }) => {

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 
 import type { GrantSelector, Storage } from '../../contracts/index.ts';
 import { aCode, aGrant, aRefreshToken, LOOKALIKES, NOW } from './rows.ts';
-import type { StorageTest } from './storage-test.ts';
+import type { StorageTest } from '../test-runner.ts';
 
 export function grantContract(test: StorageTest): void {
   test('grants: found by id', async (t, { credentials, grants }) => {

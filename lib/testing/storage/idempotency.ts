@@ -1,6 +1,6 @@
 import { ActionError } from '../../errors.ts';
 import { aRequest, HOUR, LOOKALIKES, NOW } from './rows.ts';
-import type { StorageTest } from './storage-test.ts';
+import type { StorageTest } from '../test-runner.ts';
 
 export function idempotencyContract(test: StorageTest): void {
   const another = aRequest({ attempt: 'attempt-2', leasedUntil: NOW + 40, expiresAt: NOW + HOUR });

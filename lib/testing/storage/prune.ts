@@ -14,7 +14,7 @@ import {
   HOUR,
   NOW,
 } from './rows.ts';
-import type { StorageTest } from './storage-test.ts';
+import type { StorageTest } from '../test-runner.ts';
 
 export function pruneContract(test: StorageTest): void {
   test('prune: removes what expired before now, and counts it', async (t, storage) => {

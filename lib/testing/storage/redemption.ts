@@ -1,6 +1,6 @@
 import type { Credential, Redemption, Storage } from '../../contracts/index.ts';
 import { aCode, aGrant, aRefreshToken, HOUR, NOW } from './rows.ts';
-import type { StorageTest } from './storage-test.ts';
+import type { StorageTest } from '../test-runner.ts';
 
 export function redemptionContract(test: StorageTest): void {
   const spent = { kind: 'code', id: aCode().id } as const;

@@ -1,6 +1,6 @@
 import type { Storage, TokenInQuestion } from '../../contracts/index.ts';
 import { aCode, aGrant, aRefreshToken, aRevokedToken, HOUR, LOOKALIKES, NOW } from './rows.ts';
-import type { StorageTest } from './storage-test.ts';
+import type { StorageTest } from '../test-runner.ts';
 
 export function revocationContract(test: StorageTest): void {
   test('revocations: a token that was revoked does not stand', async (t, { revocations }) => {

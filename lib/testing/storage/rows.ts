@@ -1,8 +1,12 @@
+import { randomUUID } from 'node:crypto';
+
+import { now } from '../../contracts/clock.ts';
 import type {
   AuditEvent,
   AuditOrigin,
   AuditRecord,
   Client,
+  ClientGrantType,
   ClientSecret,
   Consent,
   Credential,
@@ -12,7 +16,6 @@ import type {
   StoredRequest,
   StoredSession,
 } from '../../contracts/index.ts';
-import { completeClient } from '../test-client.ts';
 
 /** A moment that the tests call now, in seconds. */
 export const NOW = 1_750_000_000;
@@ -136,5 +139,28 @@ export function aRequest(fields: Partial<StoredRequest> = {}): StoredRequest {
     expiresAt: NOW + 24 * HOUR,
     answer: undefined,
     ...fields,
+  };
+}
+
+/** Completes a client for tests that care about some of its members only. It is registered nowhere. */
+export function completeClient(given: Partial<Client>, grantType: ClientGrantType): Client {
+  const createdAt = now();
+  return {
+    id: randomUUID(),
+    name: 'Test client',
+    grantType,
+    redirectUris: [],
+    confidential: true,
+    native: false,
+    firstParty: false,
+    scopes: undefined,
+    roles: [],
+    permissions: [],
+    ownerId: undefined,
+    disabled: false,
+    disabledBy: undefined,
+    createdAt,
+    updatedAt: createdAt,
+    ...given,
   };
 }

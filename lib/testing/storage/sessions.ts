@@ -1,5 +1,5 @@
 import { aSession, HOUR, LOOKALIKES, NOW } from './rows.ts';
-import type { StorageTest } from './storage-test.ts';
+import type { StorageTest } from '../test-runner.ts';
 
 export function sessionContract(test: StorageTest): void {
   test('sessions: inserted once, found and removed by id', async (t, { sessions }) => {
