@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { acquireConnection, isAcquireTimeout } from './acquire-connection.ts';
-import type { ConnectionPool } from './acquire-connection.ts';
+import { acquireConnection, isAcquireTimeout, rescued } from './bounded-waits.ts';
+import type { ConnectionPool } from './bounded-waits.ts';
 import type { Dialect, Trouble } from './dialect.ts';
 import { explainError } from './explain-error.ts';
 import { LoanTurns } from './loan-turns.ts';
-import { findPendingMigrations } from './pending-migrations.ts';
-import { rescued } from './rescued.ts';
+import { findPendingMigrations } from './migrations/index.ts';
 import { createSharedCommit } from './shared-commit.ts';
 import type { Transactions } from './shared-commit.ts';
 import type { Statements } from './statements.ts';

@@ -1,8 +1,7 @@
 import { GatehouseError, MigrationsPendingError, StorageError } from '../../lib/errors.ts';
-import { isAcquireTimeout } from './acquire-connection.ts';
+import { isAcquireTimeout, NoAnswerError } from './bounded-waits.ts';
 import { codeOf } from './dialect.ts';
 import type { Dialect } from './dialect.ts';
-import { NoAnswerError } from './rescued.ts';
 
 interface Circumstances {
   readonly dialect: Dialect;

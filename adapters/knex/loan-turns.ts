@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 
-import type { ConnectionPool } from './acquire-connection.ts';
+import type { ConnectionPool } from './bounded-waits.ts';
 
 // In milliseconds, and how many times in a row: when nobody has called, nobody is in the middle of several calls. Counted,
 // because a process that had to wait for a busy processor has not listened.

@@ -1,7 +1,6 @@
 import { now } from '../../lib/contracts/clock.ts';
 import type { Database } from './database.ts';
-import { migrations } from './migrations/index.ts';
-import { findPendingMigrations } from './pending-migrations.ts';
+import { findPendingMigrations, migrations } from './migrations/index.ts';
 import { createTable } from './table.ts';
 
 // In milliseconds: another node may be migrating large tables.

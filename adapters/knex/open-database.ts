@@ -4,17 +4,16 @@ import { dirname } from 'node:path';
 import type { Knex } from 'knex';
 
 import { ConfigError } from '../../lib/errors.ts';
-import type { ConnectionPool } from './acquire-connection.ts';
+import type { ConnectionPool } from './bounded-waits.ts';
+import { tuned } from './connection-settings.ts';
 import type { Dialect } from './dialect.ts';
 import { mysqlDialect } from './dialects/mysql.ts';
 import { postgresqlDialect } from './dialects/postgresql.ts';
 import { sqliteDialect } from './dialects/sqlite.ts';
 import { loadKnex, missing } from './load-driver.ts';
 import { SoleConnection } from './sole-connection.ts';
-import { SqliteFile } from './sqlite-file.ts';
-import { SqliteReader } from './sqlite-reader.ts';
+import { SqliteFile, SqliteReader } from './sqlite-file.ts';
 import type { Statements } from './statements.ts';
-import { tuned } from './tuned.ts';
 
 const OPTION = 'storage';
 

@@ -1,4 +1,4 @@
-import type { ConnectionPool } from './acquire-connection.ts';
+import type { ConnectionPool } from './bounded-waits.ts';
 
 /**
  * The one connection of a pool that nobody else uses. It is taken from the pool once: for an SQLite file, borrowing it

@@ -1,6 +1,6 @@
 import test from 'ava';
 
-import { acquireConnection } from '../../adapters/knex/acquire-connection.ts';
+import { acquireConnection } from '../../adapters/knex/bounded-waits.ts';
 import { SoleConnection } from '../../adapters/knex/sole-connection.ts';
 
 function pool() {

@@ -1,3 +1,5 @@
+import type { Dialect } from '../dialect.ts';
+import type { Statements } from '../statements.ts';
 import { firstTables } from './0001-first-tables.ts';
 import { auditAssignmentsIdempotency } from './0002-audit-assignments-idempotency.ts';
 import { attempts } from './0003-attempts.ts';
@@ -15,3 +17,22 @@ export const migrations: readonly Migration[] = [
   revocationSequence,
   consentHosts,
 ];
+
+/** Names of the migrations that have not run, in order. All of them on a database that Gatehouse has never seen. */
+export async function findPendingMigrations(
+  statements: Statements,
+  dialect: Dialect,
+): Promise<readonly string[]> {
+  const applied = await appliedMigrations(statements, dialect);
+  return migrations.map(({ name }) => name).filter((name) => !applied.has(name));
+}
+
+async function appliedMigrations(statements: Statements, dialect: Dialect): Promise<ReadonlySet<string>> {
+  try {
+    const rows = await statements.all<{ name: string }>('select name from gatehouse_migrations');
+    return new Set(rows.map(({ name }) => name));
+  } catch (error) {
+    if (dialect.trouble(error) === 'missing table') return new Set();
+    throw error;
+  }
+}

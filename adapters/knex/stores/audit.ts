@@ -1,10 +1,8 @@
 import type { AuditQuery, AuditRecord, AuditStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Value } from '../statements.ts';
-import { toPayload } from './column-values.ts';
+import { inList, isPossible, toPayload } from './column-values.ts';
 import type { Integer } from './column-values.ts';
-import { inList } from './in-list.ts';
-import { isPossible } from './possible-ids.ts';
 
 // Of an insert, a power of two: with its seven values each, far below the 32766 that SQLite takes.
 const ROWS = 256;

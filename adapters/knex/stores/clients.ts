@@ -12,7 +12,7 @@ import {
   toStoredClient,
 } from './client-rows.ts';
 import type { ClientRow, ClientSecretRow } from './client-rows.ts';
-import { isPossible } from './possible-ids.ts';
+import { isPossible } from './column-values.ts';
 import { end } from './revocations.ts';
 
 // SQLite blocks the thread while it removes a batch, and a server locks its rows.

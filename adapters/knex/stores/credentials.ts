@@ -14,8 +14,7 @@ import {
 import type { CredentialRow } from './credential-rows.ts';
 import { GRANT_COLUMNS, toGrant } from './grant-rows.ts';
 import type { GrantRow } from './grant-rows.ts';
-import { redeemAtOnce } from './redeem-at-once.ts';
-import { redeemInSteps } from './redeem-in-steps.ts';
+import { redeemAtOnce, redeemInSteps } from './redemption.ts';
 
 /** Authorization codes and refresh tokens. */
 export function credentialStore(database: Database): CredentialStore {

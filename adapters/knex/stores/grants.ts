@@ -2,11 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import type { GrantSelector, GrantStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
+import { inList } from './column-values.ts';
 import { GRANT_COLUMNS, toGrant } from './grant-rows.ts';
 import type { GrantRow } from './grant-rows.ts';
-import { inList } from './in-list.ts';
 
-// SQLite blocks the thread while it marks a batch, and a server locks its rows. A power of two, see in-list.ts.
+// SQLite blocks the thread while it marks a batch, and a server locks its rows. A power of two, see inList().
 const BATCH = 256;
 
 /** Grants: found by id, and revoked. */

@@ -1,7 +1,7 @@
-import type { CredentialStore } from '../../../lib/contracts/index.ts';
+import type { CredentialStore, Redemption } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Integer } from './column-values.ts';
-import { INSERT_CREDENTIAL_FOR, toValues, WITH_LIVE_GRANT } from './credential-rows.ts';
+import { INSERT_CREDENTIAL, INSERT_CREDENTIAL_FOR, toValues, WITH_LIVE_GRANT } from './credential-rows.ts';
 
 /**
  * Spends a credential in one statement, for databases that allow changes inside of a query.
@@ -19,11 +19,7 @@ export function redeemAtOnce(database: Database): CredentialStore['redeem'] {
     // The statement saw the state from before it waited for the winner, so what that one left is read anew.
     const spent = await database.get<SpentRow>(FIND_SPENT, [id, kind]);
     if (!spent) return { outcome: 'gone' };
-    return {
-      outcome: 'spent',
-      consumedAt: Number(spent.consumed_at),
-      sealedSuccessor: spent.sealed_successor ?? undefined,
-    };
+    return toSpent(spent);
   };
 }
 
@@ -51,7 +47,49 @@ const REDEEM_FOR_SUCCESSOR = `
 const FIND_SPENT = `
   select c.consumed_at, c.sealed_successor ${WITH_LIVE_GRANT} and c.consumed_at is not null`;
 
+/** Spends a credential in a transaction, step by step. */
+export function redeemInSteps(database: Database): CredentialStore['redeem'] {
+  const find = `
+    select c.consumed_at, c.sealed_successor, g.id as grant_id, g.needed_until
+    ${WITH_LIVE_GRANT}${database.dialect.forUpdate}`;
+
+  return async ({ kind, id }, { at, successor, sealedSuccessor, neededUntil = 0 }) =>
+    database.transaction(async (statements): Promise<Redemption> => {
+      // Of all who try at once, the database lets one change the row; the others wait here and then change none.
+      const won = (await statements.run(SPEND, [at, sealedSuccessor ?? null, id, kind])) === 1;
+      // Locks the grant, so that a revocation comes wholly before or wholly after.
+      const spent = await statements.get<SpentGrantRow>(find, [id, kind]);
+      if (!spent) return { outcome: 'gone' };
+      if (!won) return toSpent(spent);
+      if (successor) await statements.run(INSERT_CREDENTIAL, toValues(successor));
+      const keepUntil = Math.max(neededUntil, successor?.expiresAt ?? 0);
+      if (keepUntil > Number(spent.needed_until)) {
+        await statements.run(KEEP_GRANT, [keepUntil, spent.grant_id]);
+      }
+      return { outcome: 'redeemed' };
+    });
+}
+
+const SPEND = `
+  update gatehouse_credentials set consumed_at = ?, sealed_successor = ?
+  where id = ? and kind = ? and consumed_at is null`;
+
+const KEEP_GRANT = 'update gatehouse_grants set needed_until = ? where id = ?';
+
 interface SpentRow {
   readonly consumed_at: Integer;
   readonly sealed_successor: string | null;
+}
+
+interface SpentGrantRow extends SpentRow {
+  readonly grant_id: string;
+  readonly needed_until: Integer;
+}
+
+function toSpent(row: SpentRow): Redemption {
+  return {
+    outcome: 'spent',
+    consumedAt: Number(row.consumed_at),
+    sealedSuccessor: row.sealed_successor ?? undefined,
+  };
 }
