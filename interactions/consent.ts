@@ -1,8 +1,8 @@
 import type { Context } from 'koa';
 import type { Interaction } from '../lib/contracts/index.ts';
-import { displayName } from './display-name.ts';
 import { sentence } from './sentence.ts';
 import type { Site } from './site.ts';
+import { displayName } from './viewer.ts';
 
 /** Shows the consent page: which app wants what, who is asked, and where they go next. */
 export function askForConsent(ctx: Context, interaction: Interaction, site: Site): void {

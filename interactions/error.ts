@@ -2,11 +2,11 @@ import type { Context, Middleware } from 'koa';
 import type { PageError } from '../lib/contracts/index.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { GatehouseErrorCode } from '../lib/errors.ts';
+import type { Viewer } from './page.ts';
 import { sentence } from './sentence.ts';
 import type { Site, SiteFor } from './site.ts';
 import { isTextKey } from './text.ts';
 import type { TextKey } from './text.ts';
-import type { Viewer } from './page.ts';
 
 type ErrorName = { [K in TextKey]: K extends `error.${infer Name}.heading` ? Name : never }[TextKey];
 

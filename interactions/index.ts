@@ -7,7 +7,6 @@
  */
 import '#runtime';
 
-export type { Place } from './apps/kind.ts';
 export type {
   ActivityRow,
   AppForm,
@@ -15,16 +14,27 @@ export type {
   AppView,
   Choice,
   Connect,
+  Place,
   SecretRow,
   Tabbed,
 } from './apps/views.ts';
-export { escapeHtml } from './compile-view.ts';
-export type { ConnectionRow, ConnectionsView } from './connections/views.ts';
+export { escapeHtml } from './views.ts';
 export type { Brand, PagesOptions } from './options.ts';
-export type { OwnViews } from './own-views.ts';
-export type { Link } from './link.ts';
-export type { Detail, LayoutData, PageData, PageFrame, Problem, View, ViewName, Viewer } from './page.ts';
+export type { OwnViews } from './views.ts';
+export type { Link } from './navigation.ts';
+export type {
+  ConnectionRow,
+  ConnectionsView,
+  Detail,
+  LayoutData,
+  PageData,
+  PageFrame,
+  Problem,
+  View,
+  ViewName,
+  Viewer,
+} from './page.ts';
 export { pages } from './pages.ts';
 export type { Sentence, SentencePart } from './sentence.ts';
 export type { Language, NameKey, OwnTexts, TextKey, Texts, TextsByLanguage } from './text.ts';
-export type { Moment } from './time.ts';
+export type { Moment } from './language.ts';

@@ -1,8 +1,11 @@
 import type { Context } from 'koa';
-import type { Interaction } from '../lib/contracts/index.ts';
-import { checkLogin, showLogin } from './login-form.ts';
-import type { LoginForm } from './login-form.ts';
-import { sentence } from './sentence.ts';
+import type { Interaction, User } from '../lib/contracts/index.ts';
+import { TooManyAttemptsError } from '../lib/errors.ts';
+import { readForm } from '../lib/http/body.ts';
+import { seeOther } from './navigation.ts';
+import type { Problem } from './page.ts';
+import { plain, sentence } from './sentence.ts';
+import type { Sentence } from './sentence.ts';
 import type { Site } from './site.ts';
 
 /** Goes on without the login page when the host knows who this is; else shows it. Resolves to where to go, if anywhere. */
@@ -13,7 +16,7 @@ export async function askForLogin(
 ): Promise<string | undefined> {
   const next = await site.flow.skipLogin(ctx, interaction);
   if (next === undefined)
-    showPage(ctx, interaction, site, { login: interaction.loginHint ?? '', problems: [] });
+    showLoginOf(ctx, interaction, site, { login: interaction.loginHint ?? '', problems: [] });
   return next;
 }
 
@@ -25,14 +28,120 @@ export async function submitLogin(
 ): Promise<string | undefined> {
   const checked = await checkLogin(ctx, site);
   if ('user' in checked) return site.flow.login(ctx, interaction, checked.user);
-  showPage(ctx, interaction, site, checked);
+  showLoginOf(ctx, interaction, site, checked);
   return undefined;
 }
 
-function showPage(ctx: Context, { action, client }: Interaction, site: Site, form: LoginForm): void {
+function showLoginOf(ctx: Context, { action, client }: Interaction, site: Site, form: LoginForm): void {
   showLogin(ctx, site, {
     ...form,
     action: `${action}/login`,
     lead: sentence(site.text['login.lead'], { client: client.name }),
+  });
+}
+
+/** The login page outside an authorization, for the pages that people have here. Whoever is signed in goes on. */
+export async function askToSignIn(ctx: Context, site: Site): Promise<void> {
+  const { flow } = site;
+  const goOn = returnTo(ctx, site);
+  const loginUrl = flow.loginUrl(goOn);
+  if (await flow.currentUser(ctx)) seeOther(ctx, goOn);
+  else if (isElsewhere(loginUrl, site)) seeOther(ctx, loginUrl);
+  else showSignIn(ctx, site, { login: '', problems: [] });
+}
+
+/** Checks what was typed, signs in, and goes on; or shows the page again with 422. */
+export async function submitSignIn(ctx: Context, site: Site): Promise<void> {
+  const checked = await checkLogin(ctx, site);
+  if ('user' in checked) {
+    await site.flow.signIn(ctx, checked.user);
+    seeOther(ctx, returnTo(ctx, site));
+  } else {
+    showSignIn(ctx, site, checked);
+  }
+}
+
+function showSignIn(ctx: Context, site: Site, form: LoginForm): void {
+  const { brand, flow, text } = site;
+  showLogin(ctx, site, {
+    ...form,
+    action: flow.basePath + LOGIN + ctx.search,
+    lead: sentence(text['login.leadBrand'], { brand }),
+  });
+}
+
+const LOGIN = '/oauth/login';
+
+/** The path to go on to: that of `?return_to=` if it is of this server, else the person's own page. */
+function returnTo(ctx: Context, { flow }: Site): string {
+  const wanted = ctx.query['return_to'];
+  const path = typeof wanted === 'string' ? flow.pathHere(wanted) : undefined;
+  return path ?? (flow.accountPath === undefined ? '/' : flow.basePath + flow.accountPath);
+}
+
+/** Whether people sign in on a page of the host. */
+function isElsewhere(loginUrl: string, { flow }: Site): boolean {
+  const { origin, pathname } = new URL(loginUrl, flow.origin);
+  return origin !== flow.origin || pathname !== flow.basePath + LOGIN;
+}
+
+/** The login form: what was typed, and what is wrong with it. */
+interface LoginForm {
+  readonly login: string;
+  readonly problems: readonly Problem[];
+  /** Nothing is missing, but it does not fit. */
+  readonly refused?: boolean;
+  /** In seconds: when it may be sent again, after too many that did not fit. */
+  readonly retryAfter?: number;
+}
+
+/** Checks what was typed. Resolves to the user, or to the form to show again. */
+async function checkLogin(ctx: Context, site: Site): Promise<{ user: User } | LoginForm> {
+  const { flow, text } = site;
+  const { login: typed = '', password = '' } = await readForm(ctx);
+  // Pasted addresses bring blanks along; in a password they may be meant.
+  const login = typed.trim();
+
+  const problems: Problem[] = [];
+  if (login === '') problems.push({ field: 'login', message: text['login.loginMissing'] });
+  if (password === '') problems.push({ field: 'password', message: text['login.passwordMissing'] });
+  if (problems.length > 0) return { login, problems };
+
+  try {
+    const user = await flow.authenticate(ctx, login, password);
+    if (user) return { user };
+  } catch (error) {
+    if (!(error instanceof TooManyAttemptsError)) throw error;
+    const { retryAfter } = error;
+    return { login, problems: [{ message: plain(whenToTryAgain(site, retryAfter)) }], retryAfter };
+  }
+  return { login, problems: [{ field: 'login', message: text['login.refused'] }], refused: true };
+}
+
+// A count of seconds above this is nothing that people wait by.
+const LONGEST_IN_SECONDS = 90;
+
+function whenToTryAgain({ count }: Site, seconds: number): Sentence {
+  return seconds > LONGEST_IN_SECONDS
+    ? count('login.throttledMinutes', Math.ceil(seconds / 60))
+    : count('login.throttledSeconds', seconds);
+}
+
+/** Shows the login page; with 422 when there is something to mend, and with 429 after too much of it. */
+function showLogin(
+  ctx: Context,
+  { show, text }: Site,
+  { retryAfter, ...page }: LoginForm & { readonly action: string; readonly lead: Sentence },
+): void {
+  if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
+  const wrong = page.problems.length > 0 ? 422 : 200;
+  show(ctx, {
+    view: 'login',
+    status: retryAfter === undefined ? wrong : 429,
+    heading: sentence(text['login.heading']),
+    // Where people go on from here may lead to another site.
+    formsStayHere: false,
+    refused: false,
+    ...page,
   });
 }

@@ -1,8 +1,7 @@
 import type { Context } from 'koa';
-import { displayName } from './display-name.ts';
 import { sentence } from './sentence.ts';
 import type { Site } from './site.ts';
-import { describeViewer } from './viewer.ts';
+import { describeViewer, displayName } from './viewer.ts';
 
 /** Asks whether to sign out, or says that nobody is signed in. */
 export async function askForLogout(ctx: Context, site: Site): Promise<void> {

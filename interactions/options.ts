@@ -1,13 +1,12 @@
 import { ConfigError } from '../lib/errors.ts';
-import { resolveLogo } from './logo.ts';
-import type { Logo } from './logo.ts';
 import type { Asset } from './assets.ts';
-import type { OwnViews } from './own-views.ts';
-import { resolveStylesheet } from './stylesheet.ts';
+import { resolveLogo, resolveStylesheet } from './brand.ts';
+import type { Logo } from './brand.ts';
 import { resolveLanguages, resolveTexts } from './text.ts';
 import type { Language, OwnTexts, Texts } from './text.ts';
 import { resolveColours } from './theme.ts';
 import type { Colours } from './theme.ts';
+import type { OwnViews } from './views.ts';
 
 /** How the pages look: your name, your logo, your colour. */
 export interface Brand {

@@ -1,6 +1,6 @@
 import type { AppView } from './apps/views.ts';
-import type { ConnectionsView } from './connections/views.ts';
-import type { Link } from './link.ts';
+import type { Moment } from './language.ts';
+import type { Link } from './navigation.ts';
 import type { Sentence } from './sentence.ts';
 import type { Language, Texts } from './text.ts';
 
@@ -44,6 +44,25 @@ export type View =
   | { readonly view: 'confirm'; readonly action: string; readonly button: string; readonly cancel: Link }
   | AppView
   | ConnectionsView;
+
+/** What the views of the connected apps show below the heading. */
+export interface ConnectionsView {
+  readonly view: 'connections/list';
+  readonly connections: readonly ConnectionRow[];
+}
+
+/** An app that the person has authorized. */
+export interface ConnectionRow {
+  readonly name: string;
+  /** What it may do, in words. */
+  readonly scopes: readonly string[];
+  /** `false`: everything that the person may do. With `true` and no scopes, nothing. */
+  readonly limited: boolean;
+  readonly since: Moment;
+  readonly lastUsed: Moment | undefined;
+  readonly isDisabled: boolean;
+  readonly disconnect: string;
+}
 
 /** Something small below a notice, for whoever looks into it. */
 export interface Detail {

@@ -6,13 +6,12 @@ import { InteractionExpiredError } from '../lib/errors.ts';
 import { requireSameOrigin } from '../lib/http/headers.ts';
 import { appRoutes } from './apps/routes.ts';
 import type { Assets } from './assets.ts';
-import { connectionRoutes } from './connections/routes.ts';
+import { connectionRoutes } from './authorized-apps.ts';
 import { askForConsent } from './consent.ts';
 import { answerRefusals } from './error.ts';
-import { askForLogin, submitLogin } from './login.ts';
+import { askForLogin, askToSignIn, submitLogin, submitSignIn } from './login.ts';
 import { askForLogout, submitLogout } from './logout.ts';
-import { seeOther } from './see-other.ts';
-import { askToSignIn, submitSignIn } from './sign-in.ts';
+import { seeOther } from './navigation.ts';
 import type { Site, SiteFor } from './site.ts';
 
 /** One step of an open interaction. Resolves to where to go, or shows a page and resolves to nothing. */

@@ -1,9 +1,11 @@
-import type { Context } from 'koa';
+import type { Context, Middleware } from 'koa';
 import type { User } from '../lib/contracts/index.ts';
-import { PermissionMissingError } from '../lib/errors.ts';
-import { displayName } from './display-name.ts';
+import { GatehouseError, PermissionMissingError } from '../lib/errors.ts';
+import { showRefusal } from './error.ts';
+import { seeOther } from './navigation.ts';
 import type { Viewer } from './page.ts';
-import type { Site } from './site.ts';
+import { printable, sentence } from './sentence.ts';
+import type { Site, SiteFor } from './site.ts';
 
 /**
  * Describes a signed-in person for the header of a page.
@@ -41,4 +43,46 @@ export async function describeViewer(
       throw error;
     }
   }
+}
+
+/** What a page calls a person: the email, which tells two accounts of one name apart; else the name, else the id. */
+export function displayName({ email, name, id }: User): string {
+  return printable(email || name || id);
+}
+
+/** Runs a step of the pages that need somebody who is signed in; everybody else is asked to sign in first. */
+export function signedIn(
+  siteFor: SiteFor,
+  step: (ctx: Context, user: User, site: Site) => Promise<void>,
+): Middleware {
+  return async function runSignedIn(ctx) {
+    const site = siteFor(ctx);
+    const { flow } = site;
+    const user = await flow.currentUser(ctx);
+    if (user) {
+      try {
+        await step(ctx, user, site);
+      } catch (error) {
+        if (!(error instanceof GatehouseError)) throw error;
+        showRefusal(ctx, error, site, await describeViewer(ctx, user, site));
+      }
+    } else if (ctx.method === 'POST') {
+      askToSignInAgain(ctx, site);
+    } else {
+      seeOther(ctx, flow.loginUrl(flow.basePath + ctx.path + ctx.search));
+    }
+  };
+}
+
+// The session ended while the form was open. A redirect would throw away what was typed; a page that is reloaded sends
+// it again.
+function askToSignInAgain(ctx: Context, { flow, show, text }: Site): void {
+  show(ctx, {
+    view: 'notice',
+    status: 403,
+    heading: sentence(text['signedOut.heading']),
+    lead: sentence(text['signedOut.lead']),
+    details: [],
+    beside: { href: flow.loginUrl(flow.basePath + ctx.path), label: text['signedOut.signIn'] },
+  });
 }

@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { compileView } from './compile-view.ts';
-import type { Render } from './compile-view.ts';
+import { readdirSync, readFileSync } from 'node:fs';
+import { isAbsolute, join, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ejs from 'ejs';
+import { ConfigError } from '../lib/errors.ts';
 import type { LayoutData, PageData, ViewName } from './page.ts';
-import { lazily } from './lazily.ts';
-import { ownViews } from './own-views.ts';
-import type { OwnViews } from './own-views.ts';
 
 /** The views, compiled. */
 export interface Views {
@@ -76,5 +75,108 @@ export function compileViews(given: string | URL | OwnViews | undefined): Views 
 function toCompile(name: string): () => Render {
   const file = new URL(import.meta.resolve(`#views/${name}.ejs`));
   const source = readFileSync(file, 'utf8');
-  return lazily(() => compileView(source, file.pathname));
+  let view: Render | undefined;
+  return () => (view ??= compileView(source, file.pathname));
+}
+
+const OPTION = 'interactions.views';
+
+/** Views of yours, by name. Each gives HTML, and escapes what it puts in: see `escapeHtml()`. */
+export type OwnViews = { readonly [V in ViewName]?: ((page: PageData<V>) => string) | undefined } & {
+  /** The whole document around every view. */
+  readonly layout?: ((page: LayoutData) => string) | undefined;
+};
+
+/**
+ * The host's own views, by name.
+ *
+ * @param names - the views that there are
+ */
+function ownViews(
+  given: string | URL | OwnViews | undefined,
+  names: readonly string[],
+): ReadonlyMap<string, Render> {
+  if (given === undefined) return new Map();
+  if (typeof given === 'string' || given instanceof URL) return compileFolder(folderOf(given), names);
+  if (typeof given === 'object' && given !== null) return checkFunctions(given, names);
+  throw new ConfigError(OPTION, 'must be a folder, or an object with a function for each view of yours.');
+}
+
+function checkFunctions(given: OwnViews, names: readonly string[]): ReadonlyMap<string, Render> {
+  const views = Object.entries(given).filter(([, view]) => view !== undefined);
+  for (const [name, view] of views) {
+    if (!names.includes(name)) {
+      throw new ConfigError(
+        `${OPTION}.${name}`,
+        `there is no such view. Those there are: ${names.join(', ')}.`,
+      );
+    }
+    if (typeof view !== 'function') {
+      throw new ConfigError(`${OPTION}.${name}`, 'must be a function that gives HTML.');
+    }
+  }
+  return new Map(views as [string, Render][]);
+}
+
+function folderOf(given: string | URL): string {
+  if (typeof given === 'string' && isAbsolute(given)) return given;
+  const url = URL.parse(String(given));
+  if (url?.protocol === 'file:') return fileURLToPath(url);
+  throw new ConfigError(OPTION, 'must be the absolute path, or the file: URL, of a folder.');
+}
+
+function compileFolder(folder: string, names: readonly string[]): ReadonlyMap<string, Render> {
+  const found = listViews(folder);
+  const stray = found.find((name) => !names.includes(name) && !name.startsWith('parts/'));
+  if (stray !== undefined) {
+    throw new ConfigError(
+      OPTION,
+      `${stray}.ejs is none of the views: ${names.join(', ')}. What several views have in common goes below parts/.`,
+    );
+  }
+  if (found.length === 0) throw new ConfigError(OPTION, `there is no .ejs file in ${folder}.`);
+  return new Map(found.map((name) => [name, compileFile(join(folder, `${name}.ejs`))]));
+}
+
+/** The names of the views in a folder, such as `apps/list`. */
+function listViews(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ejs'))
+      .map((file) => file.slice(0, -'.ejs'.length).replaceAll(sep, '/'));
+  } catch (error) {
+    throw new ConfigError(
+      OPTION,
+      `the folder ${folder} cannot be read. Check the path and its permissions.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+function compileFile(file: string): Render {
+  try {
+    return compileView(readFileSync(file, 'utf8'), file);
+  } catch (error) {
+    throw new ConfigError(OPTION, `${file} cannot be read or compiled: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message.trim() : String(error);
+}
+
+/** Gives the HTML of some data. */
+type Render = (data: object) => string;
+
+/** Compiles EJS. Its data is `page`, and `<%=` escapes. */
+function compileView(source: string, filename: string): Render {
+  // Without `with`, a view sees only `page` and its own variables: no name in the data can shadow anything.
+  return ejs.compile(source, { _with: false, localsName: 'page', filename });
+}
+
+/** Escapes text for HTML, also between the quotes of an attribute. For views that are functions. */
+export function escapeHtml(text: string): string {
+  return ejs.escapeXML(text);
 }

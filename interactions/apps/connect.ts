@@ -1,5 +1,5 @@
 import type { Client, InteractionFlow } from '../../lib/contracts/index.ts';
-import { kindOf } from './kind.ts';
+import { kindOf } from './form.ts';
 import type { Connect } from './views.ts';
 
 /** The addresses that an app needs, and a line to try it with. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientFields, ClientGrantType } from '../../lib/contracts/index.ts';
 import { readForm } from '../../lib/http/body.ts';
+import { seeOther } from '../navigation.ts';
 import type { Problem } from '../page.ts';
-import { seeOther } from '../see-other.ts';
 import { sentence } from '../sentence.ts';
 import { connectOf } from './connect.ts';
 import { fieldsForPeople, readAppForm, refusalOf } from './form.ts';

@@ -1,8 +1,7 @@
 import type { Client } from '../../lib/contracts/index.ts';
-import { queryText, withQuery } from '../query.ts';
-import { seeOther } from '../see-other.ts';
+import { queryText, seeOther, withQuery } from '../navigation.ts';
 import { printable, sentence } from '../sentence.ts';
-import { kindOf } from './kind.ts';
+import { kindOf } from './form.ts';
 import type { AppRow } from './views.ts';
 import { appPath, showPage, whatWasDone } from './visit.ts';
 import type { Visit } from './visit.ts';

@@ -1,11 +1,10 @@
 import type { Client, ClientFields } from '../../lib/contracts/index.ts';
 import { readForm } from '../../lib/http/body.ts';
+import { seeOther } from '../navigation.ts';
 import type { Page, Problem } from '../page.ts';
-import { seeOther } from '../see-other.ts';
-import { frameOf } from './app-page.ts';
 import { refusalOf, stateSeen, versionOf } from './form.ts';
 import type { Choice } from './views.ts';
-import { afterwards, appPath, findApp, showPage, whatWasDone } from './visit.ts';
+import { afterwards, appPath, findApp, frameOf, showPage, whatWasDone } from './visit.ts';
 import type { Visit } from './visit.ts';
 
 /** What is checked in the form. */

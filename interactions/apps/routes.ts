@@ -1,22 +1,18 @@
 import type { Middleware } from 'koa';
 import Router from 'koa-router';
-import { signedIn } from '../signed-in.ts';
 import type { InteractionFlow } from '../../lib/contracts/index.ts';
+import { seeOther } from '../navigation.ts';
 import type { SiteFor } from '../site.ts';
-import { describeViewer } from '../viewer.ts';
+import { describeViewer, signedIn } from '../viewer.ts';
 import { showActivity } from './activity.ts';
-import { askFirst } from './ask-first.ts';
 import { askForNewApp, createApp } from './create.ts';
-import { deleteApp } from './delete.ts';
-import { disableApp, enableApp } from './disable.ts';
+import { askFirst, deleteApp, disableApp, enableApp, revokeTokens } from './lifecycle.ts';
 import { listApps } from './list.ts';
 import { savePermissions, showPermissions } from './permissions.ts';
-import { revokeTokens } from './revoke.ts';
 import { addSecret, askToRemoveSecret, removeSecret, showSecrets } from './secrets.ts';
 import { saveSettings, showSettings } from './settings.ts';
 import { appPath, parameter } from './visit.ts';
 import type { Step } from './visit.ts';
-import { seeOther } from '../see-other.ts';
 
 /**
  * Routes the developer area.

@@ -3,13 +3,12 @@ import { now } from '../../lib/contracts/clock.ts';
 import type { Client, ClientSecret } from '../../lib/contracts/index.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { readForm } from '../../lib/http/body.ts';
+import { seeOther } from '../navigation.ts';
 import type { Problem } from '../page.ts';
-import { seeOther } from '../see-other.ts';
 import { printable, sentence } from '../sentence.ts';
-import { frameOf } from './app-page.ts';
 import { refusalOf } from './form.ts';
 import type { SecretRow } from './views.ts';
-import { afterwards, appPath, findApp, onceOf, parameter, showPage, whatWasDone } from './visit.ts';
+import { afterwards, appPath, findApp, frameOf, onceOf, parameter, showPage, whatWasDone } from './visit.ts';
 import type { Visit } from './visit.ts';
 
 const DAY = 24 * 60 * 60;

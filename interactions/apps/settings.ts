@@ -1,14 +1,12 @@
 import type { Client, ClientFields } from '../../lib/contracts/index.ts';
 import { readForm } from '../../lib/http/body.ts';
-import { displayName } from '../display-name.ts';
+import { seeOther } from '../navigation.ts';
 import type { Problem } from '../page.ts';
-import { seeOther } from '../see-other.ts';
-import { frameOf } from './app-page.ts';
+import { displayName } from '../viewer.ts';
 import { connectOf } from './connect.ts';
-import { fieldsForPeople, formOf, readAppForm, refusalOf, stateSeen, versionOf } from './form.ts';
-import { kindOf } from './kind.ts';
+import { fieldsForPeople, formOf, kindOf, readAppForm, refusalOf, stateSeen, versionOf } from './form.ts';
 import type { AppForm } from './views.ts';
-import { afterwards, appPath, findApp, showPage, whatWasDone } from './visit.ts';
+import { afterwards, appPath, findApp, frameOf, showPage, whatWasDone } from './visit.ts';
 import type { Visit } from './visit.ts';
 
 /** Shows an app: its client id, what can be changed, and how to connect it. */

@@ -1,7 +1,6 @@
-import type { Link } from '../link.ts';
+import type { Moment } from '../language.ts';
+import type { Link } from '../navigation.ts';
 import type { Sentence } from '../sentence.ts';
-import type { Moment } from '../time.ts';
-import type { Place } from './kind.ts';
 
 /**
  * What the views of the developer area show below the heading. `action` and the like are where forms are sent, `once` and
@@ -107,6 +106,9 @@ export interface AppRow {
   /** `true`: an administrator, who sees everybody's, looks at one of their own. */
   readonly isOwn: boolean;
 }
+
+/** Where an app runs that people sign in to. */
+export type Place = 'server' | 'browser' | 'device';
 
 /** What is typed into the form of an app. */
 export interface AppForm {

@@ -1,13 +1,13 @@
 import type { Context } from 'koa';
 import type { Client, Developer } from '../../lib/contracts/index.ts';
 import { BodyError } from '../../lib/errors.ts';
-import { queryText } from '../query.ts';
+import { queryText } from '../navigation.ts';
+import type { Page, Viewer } from '../page.ts';
 import { sentence } from '../sentence.ts';
-import type { Page } from '../page.ts';
 import type { Sentence } from '../sentence.ts';
 import type { Site } from '../site.ts';
 import type { TextKey } from '../text.ts';
-import type { Viewer } from '../page.ts';
+import type { Tabbed } from './views.ts';
 
 /** A request of a developer who is signed in. */
 export interface Visit {
@@ -64,4 +64,28 @@ export function onceOf(form: Readonly<Record<string, string>>): string {
   const once = form['once'] ?? '';
   if (/^[\w-]{16,64}$/.test(once)) return once;
   throw new BodyError('The form is incomplete.');
+}
+
+type Tab = 'settings' | 'permissions' | 'secrets' | 'activity';
+
+/** What all pages of one app have: its name, the way up, and the ways to the others. */
+export function frameOf(
+  { home, site: { text } }: Visit,
+  client: Client,
+  here: Tab,
+): Tabbed & { heading: Sentence; above: NonNullable<Page['above']> } {
+  // A public app has no secrets.
+  const tabs: readonly Tab[] = client.confidential
+    ? ['settings', 'permissions', 'secrets', 'activity']
+    : ['settings', 'permissions', 'activity'];
+  return {
+    heading: sentence('{client}', { client: client.name }),
+    above: { href: home, label: text['page.apps'] },
+    isDisabled: client.disabled,
+    tabs: tabs.map((tab) => ({
+      href: appPath(home, client.id, tab === 'settings' ? '' : tab),
+      label: text[`apps.tab.${tab}`],
+      isHere: tab === here,
+    })),
+  };
 }

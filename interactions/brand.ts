@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { ConfigError } from '../lib/errors.ts';
-import { readOptionFile, urlOf } from './option-file.ts';
+import type { Asset } from './assets.ts';
 
-const OPTION = 'interactions.brand.logo';
-const LIMIT = 256 * 1024;
+const LOGO = 'interactions.brand.logo';
+const LARGEST_LOGO = 256 * 1024;
 
 /** The brand's logo: an image of ours to serve, or the URL of one that is served elsewhere. */
 export type Logo =
@@ -16,20 +19,17 @@ export function resolveLogo(logo: string | URL | undefined): Logo {
   if (logo === undefined) return { kind: 'mark' };
   const url = urlOf(logo);
   if (url?.protocol === 'https:') return { kind: 'remote', url };
-  if (url?.protocol === 'file:') return image(readOptionFile(OPTION, url));
+  if (url?.protocol === 'file:') return image(readOptionFile(LOGO, url));
   if (url?.protocol === 'data:') return image(decodeDataUrl(url));
-  throw new ConfigError(
-    OPTION,
-    'must be an absolute path, or a URL that begins with https:, file: or data:.',
-  );
+  throw new ConfigError(LOGO, 'must be an absolute path, or a URL that begins with https:, file: or data:.');
 }
 
 function image(content: Buffer): Logo {
-  if (content.length > LIMIT) {
-    throw new ConfigError(OPTION, `has ${content.length} bytes. Give an image of at most ${LIMIT}.`);
+  if (content.length > LARGEST_LOGO) {
+    throw new ConfigError(LOGO, `has ${content.length} bytes. Give an image of at most ${LARGEST_LOGO}.`);
   }
   const format = imageFormat(content);
-  if (!format) throw new ConfigError(OPTION, 'is not an SVG, PNG, JPEG or WebP image.');
+  if (!format) throw new ConfigError(LOGO, 'is not an SVG, PNG, JPEG or WebP image.');
   return { kind: 'image', name: `logo.${format.extension}`, type: format.type, content };
 }
 
@@ -39,7 +39,7 @@ function decodeDataUrl(url: URL): Buffer {
     const text = decodeURIComponent(data.join(','));
     return Buffer.from(text, head.endsWith(';base64') ? 'base64' : 'utf8');
   } catch (error) {
-    throw new ConfigError(OPTION, 'is a data: URL that cannot be decoded.', { cause: error });
+    throw new ConfigError(LOGO, 'is a data: URL that cannot be decoded.', { cause: error });
   }
 }
 
@@ -53,4 +53,31 @@ function imageFormat(content: Buffer): { extension: string; type: string } | und
     return { extension: 'svg', type: 'image/svg+xml' };
   }
   return undefined;
+}
+
+const STYLESHEET = 'interactions.brand.stylesheet';
+
+/** Reads the brand's own stylesheet, to be served beside the bundled ones. */
+export function resolveStylesheet(stylesheet: string | URL | undefined): Asset | undefined {
+  if (stylesheet === undefined) return undefined;
+  const url = urlOf(stylesheet);
+  if (url?.protocol !== 'file:')
+    throw new ConfigError(STYLESHEET, 'must be an absolute path or a file: URL.');
+  return { name: 'brand.css', type: 'text/css', content: readOptionFile(STYLESHEET, url) };
+}
+
+/** The URL that an option gives, or that of the absolute path that it gives. */
+function urlOf(given: string | URL): URL | null {
+  return typeof given === 'string' && isAbsolute(given) ? pathToFileURL(given) : URL.parse(String(given));
+}
+
+/** Reads the file that an option names, once, at start. */
+function readOptionFile(option: string, url: URL): Buffer {
+  try {
+    return readFileSync(url);
+  } catch (error) {
+    throw new ConfigError(option, `cannot be read from ${url.href}. Check the path and its permissions.`, {
+      cause: error,
+    });
+  }
 }
