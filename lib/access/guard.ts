@@ -4,13 +4,13 @@ import type { GuardedState, GuardOutcome, Logger, Principal, Trace, User } from 
 import { GatehouseError } from '../errors.ts';
 import { refusalProblem } from '../http/admission.ts';
 import { sendError, sendProblem } from '../http/problem.ts';
-import { actorOf } from './acting.ts';
-import type { Actor, LoadActor } from './acting.ts';
 import { createAuthenticator } from './authenticator.ts';
 import type { AuthenticatorOptions, KnownToken } from './authenticator.ts';
 import type { Invalidated } from '../tokens/cache-invalidation.ts';
 import { readBearerToken, REFUSALS, unauthorized } from './bearer-token.ts';
 import type { Refusal } from './bearer-token.ts';
+import { impersonationOf } from './impersonation.ts';
+import type { Impersonation, PrincipalSources } from './impersonation.ts';
 
 /** What `createGuard()` takes. */
 export interface GuardOptions<P extends string = string, U extends User = User> extends AuthenticatorOptions<
@@ -26,8 +26,8 @@ export interface GuardOptions<P extends string = string, U extends User = User> 
   readonly observers?: { readonly guarded: ((outcome: GuardOutcome) => void) | undefined };
   /** Whose requests are refused, once it is closing. Left out: it never does. */
   readonly server?: { readonly isClosing: boolean };
-  /** Lets the test kit say who calls. Left out: nobody gets in without a token. */
-  readonly loadActor?: LoadActor<P, U>;
+  /** What the test kit makes principals with. Left out: nobody gets in without a token. */
+  readonly sources?: PrincipalSources;
 }
 
 /** A Koa context whose `state` says who calls. */
@@ -63,7 +63,7 @@ export type Guard<P extends string = string, U extends User = User> = GuardMiddl
  * cannot be reached, 503.
  */
 export function createGuard<P extends string, U extends User>(options: GuardOptions<P, U>): Guard<P, U> {
-  const { loadActor, logger, observers, realm, server, trace } = options;
+  const { logger, observers, realm, server, sources, trace } = options;
   const authenticator = createAuthenticator(options);
 
   function answer(result: KnownToken<P, U> | Refusal, ctx: GuardContext<P, U>, next: Next): unknown {
@@ -106,19 +106,20 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
     });
   }
 
-  async function admitActor(
-    actor: Actor,
-    load: LoadActor<P, U>,
+  async function admitImpersonated(
     ctx: GuardContext<P, U>,
     next: Next,
+    principal: ReturnType<Impersonation>,
   ): Promise<unknown> {
-    admit(ctx.state, await load(actor));
+    admit(ctx.state, await principal);
     return next();
   }
 
   function withoutToken(refusal: Refusal, ctx: GuardContext<P, U>, next: Next): unknown {
-    const actor = refusal === REFUSALS.missing ? actorOf(ctx.req) : undefined;
-    return actor && loadActor ? admitActor(actor, loadActor, ctx, next) : answer(refusal, ctx, next);
+    const impersonation = refusal === REFUSALS.missing ? impersonationOf(ctx.req) : undefined;
+    return impersonation && sources
+      ? admitImpersonated(ctx, next, impersonation(sources))
+      : answer(refusal, ctx, next);
   }
 
   function refuseAtEnd(ctx: GuardContext<P, U>): void {

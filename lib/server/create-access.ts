@@ -1,4 +1,3 @@
-import { createActorLoader } from '../access/acting.ts';
 import { createAssignments } from '../access/assignments.ts';
 import { createGuard } from '../access/guard.ts';
 import type { Guard } from '../access/guard.ts';
@@ -63,7 +62,7 @@ export function createAccess<P extends string, R extends string, U extends User>
     },
     // Not from the directory: what it and the guard remember would add up to twice the lag.
     loadPrincipal: createPrincipalLoader({ holders, heldByClient, clients: storage.clients, gate, scopes }),
-    loadActor: createActorLoader({ holders, heldByClient, gate, scopes }),
+    sources: { holders, heldByClient, gate, scopes },
   });
   invalidation.add((what) => guard.forget(what));
   invalidation.add((what) => {

@@ -2,11 +2,12 @@ import type { IncomingMessage } from 'node:http';
 
 import type Koa from 'koa';
 
-import { actAs, checkHeld } from '../access/acting.ts';
-import type { Actor } from '../access/acting.ts';
 import { admit } from '../access/guard.ts';
+import { impersonate } from '../access/impersonation.ts';
+import type { Impersonation, PrincipalSources } from '../access/impersonation.ts';
 import { createMakePrincipal, heldBy } from '../access/principal.ts';
 import type { Powers, Who } from '../access/principal.ts';
+import { scopesOf } from '../clients/consents.ts';
 import type { Assignment, Client, ClientPrincipal, Gate, User, UserPrincipal } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { completeClient } from './storage/rows.ts';
@@ -85,9 +86,10 @@ export function actingAsUser(
   options: (ActingOptions | ContextActingOptions) & Through = {},
 ): Acting | UserPrincipal {
   const client = completeClient(options.client ?? {}, 'authorization_code');
-  const held = heldIn(options);
-  if (isApp(target)) return actInApp(target, { user, client, held, scopes: scopesIn(options) });
-  return actInContext(target, options, { type: 'user', user, client }, held ?? NOTHING);
+  const assignment = assignmentIn(options);
+  const who = { type: 'user', user, client } as const;
+  if (isApp(target)) return actInApp(target, impersonationOf(who, assignment, scopesIn(options)));
+  return actInContext(target, options, who, assignment ?? NOTHING);
 }
 
 /**
@@ -115,16 +117,15 @@ export function actingAsClient(
   options: ActingOptions | ContextActingOptions = {},
 ): Acting | ClientPrincipal {
   // What a client holds is written on it.
-  const client = completeClient({ ...given, ...heldIn(options) }, 'client_credentials');
-  if (isApp(target)) {
-    return actInApp(target, { user: undefined, client, held: undefined, scopes: scopesIn(options) });
-  }
-  return actInContext(target, options, { type: 'client', user: undefined, client }, client);
+  const client = completeClient({ ...given, ...assignmentIn(options) }, 'client_credentials');
+  const who = { type: 'client', user: undefined, client } as const;
+  if (isApp(target)) return actInApp(target, impersonationOf(who, undefined, scopesIn(options)));
+  return actInContext(target, options, who, client);
 }
 
 const NOTHING: Assignment = { permissions: [], roles: [] };
 
-function heldIn({ permissions, roles }: ActingOptions | ContextActingOptions): Assignment | undefined {
+function assignmentIn({ permissions, roles }: ActingOptions | ContextActingOptions): Assignment | undefined {
   if (permissions === undefined && roles === undefined) return undefined;
   return { permissions: permissions ?? [], roles: roles ?? [] };
 }
@@ -138,42 +139,79 @@ function isApp(target: Koa | ActingContext): target is Koa {
 }
 
 // Who acts in an app, the last one behind the others.
-const casts = new WeakMap<Koa, Set<Actor>>();
+const impersonationsIn = new WeakMap<Koa, Set<Impersonation>>();
 
-function actInApp(app: Koa, actor: Actor): Acting {
-  const cast = casts.get(app) ?? gatherCast(app);
-  cast.add(actor);
-  const stop = (): void => void cast.delete(actor);
+function actInApp(app: Koa, impersonation: Impersonation): Acting {
+  const all = impersonationsIn.get(app) ?? impersonateIn(app);
+  all.add(impersonation);
+  const stop = (): void => void all.delete(impersonation);
   return { stop, [Symbol.dispose]: stop };
 }
 
 /** Koa makes a context for each request through this method of the app, whether it listens already or not. */
-function gatherCast(app: Koa): Set<Actor> {
-  const cast = new Set<Actor>();
-  casts.set(app, cast);
+function impersonateIn(app: Koa): Set<Impersonation> {
+  const all = new Set<Impersonation>();
+  impersonationsIn.set(app, all);
   const createContext = app.createContext.bind(app);
   app.createContext = (request, response) => {
-    const actor = [...cast].at(-1);
-    if (actor) actAs(request, actor);
+    const last = [...all].at(-1);
+    if (last) impersonate(request, last);
     return createContext(request, response);
   };
-  return cast;
+  return all;
+}
+
+/**
+ * Makes the principal of somebody who acts in an app, as it would be for a token.
+ *
+ * @param assignment - what a user holds. @default what the user store or the assignments say. A client holds what is written on it
+ * @param granted - as if these scopes had been granted
+ */
+function impersonationOf(
+  who: Who,
+  assignment: Assignment | undefined,
+  granted: readonly string[],
+): Impersonation {
+  return async (sources) => {
+    const { gate, heldByClient, holders, scopes } = sources;
+    const { client, user } = who;
+    const given = user ? assignment : client;
+    if (given) checkAssignment(given, gate);
+    checkNames('scope', granted, (name) => scopes.has(name));
+    const held = user ? heldBy(assignment ?? (await holders.heldBy(user)), gate) : await heldByClient(client);
+    return createMakePrincipal(sources)(who, held, scopesOf({ scope: granted.join(' ') }, client));
+  };
 }
 
 function actInContext<W extends Who>(
   ctx: ActingContext,
   options: ActingOptions | ContextActingOptions,
   who: W,
-  held: Assignment,
+  assignment: Assignment,
 ): W & Powers {
   if (!('gate' in options)) {
     throw new ConfigError('gate', 'with a context, pass the gate too: { gate, permissions }');
   }
-  checkHeld(held, options.gate);
+  checkAssignment(assignment, options.gate);
   const makePrincipal = createMakePrincipal({ gate: options.gate, scopes: new Map() });
-  const principal = makePrincipal(who, heldBy(held, options.gate), undefined);
+  const principal = makePrincipal(who, heldBy(assignment, options.gate), undefined);
   admit(ctx.state, principal);
   // For a guard further on.
-  if (ctx.req) actAs(ctx.req, { user: who.user, client: who.client, held, scopes: [] });
+  if (ctx.req) impersonate(ctx.req, impersonationOf(who, assignment, []));
   return principal;
+}
+
+/** A test that misspells a name would pass for the wrong reason. */
+function checkAssignment(
+  { permissions, roles }: Assignment,
+  gate: Pick<PrincipalSources['gate'], 'has' | 'roles'>,
+): void {
+  checkNames('permission', permissions, (name) => gate.has(name));
+  checkNames('role', roles, (name) => Object.hasOwn(gate.roles, name));
+}
+
+function checkNames(kind: string, names: readonly string[], isKnown: (name: string) => boolean): void {
+  const unknown = names.find((name) => !isKnown(name));
+  if (unknown !== undefined)
+    throw new ConfigError(`${kind}s`, `there is no ${kind} "${unknown}"; correct it in the test`);
 }
