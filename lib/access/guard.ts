@@ -1,16 +1,17 @@
+import type { IncomingMessage } from 'node:http';
+
 import type { Next, ParameterizedContext } from 'koa';
 
-import type { GuardedState, GuardOutcome, Logger, Principal, Trace, User } from '../contracts/index.ts';
+import type { Gate, GuardedState, GuardOutcome, Logger, Principal, Trace, User } from '../contracts/index.ts';
 import { GatehouseError } from '../errors.ts';
 import { refusalProblem } from '../http/admission.ts';
 import { sendError, sendProblem } from '../http/problem.ts';
+import type { Invalidated } from '../tokens/cache-invalidation.ts';
 import { createAuthenticator } from './authenticator.ts';
 import type { AuthenticatorOptions, KnownToken } from './authenticator.ts';
-import type { Invalidated } from '../tokens/cache-invalidation.ts';
 import { readBearerToken, REFUSALS, unauthorized } from './bearer-token.ts';
 import type { Refusal } from './bearer-token.ts';
-import { impersonationOf } from './impersonation.ts';
-import type { Impersonation, PrincipalSources } from './impersonation.ts';
+import type { FindHeldByClient, Holders, PrincipalRules } from './principal.ts';
 
 /** What `createGuard()` takes. */
 export interface GuardOptions<P extends string = string, U extends User = User> extends AuthenticatorOptions<
@@ -116,7 +117,7 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
   }
 
   function withoutToken(refusal: Refusal, ctx: GuardContext<P, U>, next: Next): unknown {
-    const impersonation = refusal === REFUSALS.missing ? impersonationOf(ctx.req) : undefined;
+    const impersonation = refusal === REFUSALS.missing ? impersonations.get(ctx.req) : undefined;
     return impersonation && sources
       ? admitImpersonated(ctx, next, impersonation(sources))
       : answer(refusal, ctx, next);
@@ -159,4 +160,24 @@ export function admit(
   state.user = principal.user;
   state.client = principal.type === 'client' ? principal.client : undefined;
   state.principal = principal;
+}
+
+/** What the server's own principals are made with. */
+export interface PrincipalSources extends PrincipalRules {
+  readonly gate: PrincipalRules['gate'] & Pick<Gate, 'has' | 'roles'>;
+  readonly holders: Pick<Holders, 'heldBy'>;
+  readonly heldByClient: FindHeldByClient;
+}
+
+/** Makes the principal that a request speaks for. */
+export type Impersonation = (sources: PrincipalSources) => Promise<Principal>;
+
+const impersonations = new WeakMap<IncomingMessage, Impersonation>();
+
+/**
+ * Lets a request through every guard of this process, unless it has an `Authorization` header field of its own. For the test
+ * kit: nothing in a request can ask for it.
+ */
+export function impersonate(request: IncomingMessage, impersonation: Impersonation): void {
+  impersonations.set(request, impersonation);
 }

@@ -2,9 +2,8 @@ import type { IncomingMessage } from 'node:http';
 
 import type Koa from 'koa';
 
-import { admit } from '../access/guard.ts';
-import { impersonate } from '../access/impersonation.ts';
-import type { Impersonation, PrincipalSources } from '../access/impersonation.ts';
+import { admit, impersonate } from '../access/guard.ts';
+import type { Impersonation, PrincipalSources } from '../access/guard.ts';
 import { createMakePrincipal, heldBy } from '../access/principal.ts';
 import type { Powers, Who } from '../access/principal.ts';
 import { scopesOf } from '../clients/consents.ts';
