@@ -1,3 +1,4 @@
+import type { Developer } from '../../lib/contracts/index.ts';
 import { seeOther } from '../navigation.ts';
 import { sentence } from '../sentence.ts';
 import { afterwards, appPath, findApp, showPage } from './visit.ts';
@@ -21,29 +22,29 @@ export function askFirst(what: 'delete' | 'disable' | 'revoke'): Step {
   };
 }
 
-/** Stops an app and its tokens, until it is enabled again. */
-export async function disableApp(visit: Visit): Promise<void> {
-  const { ctx, developer, home } = visit;
-  const { id } = await findApp(visit);
-  await developer.disable(id);
-  seeOther(ctx, afterwards(appPath(home, id), 'disabled'));
+/** Makes a step that changes an app, and shows its page again with a word about it. */
+function change(
+  done: Parameters<typeof afterwards>[1],
+  make: (developer: Developer, id: string) => Promise<unknown>,
+): Step {
+  return async function changeApp(visit) {
+    const { ctx, developer, home } = visit;
+    const { id } = await findApp(visit);
+    await make(developer, id);
+    seeOther(ctx, afterwards(appPath(home, id), done));
+  };
 }
+
+/** Stops an app and its tokens, until it is enabled again. */
+export const disableApp: Step = change('disabled', async (developer, id) => developer.disable(id));
 
 /** Lets an app go on. */
-export async function enableApp(visit: Visit): Promise<void> {
-  const { ctx, developer, home } = visit;
-  const { id } = await findApp(visit);
-  await developer.enable(id);
-  seeOther(ctx, afterwards(appPath(home, id), 'enabled'));
-}
+export const enableApp: Step = change('enabled', async (developer, id) => developer.enable(id));
 
 /** Revokes every token of an app, for good. */
-export async function revokeTokens(visit: Visit): Promise<void> {
-  const { ctx, developer, home } = visit;
-  const { id } = await findApp(visit);
-  await developer.revokeTokens(id);
-  seeOther(ctx, afterwards(appPath(home, id), 'tokensRevoked'));
-}
+export const revokeTokens: Step = change('tokensRevoked', async (developer, id) =>
+  developer.revokeTokens(id),
+);
 
 /** Removes an app for good. */
 export async function deleteApp(visit: Visit): Promise<void> {

@@ -175,8 +175,8 @@ export type Impersonation = (sources: PrincipalSources) => Promise<Principal>;
 const impersonations = new WeakMap<IncomingMessage, Impersonation>();
 
 /**
- * Lets a request through every guard of this process, unless it has an `Authorization` header field of its own. For the test
- * kit: nothing in a request can ask for it.
+ * Lets a request through every guard of this process, unless it has a bearer token of its own. For the test kit: nothing in a
+ * request can ask for it.
  */
 export function impersonate(request: IncomingMessage, impersonation: Impersonation): void {
   impersonations.set(request, impersonation);

@@ -125,6 +125,7 @@ test('a request with a token of its own keeps it, a bad one too', async (t) => {
   const token = await issueToken(auth, { user: bob });
   t.like((await get('/api/v1/identity', token)).body, { data: { id: '2' } });
   t.is((await get('/api/v1/identity', 'nonsense')).status, 401);
+  t.is((await get(`/api/v1/identity?access_token=${token}`)).status, 401);
 });
 
 test('a misspelt permission, role or scope fails the request, and the log says which', async (t) => {
