@@ -8,8 +8,7 @@ import type {
 } from '../../lib/contracts/index.ts';
 import { auditStore } from './audit.ts';
 import { clientStore } from './clients.ts';
-import { consentStore } from './consents.ts';
-import { credentialStore, grantStore, revocationStore } from './grants.ts';
+import { consentStore, credentialStore, grantStore, revocationStore } from './grants.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { copy, copyWithPayload, emptyTables, refuseTaken } from './tables.ts';
 import type { Tables } from './tables.ts';

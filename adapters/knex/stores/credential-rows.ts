@@ -2,7 +2,7 @@ import type { Credential, Grant } from '../../../lib/contracts/index.ts';
 import type { Value } from '../statements.ts';
 import { toOptionalNumber, toPayload } from './column-values.ts';
 import type { Integer } from './column-values.ts';
-import type { GrantRow } from './grant-rows.ts';
+import type { GrantRow } from './grants.ts';
 import { GRANT_NOT_ENDED } from './revocations.ts';
 
 const INTO_GRANTS = `

@@ -12,8 +12,8 @@ import {
   WITH_LIVE_GRANT,
 } from './credential-rows.ts';
 import type { CredentialRow } from './credential-rows.ts';
-import { GRANT_COLUMNS, toGrant } from './grant-rows.ts';
-import type { GrantRow } from './grant-rows.ts';
+import { GRANT_COLUMNS, toGrant } from './grants.ts';
+import type { GrantRow } from './grants.ts';
 import { redeemAtOnce, redeemInSteps } from './redemption.ts';
 
 /** Authorization codes and refresh tokens. */
