@@ -10,11 +10,8 @@ export interface AuthenticatorOptions<P extends string = string, U extends User 
   /** Whether the token is good still: neither revoked, nor its grant, its user or its client ended. */
   readonly stands: (claims: AccessTokenClaims) => Promise<boolean>;
   readonly loadPrincipal: LoadPrincipal<P, U>;
-  /**
-   * Seconds for which a user, a client, their permissions and "not revoked" are taken as they were last read.
-   * @default 5
-   */
-  readonly revocationLag?: number;
+  /** Seconds for which a user, a client, their permissions and "not revoked" are taken as they were last read. */
+  readonly revocationLag: number;
   /** How many tokens are remembered; each takes about 2 kB. @default 10000 */
   readonly cacheSize?: number;
   /** The time in milliseconds. @default Date.now */
@@ -34,7 +31,7 @@ export interface Authenticator<P extends string = string, U extends User = User>
 export function createAuthenticator<P extends string, U extends User>(
   options: AuthenticatorOptions<P, U>,
 ): Authenticator<P, U> {
-  const { verify, stands, loadPrincipal, revocationLag = 5, cacheSize = 10_000 } = options;
+  const { verify, stands, loadPrincipal, revocationLag, cacheSize = 10_000 } = options;
   // Looked up each time: tests replace the clock.
   const { now = () => Date.now() } = options;
   const lag = revocationLag * 1000;

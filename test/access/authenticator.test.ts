@@ -239,6 +239,7 @@ test('garbage takes no memory', async (t) => {
     verify: async () => undefined,
     stands: async () => true,
     loadPrincipal: async () => undefined,
+    revocationLag: 5,
   });
   const heap = () => {
     collectGarbage();

@@ -192,6 +192,7 @@ export function createPlatform(): Platform {
           return !revoked.has(claims.jti) && (claims.grant_id === undefined || !revoked.has(claims.grant_id));
         },
         loadPrincipal,
+        revocationLag: 5,
         now: () => clock.time,
         ...options,
       }),
