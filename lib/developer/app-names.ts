@@ -1,21 +1,24 @@
-// The package of the names has no types of its own.
-// oxlint-disable-next-line typescript/triple-slash-reference
-/// <reference path="./script-names.d.ts" />
 import type { FieldErrorCode } from '../errors.ts';
 
 /** Says what is wrong with a name that a person gives an app, or nothing when it can be mistaken for no other. */
 export type CheckAppName = (name: string, reserved: readonly string[]) => FieldErrorCode | undefined;
+
+/** The names of Unicode's properties and of their values, by every spelling. */
+interface PropertyNames {
+  readonly default: ReadonlyMap<string, ReadonlyMap<string, string>>;
+}
 
 /**
  * Loads the check of names by Unicode Technical Standard 39, which takes some data: names that cannot be told from those of
  * the platform, that mix scripts, or that have characters that cannot be seen.
  */
 export async function loadAppNameCheck(): Promise<CheckAppName> {
-  const [{ default: unhomoglyph }, { default: names }] = await Promise.all([
+  const [{ default: unhomoglyph }, names] = await Promise.all([
     import('unhomoglyph'),
-    import('unicode-match-property-value-ecmascript/data/mappings.js'),
+    // @ts-expect-error -- the package has no types of its own
+    import('unicode-match-property-value-ecmascript/data/mappings.js') as Promise<PropertyNames>,
   ]);
-  const scripts = scriptsOf(names.get('Script_Extensions')!.values());
+  const scripts = scriptsOf(names.default.get('Script_Extensions')!.values());
 
   /** What a name looks like, in three forms: letters that look alike as capitals need not do so when they are small. */
   function looksOf(name: string): readonly string[] {
