@@ -20,7 +20,7 @@ import { cookiePlace, createCookieKeys } from './cookie-keys.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { createPrompts } from './prompts.ts';
 import { createRenderError } from './render-error.ts';
-import { stateOf } from './request-state.ts';
+import { requestOf } from './engine-request.ts';
 import { createResourceServerInfo, createRotation } from './scopes.ts';
 import { sessionEnd } from './login-session.ts';
 import { createServerClaims, toAccount } from './token-claims.ts';
@@ -116,7 +116,8 @@ export function engineConfiguration(
       ClientCredentials: lifetimes.accessToken,
       AuthorizationCode: lifetimes.authorizationCode,
       RefreshToken: (ctx) => {
-        const familyEnd = (stateOf(ctx).grant?.createdAt ?? now()) + lifetimes.refreshTokenAbsolute;
+        const familyEnd =
+          (requestOf(ctx).credential?.grant.createdAt ?? now()) + lifetimes.refreshTokenAbsolute;
         return Math.max(Math.min(lifetimes.refreshToken, familyEnd - now()), 1);
       },
       Session: (_ctx, session) => Math.max(sessionEnd(session, lifetimes) - now(), 1),
