@@ -59,7 +59,7 @@ export function engineConfiguration(
       keys: createCookieKeys(cookieKeys),
       names: {
         session: `${prefix}gatehouse_session${suffix}`,
-        // Never sent: requests that wait for a person are in the URL of their page (see middleware.ts).
+        // Never sent: requests that wait for a person are in the URL of their page (see authorization-request.ts).
         interaction: 'gatehouse_interaction',
         resume: 'gatehouse_resume',
       },
@@ -133,7 +133,7 @@ export function engineConfiguration(
     extraTokenClaims: createServerClaims(clients),
     findAccount: createFindAccount(options.users),
     loadExistingGrant: createLoadGrant({ clients, consents: storage.consents, requests, resource: issuer }),
-    // Decided in cross-origin.ts: the engine would refuse the whole request, and tell a known client from an unknown one.
+    // Decided by answerOtherOrigins (token-response.ts): the engine would refuse the whole request, and tell a known client from an unknown one.
     clientBasedCORS: () => true,
     renderError: createRenderError(pages),
   };
