@@ -15,10 +15,7 @@ const MARGIN = 60;
 
 export type RedemptionSettings = Pick<ResolvedOptions, 'lifetimes' | 'refreshGrace'>;
 
-/**
- * A code or refresh token that a request presents: found, then accepted by the engine, then redeemed. It may be asked about or
- * given back instead, and goes no further then.
- */
+/** A code or refresh token that a request presents, to redeem it, to give it back or to ask about it. */
 export class PresentedCredential {
   readonly kind: Credential['kind'];
   /** That of its row. */
@@ -30,7 +27,7 @@ export class PresentedCredential {
   readonly needsVerifier: boolean;
   /** What it was issued for; of any client, also of another one than presents it. */
   readonly grant: Grant;
-  #phase: 'found' | 'accepted' | 'redeemed' = 'found';
+  #isAccepted = false;
   #successor: string | undefined;
 
   constructor(
@@ -52,15 +49,11 @@ export class PresentedCredential {
 
   /** The engine has checked all that it checks of it. */
   accept(): void {
-    if (this.#phase === 'found') this.#phase = 'accepted';
+    this.#isAccepted = true;
   }
 
   get isAccepted(): boolean {
-    return this.#phase !== 'found';
-  }
-
-  get isRedeemed(): boolean {
-    return this.#phase === 'redeemed';
+    return this.#isAccepted;
   }
 
   /** Inside the grace: the refresh token that it was exchanged for before, to be answered instead of a new one. */
@@ -69,7 +62,7 @@ export class PresentedCredential {
   }
 
   /**
-   * Spends it and keeps the refresh token that it is exchanged for. Once: what a request has redeemed it does not redeem again.
+   * Spends it and keeps the refresh token that it is exchanged for.
    *
    * Whoever comes second within the grace gets the successor that the first one got, because only who presents the same refresh
    * token can open it; everybody else who comes second gets `invalid_grant`.
@@ -82,7 +75,6 @@ export class PresentedCredential {
     { lifetimes, refreshGrace }: RedemptionSettings,
     successor?: { readonly value: string; readonly credential: Credential },
   ): Promise<void> {
-    if (this.isRedeemed) return;
     // A retry within the grace gets an access token that expires so much later.
     const expiresAt = Math.max(
       now() + lifetimes.accessToken + refreshGrace + MARGIN,
@@ -101,7 +93,6 @@ export class PresentedCredential {
     } else if (redemption.outcome !== 'redeemed') {
       throw new errors.InvalidGrant(`${this.kind} was spent by another request`);
     }
-    this.#phase = 'redeemed';
   }
 }
 
