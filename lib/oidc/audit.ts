@@ -7,6 +7,7 @@ import { currentRequest, requestOf } from './engine-request.ts';
 import { errorOfFailure } from './outcome.ts';
 import type { OAuthError } from './outcome.ts';
 import { clientIdOf, oauthErrorOf, grantOf, grantTypeOf, originOf } from './request-facts.ts';
+import { TooManyAttempts } from './token-response.ts';
 
 /** Records what clients ask of the engine and what becomes of it, and when a connected app was last used. */
 export function auditEvents(provider: Provider, audit: AuditLog, noteUse: NoteUse): void {
@@ -102,6 +103,6 @@ export function recordErrors(provider: Provider): void {
 }
 
 function recordError(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): void {
-  const retryAfter = 'retryAfter' in error ? (error.retryAfter as number) : undefined;
+  const retryAfter = error instanceof TooManyAttempts ? error.retryAfter : undefined;
   requestOf(ctx).outcome.refuse({ ...oauthErrorOf(ctx, error), retryAfter });
 }

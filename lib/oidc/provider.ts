@@ -13,7 +13,7 @@ import { currentRequest, requestOf } from './engine-request.ts';
 import type { RedemptionSettings } from './redemption.ts';
 import { answerStrangersHere } from './render-error.ts';
 import { createKeepClaims } from './token-claims.ts';
-import { tooManyAttempts } from './token-response.ts';
+import { TooManyAttempts } from './token-response.ts';
 
 /**
  * The engine of a server. It takes its signing keys once, so it is made anew when they change; requests under way keep the one
@@ -63,7 +63,7 @@ export function createProvider(options: ResolvedOptions, parts: ProviderParts): 
     try {
       return await clients.verifySecret(clientId, presented, () => throttle.check(clientId, address));
     } catch (error) {
-      throw error instanceof TooManyAttemptsError ? tooManyAttempts(error) : error;
+      throw error instanceof TooManyAttemptsError ? new TooManyAttempts(error) : error;
     }
   };
 

@@ -41,13 +41,17 @@ function sayUnauthorizedClient(ctx: KoaContextWithOIDC): void {
  */
 
 /** The error that makes the engine say so. */
-export function tooManyAttempts({ retryAfter }: TooManyAttemptsError): Error {
-  const { error, error_description: description } = bodyOf(retryAfter);
-  return Object.assign(new errors.CustomOIDCProviderError(error, description), {
-    status: 429,
-    statusCode: 429,
-    retryAfter,
-  });
+export class TooManyAttempts extends errors.CustomOIDCProviderError {
+  override status = 429;
+  override statusCode = 429;
+  /** In seconds. */
+  readonly retryAfter: number;
+
+  constructor({ retryAfter }: TooManyAttemptsError) {
+    const { error, error_description: description } = bodyOf(retryAfter);
+    super(error, description);
+    this.retryAfter = retryAfter;
+  }
 }
 
 /** Says so in place of what the engine has answered. */

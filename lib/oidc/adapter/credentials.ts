@@ -28,7 +28,7 @@ export function credentialAdapter(
       const credential = toCredential(kind, value, payload);
       if (kind === 'code') {
         await startGrant(request, payload, credential);
-      } else if (request?.credential) {
+      } else if (request?.credential?.grant.id === credential.grantId) {
         await request.credential.redeem(credentials, settings, { value, credential });
       } else {
         throw new Error('A refresh token is only issued in exchange for a code or another refresh token');
