@@ -3,10 +3,11 @@ import type { AccessToken, ClientCredentials, errors, KoaContextWithOIDC } from 
 
 import type { NoteUse } from '../clients/last-use.ts';
 import type { AuditLog, AuditOrigin } from '../contracts/index.ts';
-import { errorOfFailure } from './report.ts';
+import { currentRequest, requestOf } from './engine-request.ts';
+import { errorOfFailure } from './outcome.ts';
+import type { OAuthError } from './outcome.ts';
 import { clientIdOf, oauthErrorOf, grantOf, grantTypeOf, originOf } from './request-facts.ts';
-import { currentState, stateOf } from './request-state.ts';
-import type { OAuthError } from './request-state.ts';
+import { TooManyAttempts } from './token-response.ts';
 
 /** Records what clients ask of the engine and what becomes of it, and when a connected app was last used. */
 export function auditEvents(provider: Provider, audit: AuditLog, noteUse: NoteUse): void {
@@ -27,12 +28,12 @@ export function auditEvents(provider: Provider, audit: AuditLog, noteUse: NoteUs
     if (ctx.oidc.route !== 'token') return;
     recordRefusedToken(ctx, {
       error: errorOfFailure(error),
-      reason: `the server failed; see ${stateOf(ctx).requestId} in its log`,
+      reason: `the server failed; see ${requestOf(ctx).requestId} in its log`,
     });
   });
   provider.on('authorization.error', (ctx, error) => {
     // It is sent again, and what becomes of it then is recorded.
-    if (stateOf(ctx).mustBeginAgain) return;
+    if (requestOf(ctx).outcome.mustBeginAgain) return;
     const { account, session } = ctx.oidc;
     audit.record(
       {
@@ -75,7 +76,7 @@ export function auditEvents(provider: Provider, audit: AuditLog, noteUse: NoteUs
   // The engine says this of a token that its client has revoked, and does not say in which request.
   function recordRevokedToken(token: AccessToken | ClientCredentials): void {
     const { accountId: userId, grantId } = token as Partial<AccessToken>;
-    const host = currentState()?.host;
+    const host = currentRequest()?.host;
     audit.record(
       { type: 'tokens_revoked', target: 'token', clientId: token.clientId, userId, grantId },
       host && originOf(host),
@@ -84,7 +85,7 @@ export function auditEvents(provider: Provider, audit: AuditLog, noteUse: NoteUs
 }
 
 function hostOriginOf(ctx: KoaContextWithOIDC): AuditOrigin {
-  return originOf(stateOf(ctx).host);
+  return originOf(requestOf(ctx).host);
 }
 
 /** Remembers why the engine refuses requests or fails at them, for when they are answered. */
@@ -94,14 +95,14 @@ export function recordErrors(provider: Provider): void {
   provider.on('introspection.error', recordError);
   provider.on('authorization.error', recordError);
   provider.on('grant.revoked', (ctx, grantId) => {
-    stateOf(ctx).revokedGrantId = grantId;
+    requestOf(ctx).outcome.revokeGrant(grantId);
   });
   provider.on('server_error', (ctx, error) => {
-    stateOf(ctx).failure = error;
+    requestOf(ctx).outcome.fail(error);
   });
 }
 
 function recordError(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): void {
-  const state = stateOf(ctx);
-  if (!state.mustBeginAgain) state.oauthError = oauthErrorOf(ctx, error);
+  const retryAfter = error instanceof TooManyAttempts ? error.retryAfter : undefined;
+  requestOf(ctx).outcome.refuse({ ...oauthErrorOf(ctx, error), retryAfter });
 }

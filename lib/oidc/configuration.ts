@@ -20,7 +20,7 @@ import { cookiePlace, createCookieKeys } from './cookie-keys.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { createPrompts } from './prompts.ts';
 import { createRenderError } from './render-error.ts';
-import { stateOf } from './request-state.ts';
+import { requestOf } from './engine-request.ts';
 import { createResourceServerInfo, createRotation } from './scopes.ts';
 import { sessionEnd } from './login-session.ts';
 import { createServerClaims, toAccount } from './token-claims.ts';
@@ -59,7 +59,7 @@ export function engineConfiguration(
       keys: createCookieKeys(cookieKeys),
       names: {
         session: `${prefix}gatehouse_session${suffix}`,
-        // Never sent: requests that wait for a person are in the URL of their page (see middleware.ts).
+        // Never sent: requests that wait for a person are in the URL of their page (see authorization-request.ts).
         interaction: 'gatehouse_interaction',
         resume: 'gatehouse_resume',
       },
@@ -116,7 +116,8 @@ export function engineConfiguration(
       ClientCredentials: lifetimes.accessToken,
       AuthorizationCode: lifetimes.authorizationCode,
       RefreshToken: (ctx) => {
-        const familyEnd = (stateOf(ctx).grant?.createdAt ?? now()) + lifetimes.refreshTokenAbsolute;
+        const familyEnd =
+          (requestOf(ctx).credential?.grant.createdAt ?? now()) + lifetimes.refreshTokenAbsolute;
         return Math.max(Math.min(lifetimes.refreshToken, familyEnd - now()), 1);
       },
       Session: (_ctx, session) => Math.max(sessionEnd(session, lifetimes) - now(), 1),
@@ -132,7 +133,7 @@ export function engineConfiguration(
     extraTokenClaims: createServerClaims(clients),
     findAccount: createFindAccount(options.users),
     loadExistingGrant: createLoadGrant({ clients, consents: storage.consents, requests, resource: issuer }),
-    // Decided in cross-origin.ts: the engine would refuse the whole request, and tell a known client from an unknown one.
+    // Decided by answerOtherOrigins (token-response.ts): the engine would refuse the whole request, and tell a known client from an unknown one.
     clientBasedCORS: () => true,
     renderError: createRenderError(pages),
   };

@@ -8,7 +8,7 @@ import type { ClientDirectory } from '../clients/directory.ts';
 import { isOnDevice, redirectHost } from '../clients/fields.ts';
 import type { Client, ConsentStore } from '../contracts/index.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
-import { stateOf } from './request-state.ts';
+import { requestOf } from './engine-request.ts';
 
 /**
  * Makes the grant of an authorization request out of what the user agreed to before, in whatever browser, for where this
@@ -57,7 +57,7 @@ export function createLoadGrant({
     if (stored?.client.firstParty && !isOnDevice(redirectUri, stored.client)) return 'all';
     const consent = stored && (await consents.find(ctx.oidc.account!.accountId, clientId));
     if (!consent) return undefined;
-    stateOf(ctx).agreed = consent;
+    requestOf(ctx).foundConsent(consent);
     const host = redirectHost(redirectUri, stored.client);
     if (host !== undefined) return consent.hosts[host];
     return (await hasJustAgreed(ctx)) ? toAgreement(wantedBy(ctx)) : undefined;
@@ -68,14 +68,14 @@ export function createLoadGrant({
     return isProofOf(typeof proof === 'string' ? await requests.read(proof) : undefined, {
       parameters: { ...ctx.oidc.params },
       sessionUid: ctx.oidc.session!.uid,
-      limited: stateOf(ctx).isLimitedToNothing === true,
+      limited: requestOf(ctx).asksForNothing,
     });
   }
 }
 
 function wantedBy(ctx: KoaContextWithOIDC): Wanted {
   const scopes = [...ctx.oidc.requestParamScopes];
-  return { scopes, limited: scopes.length > 0 || stateOf(ctx).isLimitedToNothing === true };
+  return { scopes, limited: scopes.length > 0 || requestOf(ctx).asksForNothing };
 }
 
 // The engine refuses an authorization request that ends with no scope granted (actions/authorization/interactions.js).

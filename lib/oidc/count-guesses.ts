@@ -5,7 +5,7 @@ import type { ClientThrottle, Storage } from '../contracts/index.ts';
 import { StorageError, TooManyAttemptsError } from '../errors.ts';
 import { directEndpoint } from './endpoints.ts';
 import { grantOf } from './request-facts.ts';
-import { stateOf } from './request-state.ts';
+import { requestOf } from './engine-request.ts';
 import { sayTooManyAttempts } from './token-response.ts';
 
 // For one code. Whoever has the right verifier has it the first time.
@@ -32,7 +32,7 @@ export async function countGuesses(
     if (error instanceof TooManyAttemptsError) return sayTooManyAttempts(ctx, error);
     // What could not be counted gets no answer that tells whether it was right.
     if (!(error instanceof StorageError)) throw error;
-    stateOf(ctx).failure = error;
+    requestOf(ctx).outcome.fail(error);
   }
 }
 
@@ -43,14 +43,15 @@ function isClientRefused(ctx: KoaContextWithOIDC): boolean {
 }
 
 async function countFailedClient(ctx: KoaContextWithOIDC, clients: ClientThrottle): Promise<void> {
-  const { host, triedClientId = '' } = stateOf(ctx);
-  await clients.countFailure(triedClientId, host.ip);
+  const { clientId = '', host } = requestOf(ctx);
+  await clients.countFailure(clientId, host.ip);
 }
 
 /** The client's own code, with a verifier that does not belong to it, or another mistake. */
 function isCodeRefused(ctx: KoaContextWithOIDC): boolean {
-  const { code, presented } = stateOf(ctx);
-  return ctx.status === 400 && code !== undefined && presented === undefined && grantOf(ctx) !== undefined;
+  const code = requestOf(ctx).credential;
+  const isGuess = code?.needsVerifier === true && !code.isAccepted;
+  return isGuess && ctx.status === 400 && grantOf(ctx) !== undefined;
 }
 
 /** Spends the code after too many (RFC 7636 leaves open how often a verifier may be wrong). */
@@ -58,7 +59,7 @@ async function countWrongVerifier(
   ctx: KoaContextWithOIDC,
   { attempts, credentials }: GuessCounters['storage'],
 ): Promise<void> {
-  const { expiresAt, id, kind } = stateOf(ctx).code!;
+  const { expiresAt, id, kind } = requestOf(ctx).credential!;
   const window = { limit: MOST_WRONG_VERIFIERS - 1, now: now(), expiresAt };
   const end = await attempts.count(`code ${id}`, window);
   if (end !== undefined) await credentials.redeem({ kind, id }, { at: Date.now() });

@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 
 import type { ClientDirectory } from '../clients/directory.ts';
 import { now } from '../contracts/clock.ts';
-import type { Interaction, InteractionFlow, User } from '../contracts/index.ts';
+import type { Client, Interaction, InteractionFlow, User } from '../contracts/index.ts';
 import { InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 import { createAuthenticate } from './authenticate.ts';
@@ -35,10 +35,14 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
   const { accountPath, basePath, currentUser, developerPath, logger, loginUrl, origin } = options;
   const { storage, users } = options;
   const sessions = createLoginSessions(options, { audit, provider });
+  const verified = new WeakMap<Context, { readonly uid: string; readonly request: AuthorizationRequest }>();
   const authenticate = createAuthenticate(options, {
     ...parts,
     beforePassword: sessions.beforePassword,
-    clientIdOf: async (ctx) => clientIdAt(ctx.path),
+    clientIdOf: async (ctx) => {
+      const uid = INTERACTION.exec(ctx.path)?.[1];
+      return uid === undefined ? undefined : (await read(ctx, uid))?.parameters['client_id'];
+    },
   });
 
   return {
@@ -62,14 +66,17 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     authenticate,
     login: (ctx, { uid }, user) => finishLogin(ctx, uid, user),
     async consent(ctx, { uid }) {
-      const open = await findOpen(ctx, uid, 'consent');
-      const decision = decisionOn(open);
-      const { client, limited, redirectUri } = await describe(open, uid);
-      const agreed = { ...decision.consent, client, limited, redirectUri };
-      const isRemembered = await rememberConsent(storage.consents, { ...agreed, at: now() });
-      audit.record({ type: 'consent_given', ...decision.consent }, originOf(ctx));
-      const proof = isRemembered ? {} : { [PROOF]: await requests.write(toProof(decision.request)) };
-      return requests.urlOf({ ...answered(decision.request, ['login', 'consent']), ...proof });
+      const { consent, request } = decisionOn(await findOpen(ctx, uid, 'consent'));
+      const isRemembered = await rememberConsent(storage.consents, {
+        ...consent,
+        client: await enabledClient(request),
+        limited: isLimited(request),
+        redirectUri: request.parameters['redirect_uri']!,
+        at: now(),
+      });
+      audit.record({ type: 'consent_given', ...consent }, originOf(ctx));
+      const proof = isRemembered ? {} : { [PROOF]: await requests.write(toProof(request)) };
+      return requests.urlOf({ ...answered(request, ['login', 'consent']), ...proof });
     },
     async deny(ctx, { uid }) {
       const { consent, request } = decisionOn(await findOpen(ctx, uid, 'consent'));
@@ -84,7 +91,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
       return requests.urlOf({ ...rest, prompt: [...prompts].join(' ') });
     },
     async skipLogin(ctx, { uid }) {
-      const { request } = await findOpen(ctx, uid, 'login');
+      const request = await requestAt(ctx, uid, 'login');
       const user = await currentUser?.(ctx);
       const { reasons, wasSentToLogin } = request;
       const mustLoginAgain = reasons.includes('login_prompt') || reasons.includes('max_age');
@@ -104,10 +111,29 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     return `${basePath}${ENDPOINTS.interaction}/${uid}`;
   }
 
-  /** The interaction that a URL names, at the right step. A consent is only for the session that was asked for it. */
-  async function findOpen(ctx: Context, uid: string, prompt?: Interaction['prompt']): Promise<Open> {
+  /** The authorization request that a URL names, verified once for each request of a browser. */
+  async function read(ctx: Context, uid: string): Promise<AuthorizationRequest | undefined> {
+    const known = verified.get(ctx);
+    if (known?.uid === uid) return known.request;
     const request = await requests.read(uid);
+    if (request) verified.set(ctx, { uid, request });
+    return request;
+  }
+
+  /** The same, which has to be there, at the right step. */
+  async function requestAt(
+    ctx: Context,
+    uid: string,
+    prompt?: Interaction['prompt'],
+  ): Promise<AuthorizationRequest> {
+    const request = await read(ctx, uid);
     if (!request || (prompt !== undefined && request.prompt !== prompt)) throw new InteractionExpiredError();
+    return request;
+  }
+
+  /** The interaction of a browser. A consent is only for the session that was asked for it. */
+  async function findOpen(ctx: Context, uid: string, prompt?: Interaction['prompt']): Promise<Open> {
+    const request = await requestAt(ctx, uid, prompt);
     const session = await provider().Session.get(ctx);
     const isOfSession = request.session !== undefined && request.session.uid === session.uid;
     if (request.prompt === 'consent' && !isOfSession) throw new InteractionExpiredError();
@@ -120,21 +146,21 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     if (!client?.redirectUriAllowed(parameters['redirect_uri']!)) throw new InteractionExpiredError();
   }
 
-  async function clientIdAt(path: string): Promise<string | undefined> {
-    const uid = INTERACTION.exec(path)?.[1];
-    return uid === undefined ? undefined : (await requests.read(uid))?.parameters['client_id'];
+  /** The app may have been removed or disabled since the engine has checked it. */
+  async function enabledClient({ parameters }: AuthorizationRequest): Promise<Client> {
+    const stored = await clients.find(parameters['client_id']!);
+    if (!stored || stored.client.disabled) throw new InteractionExpiredError();
+    return stored.client;
   }
 
   async function describe({ request, userId }: Open, uid: string): Promise<Interaction> {
     const { parameters, prompt } = request;
-    const stored = await clients.find(parameters['client_id']!);
-    if (!stored || stored.client.disabled) throw new InteractionExpiredError();
     return {
       uid,
       prompt,
-      client: stored.client,
+      client: await enabledClient(request),
       user: userId === undefined ? undefined : await users.find(userId),
-      limited: requestedScopes(request).length > 0 || request.limited === true,
+      limited: isLimited(request),
       scopes: requestedScopes(request).flatMap((name) => {
         const scope = options.scopes.get(name);
         return scope ? [{ name, description: scope.description }] : [];
@@ -148,7 +174,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
   }
 
   async function finishLogin(ctx: Context, uid: string, user: User, amr?: string[]): Promise<string> {
-    const { request } = await findOpen(ctx, uid, 'login');
+    const request = await requestAt(ctx, uid, 'login');
     await sessions.begin(ctx, user, amr);
     const clientId = request.parameters['client_id'];
     audit.record({ type: 'login', userId: user.id, clientId }, originOf(ctx));
@@ -169,6 +195,11 @@ function decisionOn({ request, userId }: Open): {
 
 function requestedScopes({ parameters }: AuthorizationRequest): string[] {
   return parameters['scope']?.split(' ').filter(Boolean) ?? [];
+}
+
+/** Whether what they agree to is limited to the scopes that were asked for. */
+function isLimited(request: AuthorizationRequest): boolean {
+  return requestedScopes(request).length > 0 || request.limited === true;
 }
 
 /** Where a client hears that it was denied (RFC 6749 section 4.1.2.1, RFC 9207). The engine has checked where that is. */

@@ -10,11 +10,11 @@ import type { ResolvedOptions } from '../options/options.ts';
 import { countGuesses } from './count-guesses.ts';
 import { directEndpoint, workAt } from './endpoints.ts';
 import type { Endpoint } from './endpoints.ts';
+import { startRequest } from './engine-request.ts';
+import type { EngineRequest } from './engine-request.ts';
 import { refuseFormPost, serverMetadata } from './metadata.ts';
 import { refusalStatus, showError } from './render-error.ts';
 import type { Report } from './report.ts';
-import { startState } from './request-state.ts';
-import type { RequestState } from './request-state.ts';
 import { tokenBody } from './token-body.ts';
 import type { UnwrapToken } from './token-body.ts';
 import { answerOtherOrigins, completeResponse } from './token-response.ts';
@@ -108,7 +108,7 @@ export function createMount(
   ): Promise<boolean> {
     const engine = provider();
     const engineContext = engine.createContext(ctx.req, ctx.res);
-    const state = startState(engineContext, ctx, endpoint);
+    const request = startRequest(engineContext, ctx, endpoint);
     engineContext.state = ctx.state;
     const run = stepsOf(engine, endpoint);
     try {
@@ -116,17 +116,17 @@ export function createMount(
       if ('oidc' in engineContext) await complete(engineContext as unknown as KoaContextWithOIDC);
     } catch (error) {
       // The engine saves the session outside of what it shows errors for.
-      if (!state.mustBeginAgain) {
+      if (!request.outcome.mustBeginAgain) {
         // The host answers it.
         engineContext.status = 500;
-        state.failure = error;
+        request.outcome.fail(error);
         report.answered(engineContext, span);
         throw error;
       }
     }
-    if (endpoint === 'authorization') completeAuthorization(engineContext, state, engine);
+    if (endpoint === 'authorization') completeAuthorization(engineContext, request, engine);
     report.answered(engineContext, span);
-    if (!state.hasPage) {
+    if (!request.outcome.hasPage) {
       ctx.status = engineContext.status;
       ctx.body = engineContext.body;
     }
@@ -134,10 +134,14 @@ export function createMount(
   }
 
   /** Keeps the cookies of a session that is there, and of nothing else; when it has ended meanwhile, asks for the request again. */
-  function completeAuthorization(engineContext: Context, state: RequestState, engine: Provider): void {
-    const isEnded = state.mustBeginAgain === true;
+  function completeAuthorization(
+    engineContext: Context,
+    { authorization, outcome }: EngineRequest,
+    engine: Provider,
+  ): void {
+    const isEnded = outcome.mustBeginAgain;
     const names = [engine.cookieName('interaction'), engine.cookieName('resume')];
-    if (!state.session || isEnded) names.push(engine.cookieName('session'));
+    if (!authorization || isEnded) names.push(engine.cookieName('session'));
     const cookies = [engineContext.response.get('Set-Cookie') ?? []].flat();
     const kept = cookies.filter((cookie) => !names.some((name) => cookie.startsWith(name)));
     if (kept.length < cookies.length) {

@@ -4,7 +4,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { User } from '../contracts/index.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 import { isConsentMissing } from './consent.ts';
-import { stateOf } from './request-state.ts';
+import { requestOf } from './engine-request.ts';
 
 /** How a session says that the host's own login began it (RFC 8176 has no name for that). */
 export const HOST_LOGIN = 'host';
@@ -30,7 +30,7 @@ export function createPrompts(currentUser: ResolvedOptions['currentUser']): inte
     new Check('no_consent', 'consent was never given', 'consent_required', isConsentMissing),
   );
   // What the page says has to be what is agreed to, whatever becomes of the client in the meantime.
-  consent.details = (ctx) => ({ limited: stateOf(ctx).isLimitedToNothing === true });
+  consent.details = (ctx) => ({ limited: requestOf(ctx).asksForNothing });
   return policy;
 }
 
@@ -46,7 +46,7 @@ async function isHostLoginNeeded(
 ): Promise<boolean> {
   const { session, result } = ctx.oidc;
   if (result?.login || !session?.accountId) return false;
-  return hasHostLoginChanged(await currentUser(stateOf(ctx).host), session);
+  return hasHostLoginChanged(await currentUser(requestOf(ctx).host), session);
 }
 
 /** How a session says that somebody logged in here although the host named another user, such as one who is not known here. */

@@ -3,17 +3,43 @@ import type { Client, Configuration } from 'oidc-provider';
 
 import type { ClientDirectory } from '../clients/directory.ts';
 import type { NoteUse } from '../clients/last-use.ts';
-import type { AuditLog, ClientThrottle, StoredClient } from '../contracts/index.ts';
+import type { AuditLog, ClientThrottle, CredentialStore, StoredClient } from '../contracts/index.ts';
 import { ConfigError, TooManyAttemptsError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 import { auditEvents, recordErrors } from './audit.ts';
 import { engineConfiguration } from './configuration.ts';
 import type { ConfigurationParts } from './configuration.ts';
-import { spendLoneCodes } from './redemption.ts';
+import { currentRequest, requestOf } from './engine-request.ts';
+import type { RedemptionSettings } from './redemption.ts';
 import { answerStrangersHere } from './render-error.ts';
-import { currentState } from './request-state.ts';
 import { createKeepClaims } from './token-claims.ts';
-import { tooManyAttempts } from './token-response.ts';
+import { TooManyAttempts } from './token-response.ts';
+
+/**
+ * The engine of a server. It takes its signing keys once, so it is made anew when they change; requests under way keep the one
+ * that they began with.
+ */
+export class Engine {
+  #make: (() => Provider) | undefined;
+  #provider: Provider | undefined;
+
+  /** Makes the engine, when all that it refers to is there. */
+  start(make: () => Provider): void {
+    this.#make = make;
+    this.#provider = make();
+  }
+
+  /** Makes it anew. */
+  restart(): void {
+    if (this.#make) this.#provider = this.#make();
+  }
+
+  /** The one for requests that begin now. A function, so that it can be handed on. */
+  readonly provider = (): Provider => {
+    if (!this.#provider) throw new Error('The engine was used before it was started');
+    return this.#provider;
+  };
+}
 
 /** What an engine is made of besides the options. */
 export interface ProviderParts extends ConfigurationParts {
@@ -33,11 +59,11 @@ export function createProvider(options: ResolvedOptions, parts: ProviderParts): 
   // author recommends (panva/node-oidc-provider#631).
   provider.Client.prototype.compareClientSecret = async function compareClientSecret(presented) {
     const { clientId } = this;
-    const address = currentState()?.host.ip ?? '';
+    const address = currentRequest()?.host.ip ?? '';
     try {
       return await clients.verifySecret(clientId, presented, () => throttle.check(clientId, address));
     } catch (error) {
-      throw error instanceof TooManyAttemptsError ? tooManyAttempts(error) : error;
+      throw error instanceof TooManyAttemptsError ? new TooManyAttempts(error) : error;
     }
   };
 
@@ -70,7 +96,10 @@ function startEngine(
     );
   }
   try {
-    return new Provider(issuer, spendLoneCodes(keepClaims(configuration), storage.credentials, options));
+    return new Provider(
+      issuer,
+      redeemWithoutRefreshToken(keepClaims(configuration), storage.credentials, options),
+    );
   } catch (cause) {
     const { message } = cause as Error;
     throw new ConfigError('configure', `the engine does not take what it returned: ${message}`, { cause });
@@ -91,14 +120,11 @@ function keepBuiltClients(provider: Provider, clients: Pick<ClientDirectory, 'fi
   provider.Client.find = async function find(id) {
     // The engine says what becomes of what is no id; the storage is not asked about it.
     if (typeof id !== 'string' || id === '') return build(id);
-    const state = currentState();
-    if (state) state.triedClientId ??= id;
+    const request = currentRequest();
+    request?.lookForClient(id);
     const stored = await clients.find(id);
-    if (state && stored) state.sequence ??= stored.sequence;
-    if (stored?.client.disabled) {
-      if (state) state.disabledClientId = stored.client.id;
-      return undefined;
-    }
+    if (stored) request?.foundClient(stored);
+    if (stored?.client.disabled) return undefined;
     const known = stored && built.get(stored);
     if (known) return known;
     const client = await build(id);
@@ -106,3 +132,29 @@ function keepBuiltClients(provider: Provider, clients: Pick<ClientDirectory, 'fi
     return client;
   };
 }
+
+type IssueRefreshToken = NonNullable<Configuration['issueRefreshToken']>;
+
+/**
+ * Spends a code that is exchanged for no refresh token, as a host's `configure` may have it. Any other is spent when its
+ * refresh token is saved (see adapter/credentials.ts). Both come before the engine says that it has issued a token.
+ */
+function redeemWithoutRefreshToken(
+  configuration: Configuration,
+  credentials: CredentialStore,
+  settings: RedemptionSettings,
+): Configuration {
+  const { issueRefreshToken = onOfflineAccess } = configuration;
+  return {
+    ...configuration,
+    async issueRefreshToken(ctx, client, source) {
+      const isIssued = await issueRefreshToken(ctx, client, source);
+      if (!isIssued) await requestOf(ctx).credential?.redeem(credentials, settings);
+      return isIssued;
+    },
+  };
+}
+
+// What the engine does by itself.
+const onOfflineAccess: IssueRefreshToken = async (_ctx, client, source) =>
+  client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access');

@@ -3,14 +3,11 @@ import crypto, { createCipheriv, createDecipheriv, createSecretKey, randomBytes 
 import type { KeyObject } from 'node:crypto';
 
 import { errors } from 'oidc-provider';
-import type { Configuration } from 'oidc-provider';
 
 import { now } from '../contracts/clock.ts';
-import type { Credential, CredentialStore } from '../contracts/index.ts';
+import type { Credential, CredentialStore, Grant } from '../contracts/index.ts';
 import { hashCredential } from '../keys/hash.ts';
 import type { ResolvedOptions } from '../options/options.ts';
-import { stateOf } from './request-state.ts';
-import type { RequestState } from './request-state.ts';
 
 // In seconds. When the last token of a grant expires is noted in whole ones of these: moved with each refresh, it would be
 // another row and another index to write.
@@ -20,6 +17,87 @@ const STEP = 3600;
 const MARGIN = 60;
 
 export type RedemptionSettings = Pick<ResolvedOptions, 'lifetimes' | 'refreshGrace'>;
+
+/** A code or refresh token that a request presents, to redeem it, to give it back or to ask about it. */
+export class PresentedCredential {
+  readonly kind: Credential['kind'];
+  /** That of its row. */
+  readonly id: string;
+  /** What the client has sent. */
+  readonly value: string;
+  readonly expiresAt: number;
+  /** A live code whose client has to know a secret of that one authorization (RFC 7636). */
+  readonly needsVerifier: boolean;
+  /** What it was issued for; of any client, also of another one than presents it. */
+  readonly grant: Grant;
+  #isAccepted = false;
+  #successor: string | undefined;
+
+  constructor(
+    value: string,
+    { credential, grant }: { readonly credential: Credential; readonly grant: Grant },
+  ) {
+    const { consumedAt, expiresAt, id, kind, payload } = credential;
+    this.kind = kind;
+    this.id = id;
+    this.value = value;
+    this.expiresAt = expiresAt;
+    this.grant = grant;
+    this.needsVerifier =
+      kind === 'code' &&
+      payload['codeChallenge'] !== undefined &&
+      consumedAt === undefined &&
+      expiresAt > now();
+  }
+
+  /** The engine has checked all that it checks of it. */
+  accept(): void {
+    this.#isAccepted = true;
+  }
+
+  get isAccepted(): boolean {
+    return this.#isAccepted;
+  }
+
+  /** Inside the grace: the refresh token that it was exchanged for before, to be answered instead of a new one. */
+  get successor(): string | undefined {
+    return this.#successor;
+  }
+
+  /**
+   * Spends it and keeps the refresh token that it is exchanged for.
+   *
+   * Whoever comes second within the grace gets the successor that the first one got, because only who presents the same refresh
+   * token can open it; everybody else who comes second gets `invalid_grant`.
+   *
+   * A process that dies afterwards, before it has answered, leaves a refresh token whose successor is still to be had, or a
+   * code whose tokens nobody has: a code is good for one answer, so the person authorizes the app again.
+   */
+  async redeem(
+    credentials: Pick<CredentialStore, 'redeem'>,
+    { lifetimes, refreshGrace }: RedemptionSettings,
+    successor?: { readonly value: string; readonly credential: Credential },
+  ): Promise<void> {
+    // A retry within the grace gets an access token that expires so much later.
+    const expiresAt = Math.max(
+      now() + lifetimes.accessToken + refreshGrace + MARGIN,
+      successor?.credential.expiresAt ?? 0,
+    );
+    const replayable = successor !== undefined && this.kind === 'refresh_token' && refreshGrace > 0;
+    const spent = { kind: this.kind, id: this.id };
+    const redemption = await credentials.redeem(spent, {
+      at: Date.now(),
+      successor: successor?.credential,
+      neededUntil: Math.ceil(expiresAt / STEP) * STEP,
+      sealedSuccessor: replayable ? sealSuccessor(successor.value, this.value) : undefined,
+    });
+    if (redemption.outcome === 'spent' && replayable && redemption.sealedSuccessor !== undefined) {
+      this.#successor = openSuccessor(redemption.sealedSuccessor, this.value);
+    } else if (redemption.outcome !== 'redeemed') {
+      throw new errors.InvalidGrant(`${this.kind} was spent by another request`);
+    }
+  }
+}
 
 /**
  * Whether a credential is presented once more that was spent, so that its family has to end (RFC 6749 section 4.1.2, RFC 9700
@@ -37,69 +115,6 @@ export async function isReplay(
   const successor = await credentials.find(kind, hashCredential(openSuccessor(sealedSuccessor, value)));
   return successor === undefined || successor.credential.consumedAt !== undefined;
 }
-
-/**
- * Spends the credential that the request presented and keeps the refresh token it is exchanged for.
- *
- * Whoever comes second within the grace gets the successor that the first one got, because only who presents the same refresh
- * token can open it; everybody else who comes second gets `invalid_grant`.
- *
- * A process that dies afterwards, before it has answered, leaves a refresh token whose successor is still to be had, or a
- * code whose tokens nobody has: a code is good for one answer, so the person authorizes the app again.
- */
-export async function redeem(
-  credentials: CredentialStore,
-  state: RequestState,
-  { lifetimes, refreshGrace }: RedemptionSettings,
-  successor?: { value: string; credential: Credential },
-): Promise<void> {
-  const { presented } = state;
-  if (!presented || state.redeemed) return;
-  // A retry within the grace gets an access token that expires so much later.
-  const expiresAt = Math.max(
-    now() + lifetimes.accessToken + refreshGrace + MARGIN,
-    successor?.credential.expiresAt ?? 0,
-  );
-  const replayable = successor !== undefined && presented.kind === 'refresh_token' && refreshGrace > 0;
-  const redemption = await credentials.redeem(presented, {
-    at: Date.now(),
-    successor: successor?.credential,
-    neededUntil: Math.ceil(expiresAt / STEP) * STEP,
-    sealedSuccessor: replayable ? sealSuccessor(successor.value, presented.value) : undefined,
-  });
-  if (redemption.outcome === 'spent' && replayable && redemption.sealedSuccessor !== undefined) {
-    state.successor = openSuccessor(redemption.sealedSuccessor, presented.value);
-  } else if (redemption.outcome !== 'redeemed') {
-    throw new errors.InvalidGrant(`${presented.kind} was spent by another request`);
-  }
-  state.redeemed = true;
-}
-
-type IssueRefreshToken = NonNullable<Configuration['issueRefreshToken']>;
-
-/**
- * Spends a code that is exchanged for no refresh token, as a host's `configure` may have it. Any other is spent when its
- * refresh token is saved (see adapter/credentials.ts). Both come before the engine says that it has issued a token.
- */
-export function spendLoneCodes(
-  configuration: Configuration,
-  credentials: CredentialStore,
-  settings: RedemptionSettings,
-): Configuration {
-  const { issueRefreshToken = onOfflineAccess } = configuration;
-  return {
-    ...configuration,
-    async issueRefreshToken(ctx, client, source) {
-      const isIssued = await issueRefreshToken(ctx, client, source);
-      if (!isIssued) await redeem(credentials, stateOf(ctx), settings);
-      return isIssued;
-    },
-  };
-}
-
-// What the engine does by itself.
-const onOfflineAccess: IssueRefreshToken = async (_ctx, client, source) =>
-  client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access');
 
 const ALGORITHM = 'aes-256-gcm';
 const NONCE_LENGTH = 12;

@@ -5,7 +5,7 @@ import type { Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider'
 import type { PageError, Pages } from '../contracts/index.ts';
 import { GatehouseError, InteractionExpiredError, StorageError, TooManyAttemptsError } from '../errors.ts';
 import { directEndpoint } from './endpoints.ts';
-import { stateOf } from './request-state.ts';
+import { requestOf } from './engine-request.ts';
 
 /** Shows the engine's errors: a page for people, JSON for clients whatever they accept. */
 export function createRenderError(pages: Pages): NonNullable<Configuration['renderError']> {
@@ -14,15 +14,15 @@ export function createRenderError(pages: Pages): NonNullable<Configuration['rend
       ctx.body = out;
       return;
     }
-    const state = stateOf(ctx);
+    const { host, outcome, requestId } = requestOf(ctx);
     // The browser is told to send the request again.
-    if (state.mustBeginAgain) return;
-    state.hasPage = true;
-    await showError(pages, state.host, error, {
+    if (outcome.mustBeginAgain) return;
+    outcome.showPage();
+    await showError(pages, host, error, {
       status: ctx.status,
       error: out.error,
       description: out.error_description ?? '',
-      reference: state.requestId,
+      reference: requestId,
     });
   };
 }

@@ -2,13 +2,12 @@ import type { Context } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
 import type { AuditLog, EndpointOutcome, Logger, WorkSpan } from '../contracts/index.ts';
-import { StorageError } from '../errors.ts';
 import { requestIdOf } from '../http/request-id.ts';
 import { endpointAt } from './endpoints.ts';
 import type { Endpoint } from './endpoints.ts';
+import { requestOf } from './engine-request.ts';
+import type { Outcome } from './outcome.ts';
 import { clientIdOf, grantTypeOf } from './request-facts.ts';
-import { stateOf } from './request-state.ts';
-import type { RequestState } from './request-state.ts';
 
 /** Tells the log, the trace and the observers what became of a request to the engine. One of the two, once for each. */
 export interface Report {
@@ -22,33 +21,28 @@ export function createReport(
   logger: Logger,
   observers: { readonly answered: ((outcome: EndpointOutcome) => void) | undefined },
 ): Report {
-  function tell(
-    endpoint: Endpoint | undefined,
-    outcome: Outcome,
-    state: Parameters<typeof logOutcome>[3],
-  ): void {
-    logOutcome(logger, endpoint, outcome, state);
-    if (endpoint !== undefined && endpoint !== 'authorization')
-      observers.answered?.({ endpoint, ...outcome });
+  function tell(endpoint: Endpoint | undefined, answer: Answer, outcome: Told): void {
+    logAnswer(logger, endpoint, answer, outcome);
+    if (endpoint !== undefined && endpoint !== 'authorization') observers.answered?.({ endpoint, ...answer });
   }
 
   return {
     answered(engineContext, span) {
-      const state = stateOf(engineContext);
-      const outcome = outcomeOf(engineContext);
-      tell(isPreflight(engineContext) ? undefined : state.endpoint, outcome, state);
+      const { endpoint, outcome } = requestOf(engineContext);
+      const answer = answerOf(engineContext);
+      tell(isPreflight(engineContext) ? undefined : endpoint, answer, outcome);
       span?.set({
-        'http.response.status_code': outcome.status,
-        'error.type': outcome.error,
-        'oauth.client_id': outcome.clientId,
-        'oauth.grant_type': outcome.grantType,
-        'gatehouse.request_id': outcome.requestId,
+        'http.response.status_code': answer.status,
+        'error.type': answer.error,
+        'oauth.client_id': answer.clientId,
+        'oauth.grant_type': answer.grantType,
+        'gatehouse.request_id': answer.requestId,
       });
-      if (state.failure !== undefined) span?.fail(state.failure);
+      if (outcome.failure !== undefined) span?.fail(outcome.failure);
     },
     notAdmitted(ctx, reason) {
       const error = 'temporarily_unavailable';
-      const outcome = {
+      const answer = {
         requestId: requestIdOf(ctx),
         clientId: undefined,
         grantType: undefined,
@@ -56,7 +50,7 @@ export function createReport(
         error,
         seconds: 0,
       };
-      tell(isPreflight(ctx) ? undefined : endpointAt(ctx.path), outcome, { oauthError: { error, reason } });
+      tell(isPreflight(ctx) ? undefined : endpointAt(ctx.path), answer, { oauthError: { error, reason } });
     },
   };
 }
@@ -74,11 +68,11 @@ function isPreflight({ method }: Context): boolean {
  * - `info`: issued, given back, or refused
  * - `debug`: introspected, which a resource server may do for each request of its own
  */
-function logOutcome(
+function logAnswer(
   logger: Logger,
   endpoint: Endpoint | undefined,
-  { clientId, error, grantType, requestId, seconds, status }: Outcome,
-  { oauthError, failure, revokedGrantId }: Pick<RequestState, 'oauthError' | 'failure' | 'revokedGrantId'>,
+  { clientId, error, grantType, requestId, seconds, status }: Answer,
+  { oauthError, failure, revokedGrantId }: Told,
 ): void {
   const write = (level: keyof Logger, outcome: string, message = `${endpoint} ${outcome}`): void => {
     const fields = {
@@ -125,11 +119,14 @@ function withoutEmpty(fields: Readonly<Record<string, unknown>>): Readonly<Recor
 }
 
 /** What became of a request to one of the engine's endpoints, that of authorization included. */
-export type Outcome = Omit<EndpointOutcome, 'endpoint'>;
+type Answer = Omit<EndpointOutcome, 'endpoint'>;
+
+/** What only the log line tells besides. */
+type Told = Partial<Pick<Outcome, 'oauthError' | 'failure' | 'revokedGrantId'>>;
 
 /** Reads it from the engine's context when the answer is ready, or when there will be none. */
-function outcomeOf(engineContext: Context): Outcome {
-  const { oauthError, failure, requestId, startedAt } = stateOf(engineContext);
+function answerOf(engineContext: Context): Answer {
+  const { outcome, requestId, startedAt } = requestOf(engineContext);
   // Not there when the request was answered before the engine saw it.
   const known = 'oidc' in engineContext ? (engineContext as unknown as KoaContextWithOIDC) : undefined;
   return {
@@ -137,12 +134,7 @@ function outcomeOf(engineContext: Context): Outcome {
     clientId: known && clientIdOf(known),
     grantType: known && grantTypeOf(known),
     status: engineContext.status,
-    error: failure === undefined ? oauthError?.error : errorOfFailure(failure),
+    error: outcome.error,
     seconds: (performance.now() - startedAt) / 1000,
   };
-}
-
-/** The code of what a client is told about a fault of the server. */
-export function errorOfFailure(failure: unknown): 'temporarily_unavailable' | 'server_error' {
-  return failure instanceof StorageError ? 'temporarily_unavailable' : 'server_error';
 }

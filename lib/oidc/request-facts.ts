@@ -3,8 +3,8 @@ import type { errors, KoaContextWithOIDC } from 'oidc-provider';
 
 import type { AuditOrigin } from '../contracts/index.ts';
 import { requestIdOf } from '../http/request-id.ts';
-import { stateOf } from './request-state.ts';
-import type { OAuthError } from './request-state.ts';
+import { requestOf } from './engine-request.ts';
+import type { OAuthError } from './outcome.ts';
 
 /*
  * What may be told of a request to people who read logs and records. Parameters hold secrets, codes and tokens, and what
@@ -13,7 +13,7 @@ import type { OAuthError } from './request-state.ts';
 
 /** The client that the request names, if there is one, also one that is disabled. */
 export function clientIdOf(ctx: KoaContextWithOIDC): string | undefined {
-  return ctx.oidc.client?.clientId ?? stateOf(ctx).disabledClientId;
+  return ctx.oidc.client?.clientId ?? requestOf(ctx).disabledClientId;
 }
 
 const GRANT_TYPES: ReadonlySet<string> = new Set([
@@ -31,8 +31,8 @@ export function grantTypeOf({ oidc: { client, params } }: KoaContextWithOIDC): s
 
 /** The grant of the code or refresh token that a client presented; none when it is another client's. */
 export function grantOf(ctx: KoaContextWithOIDC): { id: string; userId: string } | undefined {
-  const { grant } = stateOf(ctx);
-  return grant && grant.clientId === ctx.oidc.client?.clientId ? grant : undefined;
+  const grant = requestOf(ctx).credential?.grant;
+  return grant?.clientId === ctx.oidc.client?.clientId ? grant : undefined;
 }
 
 /** Whether the engine has refused a token because its client may not use the grant type. */
@@ -56,7 +56,7 @@ export function oauthErrorOf(ctx: KoaContextWithOIDC, error: errors.OIDCProvider
 }
 
 function reasonOf(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): string {
-  if (stateOf(ctx).disabledClientId !== undefined) return 'the app is disabled';
+  if (requestOf(ctx).disabledClientId !== undefined) return 'the app is disabled';
   if (error.error_detail !== undefined) return error.error_detail;
   // The one error of the engine that repeats what the request said.
   const origin = ctx.get('origin');

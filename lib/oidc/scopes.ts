@@ -4,7 +4,8 @@ import type { Client, KoaContextWithOIDC, ResourceServer } from 'oidc-provider';
 import type { ClientDirectory } from '../clients/directory.ts';
 import type { Grant } from '../contracts/index.ts';
 import type { ResolvedOptions } from '../options/options.ts';
-import { stateOf } from './request-state.ts';
+import { requestOf } from './engine-request.ts';
+import type { EngineRequest } from './engine-request.ts';
 
 type ResourceServerInfo = (
   ctx: KoaContextWithOIDC,
@@ -29,7 +30,6 @@ export function createResourceServerInfo(
     const source = refreshToken ?? code;
     if (source) {
       refuseWithoutScope(ctx, source, allowed);
-      noteLimit(ctx);
     } else {
       refuseUnknown(ctx, allowed);
       if (isListed) askForAll(ctx, allowed);
@@ -66,10 +66,9 @@ export function createRotation(
       if (typeof resource === 'string' && resource !== options.issuer) throw new errors.InvalidTarget();
       const { isListed, scopes: allowed } = await allowedScopes(client.clientId, options, clients);
       refuseWithoutScope(ctx, refreshToken, allowed);
-      noteLimit(ctx);
       const isWithoutScopes = [...refreshToken.scopes].every((scope) => scope === '');
       // The client has been given a list since: the next token says what is left.
-      if (isListed && isWithoutScopes && !stateOf(ctx).isLimitedToNothing) {
+      if (isListed && isWithoutScopes && !isLimited(requestOf(ctx))) {
         askForAll(ctx, allowed);
         if (allowed.length > 0) grant?.addResourceScope(options.issuer, allowed.join(' '));
       }
@@ -105,12 +104,7 @@ function refuseUnknown(ctx: KoaContextWithOIDC, allowed: readonly string[]): voi
 function askForAll(ctx: KoaContextWithOIDC, allowed: readonly string[]): void {
   if (ctx.oidc.requestParamScopes.size > 0) return;
   if (allowed.length > 0) ctx.oidc.params!['scope'] = allowed.join(' ');
-  else stateOf(ctx).isLimitedToNothing = true;
-}
-
-function noteLimit(ctx: KoaContextWithOIDC): void {
-  const state = stateOf(ctx);
-  if (state.grant && isLimitedToNothing(state.grant)) state.isLimitedToNothing = true;
+  else requestOf(ctx).askForNothing();
 }
 
 /**
@@ -143,6 +137,11 @@ export function toGrantScopes(scopes: readonly string[], isNothing: boolean): re
 }
 
 /** Whether a grant was limited to no scope at all. */
-export function isLimitedToNothing({ scopes }: Pick<Grant, 'scopes'>): boolean {
+export function isGrantLimited({ scopes }: Pick<Grant, 'scopes'>): boolean {
   return scopes.includes(NOTHING);
+}
+
+/** Whether what comes of a request may do nothing. */
+export function isLimited({ asksForNothing, credential }: EngineRequest): boolean {
+  return asksForNothing || (credential !== undefined && isGrantLimited(credential.grant));
 }

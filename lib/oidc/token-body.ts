@@ -7,7 +7,7 @@ import type { VerifyAccessToken } from '../contracts/index.ts';
 import { BodyError } from '../errors.ts';
 import { discardBody, readBytes } from '../http/body.ts';
 import type { BodyFault } from '../http/body.ts';
-import { stateOf } from './request-state.ts';
+import { requestOf } from './engine-request.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const JSON_TYPE = 'application/json';
@@ -23,7 +23,7 @@ const LIMIT = 56 * 1024;
  */
 export function tokenBody(rewrite: UnwrapToken): Middleware {
   return async function readTokenBody(ctx, next) {
-    const { endpoint } = stateOf(ctx);
+    const { endpoint } = requestOf(ctx);
     if (ctx.method === 'OPTIONS') return next();
     if (ctx.method !== 'POST') {
       ctx.set('Allow', 'POST, OPTIONS');
@@ -79,7 +79,7 @@ async function readForm(ctx: Context): Promise<Form> {
 
 /** What a body parser of the host has left: on the host's request, or on Node's, where other frameworks put it. */
 function whatHostRead(ctx: Context): { body?: unknown; rawBody?: unknown } {
-  const { request, req } = stateOf(ctx).host as {
+  const { request, req } = requestOf(ctx).host as {
     request: { body?: unknown; rawBody?: unknown };
     req: { body?: unknown; rawBody?: unknown };
   };
@@ -127,7 +127,7 @@ function setRequest(ctx: Context, request: IncomingMessage): void {
 }
 
 function refuse(ctx: Context, status: number, description: string): void {
-  stateOf(ctx).oauthError = { error: 'invalid_request', reason: description };
+  requestOf(ctx).outcome.refuse({ error: 'invalid_request', reason: description });
   ctx.status = status;
   ctx.set('Cache-Control', 'no-store');
   ctx.body = { error: 'invalid_request', error_description: description };
@@ -181,7 +181,7 @@ export function createUnwrapToken(verify: VerifyAccessToken): UnwrapToken {
     const token = form.get('token');
     if (!token || form.getAll('token').length > 1 || !LOOKS_LIKE_JWT.test(token)) return;
     const claims = await verify(token);
-    if (claims) stateOf(ctx).claims = claims;
+    if (claims) requestOf(ctx).present({ kind: 'access_token', claims });
     form.set('token', claims?.jti ?? randomUUID());
   };
 }

@@ -4,7 +4,8 @@ import type { ClientDirectory } from '../clients/directory.ts';
 import type { AccessTokenClaims, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import type { ResolvedOptions, TokenClaims } from '../options/options.ts';
-import { currentState } from './request-state.ts';
+import { currentRequest } from './engine-request.ts';
+import { isLimited } from './scopes.ts';
 
 type ExtraTokenClaims = NonNullable<Configuration['extraTokenClaims']>;
 
@@ -25,13 +26,13 @@ const RESERVED: ReadonlySet<string> = new Set<string>([
 /** Makes the function that says whom a token speaks for, and which revocations come before it. */
 export function createServerClaims(clients: Pick<ClientDirectory, 'find'>): ExtraTokenClaims {
   return async function serverClaims(_ctx, token) {
-    const state = currentState();
+    const request = currentRequest();
     const claims: Record<string, unknown> = {};
-    if (state?.isLimitedToNothing) claims['limited'] = true;
+    if (request && isLimited(request)) claims['limited'] = true;
     if ('grantId' in token && token.grantId)
       return Object.assign(claims, { principal: 'user', grant_id: token.grantId });
     // As it was when the client was authenticated: it may have been ended since.
-    const sequence = state?.sequence ?? (await clients.find(token.clientId!))?.sequence ?? 0;
+    const sequence = request?.clientSequence ?? (await clients.find(token.clientId!))?.sequence ?? 0;
     if (sequence > 0) claims['revocation_sequence'] = sequence;
     claims['principal'] = 'client';
     return claims;

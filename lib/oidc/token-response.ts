@@ -5,19 +5,20 @@ import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 import { StorageError } from '../errors.ts';
 import type { TooManyAttemptsError } from '../errors.ts';
 import { isGrantTypeRefused } from './request-facts.ts';
-import { currentState, stateOf } from './request-state.ts';
+import { requestOf } from './engine-request.ts';
 
 /** Completes what the engine answered at an endpoint for clients. */
 export function completeResponse(ctx: KoaContextWithOIDC): void {
-  const state = stateOf(ctx);
-  if (state.failure instanceof StorageError) return sayUnavailable(ctx);
-  if (state.retryAfter !== undefined) ctx.set('Retry-After', String(state.retryAfter));
+  const { credential, outcome } = requestOf(ctx);
+  if (outcome.failure instanceof StorageError) return sayUnavailable(ctx);
+  const retryAfter = outcome.oauthError?.retryAfter;
+  if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
   // RFC 7009 leaves the body open; clients that read every answer as JSON fail over none at all.
   if (ctx.oidc.route === 'revocation' && ctx.status === 200) ctx.body = {};
   if (ctx.oidc.route !== 'token') return;
   if (ctx.status !== 200) return sayUnauthorizedClient(ctx);
-  if (state.successor !== undefined) {
-    ctx.body = { ...(ctx.body as object), refresh_token: state.successor };
+  if (credential?.successor !== undefined) {
+    ctx.body = { ...(ctx.body as object), refresh_token: credential.successor };
   }
 }
 
@@ -40,23 +41,23 @@ function sayUnauthorizedClient(ctx: KoaContextWithOIDC): void {
  */
 
 /** The error that makes the engine say so. */
-export function tooManyAttempts({ retryAfter }: TooManyAttemptsError): Error {
-  const state = currentState();
-  if (state) state.retryAfter = retryAfter;
-  const { error, error_description: description } = bodyOf(retryAfter);
-  return Object.assign(new errors.CustomOIDCProviderError(error, description), {
-    status: 429,
-    statusCode: 429,
-  });
+export class TooManyAttempts extends errors.CustomOIDCProviderError {
+  override status = 429;
+  override statusCode = 429;
+  /** In seconds. */
+  readonly retryAfter: number;
+
+  constructor({ retryAfter }: TooManyAttemptsError) {
+    const { error, error_description: description } = bodyOf(retryAfter);
+    super(error, description);
+    this.retryAfter = retryAfter;
+  }
 }
 
 /** Says so in place of what the engine has answered. */
 export function sayTooManyAttempts(ctx: KoaContextWithOIDC, { retryAfter }: TooManyAttemptsError): void {
   const body = bodyOf(retryAfter);
-  Object.assign(stateOf(ctx), {
-    retryAfter,
-    oauthError: { error: body.error, reason: body.error_description },
-  });
+  requestOf(ctx).outcome.refuse({ error: body.error, reason: body.error_description, retryAfter });
   ctx.remove('WWW-Authenticate');
   ctx.status = 429;
   ctx.body = body;
@@ -80,7 +81,7 @@ function bodyOf(retryAfter: number): { readonly error: string; readonly error_de
  */
 export const answerOtherOrigins: Middleware = async (ctx, next) => {
   if (isDecided(ctx)) return next();
-  const { endpoint } = stateOf(ctx);
+  const { endpoint } = requestOf(ctx);
   const origin = ctx.get('Origin');
   if (ctx.method === 'OPTIONS') {
     ctx.status = 204;

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import type { AdapterFactory } from 'oidc-provider';
 
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
@@ -260,3 +261,35 @@ test.serial('somebody who is gone, and an app that was disabled, get nothing for
   await platform.auth.clients.enable(other.client.id);
   t.is((await redeem(second, other)).status, 200);
 });
+
+// The engine promises no order of the two.
+for (const withRefreshToken of [true, false]) {
+  const title = withRefreshToken ? 'with its refresh token' : 'though there is no refresh token';
+  test(`a code is spent ${title}, whenever the engine says that it is consumed`, async (t) => {
+    await using server = await startPlatform({
+      configure: (configuration) => ({
+        ...configuration,
+        issueRefreshToken: async () => withRefreshToken,
+        adapter: (model: string) => ({
+          ...(configuration.adapter as AdapterFactory)(model),
+          consume: async () => {},
+        }),
+      }),
+    });
+    const client = await server.registerApp({ firstParty: true });
+    const code = (await authorize(server, client, { browser: new Browser() })).get('code');
+    const send = async () =>
+      server.token({
+        grant_type: 'authorization_code',
+        client_id: client.client.id,
+        client_secret: client.secret,
+        redirect_uri: client.redirectUri,
+        code,
+      });
+    const { body, status } = await send();
+    t.is(status, 200);
+    t.is(body.refresh_token !== undefined, withRefreshToken);
+    t.like(await send(), { status: 400, body: REFUSED });
+    t.is((await server.api('/identity', body.access_token)).body['code'], 'token_revoked');
+  });
+}

@@ -4,9 +4,9 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
-import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, connect, people, signIn, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
-import { held } from '../harness/storage.ts';
+import { around, held } from '../harness/storage.ts';
 
 const { storage, pause } = held(memoryStorage());
 const platform = await startPlatform({
@@ -33,6 +33,50 @@ async function arrive(
 }
 
 const BOB = { person: 'bob@school.example', password: 'battery staple' };
+
+// First and alone: it counts the verifications of the whole process.
+test.serial('each step verifies its URL once and reads the person once', async (t) => {
+  const calls: string[] = [];
+  const { subtle } = globalThis.crypto;
+  const verify = subtle.verify.bind(subtle);
+  subtle.verify = async (...given: Parameters<typeof verify>) => {
+    calls.push('verified');
+    return verify(...given);
+  };
+  t.teardown(() => Reflect.deleteProperty(subtle, 'verify'));
+  const users = people();
+  await using server = await startPlatform({
+    users: {
+      ...users,
+      async find(id) {
+        calls.push('person read');
+        return users.find(id);
+      },
+    },
+    storage: around(memoryStorage(), async (name, call) => {
+      if (name === 'sessions.find') calls.push('session read');
+      return call();
+    }),
+  });
+  const browser = new Browser();
+  const login = await browser.open(authorizeUrl(server, await server.registerApp()));
+
+  calls.length = 0;
+  const wrong = await browser.submit(login, 'Sign in', { login: 'ann@school.example', password: 'wrong' });
+  t.is(wrong.status, 422);
+  t.deepEqual(calls, ['verified']);
+
+  calls.length = 0;
+  const right = { login: 'ann@school.example', password: 'correct horse' };
+  const next = await browser.submit(wrong, 'Sign in', right);
+  t.is(next.status, 303);
+  t.deepEqual(calls, ['verified']);
+
+  const consent = await browser.follow(next);
+  calls.length = 0;
+  t.is((await browser.submit(consent, 'Authorize')).status, 303);
+  t.deepEqual(calls, ['verified', 'session read', 'person read', 'session read']);
+});
 
 test('the page says who asks, for what, for whom, and where it leads', async (t) => {
   const app = await platform.registerApp({ name: 'Reports & <Co>' });

@@ -23,7 +23,11 @@ async function start(by: RegisteredApp): Promise<{ code: string; verifier: strin
 async function redeem(
   by: RegisteredApp,
   code: string,
-  { verifier, redirectUri = by.redirectUri }: { verifier: string; redirectUri?: string },
+  {
+    verifier,
+    redirectUri = by.redirectUri,
+    resource,
+  }: { verifier: string; redirectUri?: string; resource?: string },
 ): Promise<Answer> {
   return postForm(platform.url('/oauth/token'), {
     grant_type: 'authorization_code',
@@ -32,6 +36,7 @@ async function redeem(
     redirect_uri: redirectUri,
     code,
     code_verifier: verifier,
+    ...(resource === undefined ? {} : { resource }),
   });
 }
 
@@ -66,6 +71,17 @@ test.serial('wrong redirect URIs count too', async (t) => {
     redeem(app, code, { verifier, redirectUri: `https://reports.example/${index}` }),
   );
   t.is((await redeem(app, code, { verifier })).status, 400);
+});
+
+test.serial('what else is wrong with a request whose verifier is right does not count', async (t) => {
+  const { code, verifier } = await start(publicApp);
+  const resource = 'https://elsewhere.example';
+  const statuses = await times(10, async () => redeem(publicApp, code, { verifier, resource }));
+  t.deepEqual(
+    statuses,
+    Array.from({ length: 10 }, () => 400),
+  );
+  t.is((await redeem(publicApp, code, { verifier })).status, 200);
 });
 
 test.serial('many at once spend it too, and none of them gets a token', async (t) => {

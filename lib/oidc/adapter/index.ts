@@ -15,8 +15,8 @@ import type {
 } from '../../contracts/index.ts';
 import type { ResolvedOptions } from '../../options/options.ts';
 import { stands } from '../../tokens/revoke.ts';
-import { currentState } from '../request-state.ts';
-import { isLimitedToNothing } from '../scopes.ts';
+import { currentRequest } from '../engine-request.ts';
+import { isGrantLimited } from '../scopes.ts';
 import { hostClaimsOf } from '../token-claims.ts';
 import { credentialAdapter } from './credentials.ts';
 import { sessionAdapter } from './sessions.ts';
@@ -97,7 +97,7 @@ function toMetadata(client: Client): AdapterPayload {
 function grantAdapter(grants: GrantStore, resource: string): Partial<Adapter> {
   return {
     async find(id) {
-      const known = currentState()?.grant;
+      const known = currentRequest()?.credential?.grant;
       const grant = known?.id === id ? known : await grants.find(id);
       return grant && grant.revokedAt === undefined ? toGrantPayload(grant, resource) : undefined;
     },
@@ -109,7 +109,7 @@ function grantAdapter(grants: GrantStore, resource: string): Partial<Adapter> {
 }
 
 function toGrantPayload(grant: Grant, resource: string): AdapterPayload {
-  const hasScopes = grant.scopes.length > 0 && !isLimitedToNothing(grant);
+  const hasScopes = grant.scopes.length > 0 && !isGrantLimited(grant);
   return {
     kind: 'Grant',
     jti: grant.id,
@@ -134,7 +134,7 @@ function accessTokenAdapter(
 ): Partial<Adapter> {
   return {
     async find(id) {
-      const claims = currentState()?.claims;
+      const claims = currentRequest()?.accessTokenClaims;
       if (claims?.jti !== id || claims.principal !== principal) return undefined;
       if (!(await stands(revocations, claims))) return undefined;
       const stored = await clients.find(claims.client_id);
@@ -142,7 +142,7 @@ function accessTokenAdapter(
     },
     async destroy(id) {
       const at = now();
-      const expiresAt = currentState()?.claims?.exp ?? at + lifetime;
+      const expiresAt = currentRequest()?.accessTokenClaims?.exp ?? at + lifetime;
       await revocations.add({ id, revokedAt: at, expiresAt });
     },
     async revokeByGrantId() {},

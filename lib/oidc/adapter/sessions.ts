@@ -6,7 +6,7 @@ import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { now } from '../../contracts/clock.ts';
 import type { SessionStore } from '../../contracts/index.ts';
 import { hashCredential } from '../../keys/hash.ts';
-import { currentState } from '../request-state.ts';
+import { currentRequest } from '../engine-request.ts';
 
 // Of the lifetime: by how much the end of a session has to move to be worth a write.
 const LEAST_EXTENSION = 0.01;
@@ -21,14 +21,14 @@ const LEAST_EXTENSION = 0.01;
 export function sessionAdapter(sessions: SessionStore): Partial<Adapter> {
   return {
     async upsert(_id, { jti: _jti, ...payload }, lifetime = 0) {
-      const state = currentState();
-      const found = state?.session;
+      const request = currentRequest();
       // Nobody is logged in on this browser: there is nothing to keep.
-      if (!found) return;
+      if (!request?.authorization) return;
+      const { session: found } = request.authorization;
       const expiresAt = payload.exp!;
       if (isAsGood(found, { expiresAt, content: contentOf(payload) }, lifetime)) return;
       if (!(await sessions.update({ id: found.id, payload, expiresAt }))) {
-        state.mustBeginAgain = true;
+        request.outcome.beginAgain();
         throw new errors.SessionNotFound('the login session has ended meanwhile');
       }
     },
@@ -38,8 +38,8 @@ export function sessionAdapter(sessions: SessionStore): Partial<Adapter> {
       if (!found || found.session.expiresAt <= now()) return undefined;
       const { session, sequence } = found;
       const payload = session.payload as AdapterPayload;
-      const state = currentState();
-      if (state) state.session = { id, sequence, expiresAt: session.expiresAt, content: contentOf(payload) };
+      const { expiresAt } = session;
+      currentRequest()?.foundSession({ id, sequence, expiresAt, content: contentOf(payload) });
       return { ...payload, jti: value };
     },
   };
