@@ -47,7 +47,7 @@ const MODULES: Readonly<Record<string, string>> = {
   test: 'public examples *',
   bench: 'public test *',
   'test/docs': 'public examples * test lib/api/limits lib/options lib/pdf/settings',
-  'test/adapters': 'public * adapters lib/contracts lib/errors lib/testing test/harness/compile-cache',
+  'test/adapters': 'public * adapters lib/contracts lib/errors lib/testing test/harness',
 };
 
 /** Modules whose tests, `test/access/**` or `test/options.test.ts`, may import the module and what the module may. */

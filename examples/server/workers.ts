@@ -95,7 +95,8 @@ async function end(worker: Worker): Promise<void> {
 
 /** Binds the port until it is released, so that one that is taken is found before anything is changed. */
 async function reservePort({ host, port }: Settings): Promise<{ port: number; release(): Promise<void> }> {
-  const server = createServer();
+  // A connection that stayed open, such as a health probe's, would keep the port from being released.
+  const server = createServer((socket) => socket.destroy());
   server.listen(port, host);
   await once(server, 'listening');
   return {

@@ -70,6 +70,7 @@ export function engineConfiguration(
     claims: {},
     responseTypes: ['code'],
     subjectTypes: ['public'],
+    allowOmittingSingleRegisteredRedirectUri: false,
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
     clientDefaults: {
       grant_types: ['authorization_code', 'refresh_token'],

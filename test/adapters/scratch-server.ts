@@ -2,13 +2,12 @@ import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, globSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
+import { freePort } from '../harness/free-port.ts';
 import { connect, MARIADB, POSTGRESQL } from './servers.ts';
 import type { ServerKind } from './servers.ts';
 
@@ -117,14 +116,6 @@ export async function makeScratchServer(kind: ScratchKind, programs: string): Pr
 function asUser(user: string, command: string[]): string[] {
   if (process.getuid?.() !== 0) return command;
   return ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--init-groups', '--', ...command];
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
 
 async function untilAnswer(kind: ServerKind, address: string): Promise<void> {

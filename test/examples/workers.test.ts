@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -11,6 +12,7 @@ import { createAdministration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { Agent, setGlobalDispatcher } from 'undici';
 
+import { freePort } from '../harness/free-port.ts';
 import { runExample, startForScripts, temporaryDirectory } from './running-example.ts';
 import type { Announced } from './running-example.ts';
 import { clientToken, userToken } from './tokens.ts';
@@ -61,6 +63,24 @@ test('two workers: each goes on with what the other began, and both learn of rev
   const workers = await workersOf(example.process);
   t.is(await example.stop(), 0);
   for (const worker of workers) t.false(isRunning(worker));
+});
+
+test('workers start while a health probe holds connections to their port', async (t) => {
+  await using directory = await temporaryDirectory();
+  const port = await freePort();
+  const probing = new AbortController();
+  const probe = holdConnections(port, probing.signal);
+  t.teardown(() => probing.abort());
+
+  await using example = await startForScripts({
+    dataDirectory: directory.path,
+    arguments: ['--workers', '2'],
+    environment: { PORT: String(port) },
+  });
+  probing.abort();
+  t.true((await probe) > 0, 'the probe was connected before the workers served');
+  const token = await clientToken(example.announced, 'Nightly import');
+  t.deepEqual(await statuses(example.announced, token), [200, 200, 200, 200]);
 });
 
 test('a worker that dies is replaced, until too many have died', async (t) => {
@@ -116,6 +136,19 @@ async function statuses({ base_url: base }: Announced, token: string): Promise<n
     found.push(response.status);
   }
   return found;
+}
+
+/** Connects again whenever it is cut off, and sends nothing. Resolves to how often it was connected. */
+async function holdConnections(port: number, stopped: AbortSignal): Promise<number> {
+  let connected = 0;
+  while (!stopped.aborted) {
+    const socket = connect({ port, host: 'localhost', signal: stopped });
+    const closed = new Promise<void>((resolve) => void socket.once('close', () => resolve()));
+    socket.on('connect', () => (connected += 1)).on('error', () => {});
+    await closed;
+    await delay(20);
+  }
+  return connected;
 }
 
 function keyOf(token: string): unknown {

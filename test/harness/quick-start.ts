@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { ExecutionContext } from 'ava';
+
+import { freePort } from './free-port.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -60,15 +59,6 @@ export async function runQuickStart(
   const origin = `http://localhost:${port}`;
   await untilItAnswers(origin);
   return { origin, client };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function untilItAnswers(origin: string): Promise<void> {

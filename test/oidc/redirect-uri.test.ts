@@ -212,6 +212,31 @@ test('a repeated parameter does not make it one either', async (t) => {
   }
 });
 
+test('redirect_uri is required at both endpoints, also of a client that has only one', async (t) => {
+  const app = await platform.registerApp({ redirectUris: [CALLBACK] });
+  for (const client of [app, web, native]) {
+    const url = authorizeUrl(platform, client, S256);
+    url.searchParams.delete('redirect_uri');
+    const { status, location, heading } = await browser.get(url);
+    t.deepEqual([status, location, heading], [400, undefined, 'This link is incomplete']);
+  }
+
+  const code = (await authorize(platform, app, { browser: new Browser() })).get('code')!;
+  const exchange = {
+    grant_type: 'authorization_code',
+    code,
+    client_id: app.client.id,
+    client_secret: app.secret,
+  };
+  const missing = await platform.token(exchange);
+  t.is(missing.status, 400);
+  t.deepEqual(missing.body, {
+    error: 'invalid_request',
+    error_description: "missing required parameter 'redirect_uri'",
+  });
+  t.is((await platform.token({ ...exchange, redirect_uri: CALLBACK })).status, 200);
+});
+
 test('the page does not repeat the address as a link', async (t) => {
   const redirectUri = 'https://evil.example/?"><a href="https://evil.example/">click</a>';
   const { html } = await browser.get(authorizeUrl(platform, web, { redirect_uri: redirectUri }));

@@ -91,7 +91,10 @@ test('JSON and form get the same answers', async (t) => {
         },
       },
     ]),
-    [{ grant_type: 'authorization_code', ...asApp }, invalid("missing required parameter 'code'")],
+    [
+      { grant_type: 'authorization_code', ...asApp },
+      invalid("missing required parameters 'code' and 'redirect_uri'"),
+    ],
     [{ grant_type: 'refresh_token', ...asApp }, invalid("missing required parameter 'refresh_token'")],
     [
       { grant_type: 'authorization_code', ...asApp, code: 'x', redirect_uri: app.redirectUri },

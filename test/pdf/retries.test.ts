@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import test from 'ava';
 import type { PdfHooks } from 'koa-gatehouse/pdf';
 
+import { freePort } from '../harness/free-port.ts';
 import { PDF, clientOf, errorOf } from './clients.ts';
 import { PNG, TREE, answer, faultServer, formOf, json, png } from './fault-server.ts';
 import type { Reply } from './fault-server.ts';
@@ -61,16 +60,6 @@ for (const status of [400, 401, 403, 404, 413, 415, 422, 501]) {
     t.is(error.attempts, 1);
     t.is(service.received.length, 1);
   });
-}
-
-/** A port that nobody listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 test('a connection is refused until the service is there', async (t) => {
