@@ -2,7 +2,7 @@ import type { Next, ParameterizedContext } from 'koa';
 
 import type { GuardedState, GuardOutcome, Logger, Principal, Trace, User } from '../contracts/index.ts';
 import { GatehouseError } from '../errors.ts';
-import { refusalProblem } from '../http/admission.ts';
+import { overloadProblem } from '../http/concurrency-limit.ts';
 import { sendError, sendProblem } from '../http/problem.ts';
 import { actorOf } from './acting.ts';
 import type { Actor, LoadActor } from './acting.ts';
@@ -122,7 +122,7 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
   }
 
   function refuseAtEnd(ctx: GuardContext<P, U>): void {
-    const problem = refusalProblem('closing');
+    const problem = overloadProblem('closing');
     observers?.guarded?.({ admitted: false, code: problem.code });
     sendProblem(ctx, problem);
   }

@@ -4,8 +4,8 @@ import { Router, RouterEvents } from 'koa-router';
 
 import type { GuardedState, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
-import { refusalProblem } from '../http/admission.ts';
-import type { Admission } from '../http/admission.ts';
+import { overloadProblem } from '../http/concurrency-limit.ts';
+import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import { problems, sendProblem } from '../http/problem.ts';
 import { indexActions } from './actions/action-index.ts';
 import type { Action } from './actions/define-action.ts';
@@ -120,10 +120,10 @@ function checkPrefix(prefix: string): void {
 }
 
 /** Lets in what the server lets in, and answers the rest with a problem. Without a server that counts, all is let in. */
-function admitted(admission: Pick<Admission, 'admit'> | undefined): Middleware {
+function admitted(admission: Pick<ConcurrencyLimit, 'run'> | undefined): Middleware {
   return async function admit(ctx, next) {
     if (!admission) return next();
-    return admission.admit(ctx, next, (refusal) => sendProblem(ctx, refusalProblem(refusal)));
+    return admission.run(ctx, next, (overload) => sendProblem(ctx, overloadProblem(overload)));
   };
 }
 

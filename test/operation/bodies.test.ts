@@ -140,7 +140,7 @@ test('bodies that drip make way for requests that come at once', async (t) => {
   t.is(headers.get('connection'), 'close');
   t.deepEqual(JSON.parse(body), {
     error: 'invalid_request',
-    error_description: 'the request body did not arrive in time',
+    error_description: 'The body did not arrive in time.',
   });
   for (const wire of wires) wire.close();
   while (platform.auth.admission.count > 0) await new Promise(setImmediate);
@@ -151,8 +151,8 @@ test('a body that does not arrive in time is given up, at every endpoint that wa
   t.teardown(async () => platform[Symbol.asyncDispose]());
   const authorization = `Bearer ${token}`;
   const cases = [
-    ['/oauth/token', FORM, /the request body did not arrive in time/],
-    ['/oauth/revoke', 'application/json', /the request body did not arrive in time/],
+    ['/oauth/token', FORM, /The body did not arrive in time\./],
+    ['/oauth/revoke', 'application/json', /The body did not arrive in time\./],
     ['/oauth/login', FORM, /The form did not arrive in time\./],
     [
       '/api/v1/actions/school/count-schools-action',
