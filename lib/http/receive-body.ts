@@ -79,7 +79,7 @@ function errorOf(cause: unknown, limit: number, name: string): BodyError {
 }
 
 /** What is left unread would be taken for the next request on the connection, or hold it. */
-export function discarded(ctx: Context, error: BodyError): BodyError {
+export function discarded<E>(ctx: Context, error: E): E {
   if (!ctx.req.complete) {
     ctx.set('Connection', 'close');
     ctx.req.resume();

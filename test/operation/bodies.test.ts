@@ -160,8 +160,11 @@ test('a body that does not arrive in time is given up, at every endpoint that wa
       /"The body did not arrive in time\."/,
     ],
     [BULK, 'application/json', /"The body did not arrive in time\."/],
-    // A route of the host reads it, and knows of no time: the connection ends.
-    ['/api/v1/own', 'application/json', undefined],
+    ['/api/v1/own', 'application/json', /"The body did not arrive in time\."/],
+    ['/api/v1/own', FORM, /"The body did not arrive in time\."/],
+    ['/api/v1/own', 'multipart/form-data; boundary=x', /"The body did not arrive in time\."/],
+    // The route reads it, and knows of no time: the connection ends.
+    ['/api/v1/own', 'text/csv', undefined],
   ] as const;
   const given = cases.map(async ([path, type, said]) => {
     const [wire] = await beginAll(t, platform.origin, {
@@ -213,6 +216,25 @@ test('of 250 large bodies that lack one byte, those wait that there is room for,
     t.deepEqual(tally(await Promise.all(answers)), { 200: 8, 503: 242 });
   }
   t.false(platform.logger.lines.some(({ level }) => level === 'error'));
+});
+
+test('the files that are sent to a route of the host take room as well', async (t) => {
+  const { platform, token } = await startBulk({ maxBodyBytes: MEBIBYTE });
+  t.teardown(async () => platform[Symbol.asyncDispose]());
+  const headers = {
+    'Content-Type': 'multipart/form-data; boundary=x',
+    Authorization: `Bearer ${token}`,
+  };
+  const body = `--x\r\nContent-Disposition: form-data; name="a"; filename="b"\r\n\r\n`.concat(
+    'y'.repeat(MEBIBYTE / 2),
+    '\r\n--x--\r\n',
+  );
+  const wires = await beginAll(t, platform.origin, { path: '/api/v1/own', wires: 3, headers, body });
+  const statuses = wires.map(async (wire) => (await wire.answer()).status);
+  t.is(await Promise.race(statuses), 503);
+  while (platform.auth.admission.count > 1) await new Promise(setImmediate);
+  for (const wire of wires) wire.write('\n');
+  t.deepEqual(tally(await Promise.all(statuses)), { 200: 1, 503: 2 });
 });
 
 test('a body of unknown length takes room as it arrives, and one that is larger than all of it is too large', async (t) => {
