@@ -26,7 +26,8 @@ export type {
   JsonSchema,
 } from './api/actions/define-action.ts';
 export type { ApiAuth } from './api/auth.ts';
-export type { BulkLimits } from './api/limits.ts';
+export type { BulkLimits, UploadLimits } from './api/limits.ts';
+export type { RouteBody, UploadedFile } from './api/route-bodies.ts';
 export type { OpenApiPart, OpenApiPath } from './api/openapi/components.ts';
 export type { OpenApiOptions } from './api/openapi/document.ts';
 export { createApiRouter } from './api/router.ts';
@@ -109,7 +110,7 @@ export type { IssueTokenOptions } from './oidc/issue-token.ts';
 export type { SigningKey } from './keys/key-ring.ts';
 export type { RevocationTarget } from './tokens/revoke.ts';
 export type { NotReadyReason, Readiness } from './server/health.ts';
-export type { Admission, Exchange, Refusal } from './http/admission.ts';
+export type { ConcurrencyLimit, Exchange, Overload } from './http/concurrency-limit.ts';
 export {
   ActionError,
   AssignmentInvalidError,

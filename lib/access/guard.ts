@@ -4,7 +4,7 @@ import type { Next, ParameterizedContext } from 'koa';
 
 import type { Gate, GuardedState, GuardOutcome, Logger, Principal, Trace, User } from '../contracts/index.ts';
 import { GatehouseError } from '../errors.ts';
-import { refusalProblem } from '../http/admission.ts';
+import { overloadProblem } from '../http/concurrency-limit.ts';
 import { sendError, sendProblem } from '../http/problem.ts';
 import type { Invalidated } from '../tokens/cache-invalidation.ts';
 import { createAuthenticator } from './authenticator.ts';
@@ -124,7 +124,7 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
   }
 
   function refuseAtEnd(ctx: GuardContext<P, U>): void {
-    const problem = refusalProblem('closing');
+    const problem = overloadProblem('closing');
     observers?.guarded?.({ admitted: false, code: problem.code });
     sendProblem(ctx, problem);
   }

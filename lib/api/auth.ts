@@ -1,7 +1,7 @@
 import type { GuardMiddleware } from '../access/guard.ts';
 import type { Requires } from '../access/requires.ts';
 import type { Gate, Logger, Storage, User } from '../contracts/index.ts';
-import type { Admission } from '../http/admission.ts';
+import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 
 /** What the API asks of the authorization server. `createAuthServer()` returns one; so can a test. */
 export interface ApiAuth<P extends string = string, U extends User = User, S extends object = object> {
@@ -15,7 +15,7 @@ export interface ApiAuth<P extends string = string, U extends User = User, S ext
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
   readonly storage: Pick<Storage, 'idempotency' | 'transaction'>;
   /** Which requests are let in. @default all of them */
-  readonly admission?: Pick<Admission, 'admit'>;
+  readonly admission?: Pick<ConcurrencyLimit, 'run'>;
   /** The middleware that lets good tokens through and says on `ctx.state` who calls. */
   guard(): GuardMiddleware<P, U, S>;
   /** Makes the middleware that lets callers through who hold a permission. */

@@ -4,8 +4,8 @@ import { Router, RouterEvents } from 'koa-router';
 
 import type { GuardedState, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
-import { refusalProblem } from '../http/admission.ts';
-import type { Admission } from '../http/admission.ts';
+import { overloadProblem } from '../http/concurrency-limit.ts';
+import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import { problems, sendProblem } from '../http/problem.ts';
 import { indexActions } from './actions/action-index.ts';
 import type { Action } from './actions/define-action.ts';
@@ -17,9 +17,12 @@ import { runBulk } from './bulk/bulk.ts';
 import { createAnswerOnce } from './idempotency/answer-once.ts';
 import { identity } from './identity.ts';
 import { checkLimits } from './limits.ts';
-import type { BulkLimits } from './limits.ts';
+import type { BulkLimits, UploadLimits } from './limits.ts';
 import { describeApi } from './openapi/document.ts';
 import type { OpenApiOptions } from './openapi/document.ts';
+import { guardEveryRoute, parseBodiesOfHost } from './matched-routes.ts';
+import { createRouteBodies } from './route-bodies.ts';
+import type { RouteBody } from './route-bodies.ts';
 import { serveDescription } from './openapi/serve-description.ts';
 
 /** What `createApiRouter()` takes. */
@@ -34,17 +37,29 @@ export interface ApiRouterOptions<
   readonly prefix?: string;
   /** What callers can do: `[defineAction({ ... }), ...]`. @default [] */
   readonly actions?: readonly Action<NoInfer<P>>[];
-  /** The largest body of an action, in bytes. @default 65536 */
+  /** The largest body of an action, and the largest JSON body or form of a route of yours, in bytes. @default 65536 */
   readonly bodyLimit?: number;
   /** How much may be asked for in one bulk. */
   readonly bulk?: BulkLimits;
+  /** How much a multipart body may hold that is sent to a route of yours. */
+  readonly uploads?: UploadLimits;
+  /**
+   * Whether JSON, forms and multipart bodies that are sent to the routes that you add are parsed, into `ctx.request.body` and
+   * `ctx.request.files`. `false`: the routes read `ctx.req`, or bring a parser. What a parser in front of the API has read is
+   * left as it is. @default true
+   */
+  readonly parseBodies?: boolean;
   /** What the API says about itself at `/openapi.json` and, for people, at `/docs`. `false`: nothing. */
   readonly openapi?: OpenApiOptions | false;
 }
 
-/** A koa-router whose handlers know who calls: `ctx.state.user` or `ctx.state.client`, and `ctx.state.principal`. */
+/**
+ * A koa-router whose handlers know who calls, `ctx.state.user` or `ctx.state.client` and `ctx.state.principal`, and find what was
+ * sent in `ctx.request.body` and `ctx.request.files`.
+ */
 export type ApiRouter<P extends string = string, U extends User = User, S extends object = object> = Router<
-  GuardedState<P, U, S>
+  GuardedState<P, U, S>,
+  RouteBody
 >;
 
 /**
@@ -64,9 +79,10 @@ export type ApiRouter<P extends string = string, U extends User = User, S extend
 export function createApiRouter<P extends string, U extends User, S extends object = object>(
   options: ApiRouterOptions<P, U, S>,
 ): ApiRouter<P, U, S> {
-  const { auth, prefix = `${auth.mountPath}/api/v1`, openapi = {} } = options;
+  const { auth, prefix = `${auth.mountPath}/api/v1`, openapi = {}, parseBodies = true } = options;
   checkPrefix(prefix);
-  const { bodyLimit, bulk } = checkLimits(options);
+  const limits = checkLimits(options);
+  const { bodyLimit, bulk } = limits;
   const actions = indexActions(options.actions ?? [], auth);
   const { gate, issuer, logger, scopes, storage } = auth;
   const baseUrl = baseUrlOf(auth, prefix);
@@ -100,6 +116,7 @@ export function createApiRouter<P extends string, U extends User, S extends obje
       else addOpenRoute(path, handler);
     }
   }
+  if (parseBodies) parseBodiesOfHost(router, createRouteBodies(limits, logger));
   return router;
 }
 
@@ -120,10 +137,10 @@ function checkPrefix(prefix: string): void {
 }
 
 /** Lets in what the server lets in, and answers the rest with a problem. Without a server that counts, all is let in. */
-function admitted(admission: Pick<Admission, 'admit'> | undefined): Middleware {
+function admitted(admission: Pick<ConcurrencyLimit, 'run'> | undefined): Middleware {
   return async function admit(ctx, next) {
     if (!admission) return next();
-    return admission.admit(ctx, next, (refusal) => sendProblem(ctx, refusalProblem(refusal)));
+    return admission.run(ctx, next, (overload) => sendProblem(ctx, overloadProblem(overload)));
   };
 }
 
@@ -148,7 +165,11 @@ const notImplemented: Middleware<GuardedState> = (ctx) => {
  * Answers what is left below the prefix when no route matched and nothing behind the router answered either: 404, or
  * 405 and the methods there are (RFC 9110 section 15.5.6). Behind the entrance, so that strangers cannot map the API.
  */
-function answerUnrouted<State>(router: Router<State>, entrance: Middleware<State>, prefix: string): void {
+function answerUnrouted<State>(
+  router: Router<State, RouteBody>,
+  entrance: Middleware<State>,
+  prefix: string,
+): void {
   router.on(RouterEvents.NotFound, async (ctx, next) => {
     await next();
     const isBelow = ctx.path === prefix || ctx.path.startsWith(`${prefix}/`);
@@ -174,44 +195,4 @@ function answerUnrouted<State>(router: Router<State>, entrance: Middleware<State
       });
     });
   });
-}
-
-/** Adds a `GET` route that strangers may use. Nothing but the route itself runs then, whatever else matches the path. */
-export type AddOpenRoute = (path: string, handler: Middleware) => void;
-
-/**
- * Puts the entrance in front of every route of a router, at the point where the router has decided which to run. Routes
- * that are added by the function that comes back are the only ones without it.
- *
- * `router.use(guard)` would not do: koa-router matches it against the path by itself, and case-sensitively. It would
- * not run for routes that are regular expressions, nor for `/API/v1/schools` of a nested router, while the route would.
- */
-function guardEveryRoute<State>(router: Router<State>, entrance: Middleware<State>): AddOpenRoute {
-  const { stack: entranceLayers } = new Router<State>().use(entrance);
-  const openLayers = new Set<Router<State>['stack'][number]>();
-  const match = router.match.bind(router);
-  router.match = (path, method) => {
-    const matched = match(path, method);
-    const open = matched.pathAndMethod.find((layer) => openLayers.has(layer));
-    if (open) matched.pathAndMethod = [open];
-    else if (matched.route) matched.pathAndMethod.unshift(...entranceLayers);
-    return matched;
-  };
-
-  // A router that is used inside another one is taken apart: its routes would be copied, its match() would not.
-  const middleware = router.middleware.bind(router);
-  router.middleware = () =>
-    Object.defineProperty(middleware(), 'router', {
-      get() {
-        throw new ConfigError(
-          'createApiRouter',
-          'mount its routes() on the app, not inside another router, which would leave the guard out; the option prefix moves it',
-        );
-      },
-    });
-
-  return function addOpenRoute(path, handler) {
-    router.get(path, handler);
-    openLayers.add(router.stack.at(-1)!);
-  };
 }

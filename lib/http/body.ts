@@ -4,51 +4,100 @@ import type { Context } from 'koa';
 import getRawBody from 'raw-body';
 
 import { BodyError } from '../errors.ts';
-import { incomingBodyOf } from './reception.ts';
-import type { IncomingBody } from './reception.ts';
+import { checkJson, parseJson } from './json.ts';
+import { discarded, isUnread, receiveBody, tooLarge } from './receive-body.ts';
+import type { BodyLimits } from './receive-body.ts';
 
-const FORM = 'application/x-www-form-urlencoded';
-const LIMIT = 16 * 1024;
+export const FORM = 'application/x-www-form-urlencoded';
+export const JSON_TYPE = 'application/json';
+
+/** What a body may be. */
+export interface BodyRules extends BodyLimits {
+  /** Media types in lower case. */
+  readonly types: readonly string[];
+}
+
+/** The text of a body, or the bytes of it that are UTF-8, or what a host's body parser has made of it. */
+export type Body = { readonly type: string } & (
+  | { readonly bytes: Buffer }
+  | { readonly text: string }
+  | { readonly value: unknown }
+);
+
+/**
+ * Reads the body of a request; `undefined` when there is none. Works in front of a host's body parser and behind it, where the
+ * body is what the parser has left in `rawBody` or `body` of `ctx.request` or `ctx.req`.
+ *
+ * @throws BodyError - 413 for a larger body; 415 for another content type or a compressed one; 408 for one that does not arrive
+ * in time; 503 when there is no memory for it now; 400 for one that is cut off, not UTF-8, or consumed without a trace
+ */
+export async function readBody(ctx: Context, rules: BodyRules): Promise<Body | undefined> {
+  const type = ctx.request.type.trim().toLowerCase();
+  const isTaken = rules.types.includes(type);
+  if (!isTaken && type !== '' && isAnnounced(ctx)) throw discarded(ctx, otherType(rules));
+  const found = isUnread(ctx.req) ? await readBytes(ctx, rules) : leftByParser(ctx, rules);
+  if (found === undefined) return undefined;
+  if (!isTaken) throw otherType(rules);
+  return { type, ...found };
+}
+
+async function readBytes(ctx: Context, rules: BodyRules): Promise<{ bytes: Buffer } | undefined> {
+  const { limit, name } = rules;
+  const length = ctx.req.headers['content-length'] ?? null;
+  const bytes = await receiveBody(ctx, rules, async () => getRawBody(ctx.req, { limit, length }));
+  if (!isUtf8(bytes)) throw new BodyError(`The ${name} is not UTF-8.`);
+  return bytes.length === 0 ? undefined : { bytes };
+}
+
+interface ParsedRequest {
+  readonly body?: unknown;
+  readonly rawBody?: unknown;
+}
+
+function leftByParser(
+  ctx: Context,
+  { limit, name }: BodyLimits,
+): { text: string } | { value: unknown } | undefined {
+  const request = ctx.request as ParsedRequest;
+  const { body, rawBody } = request.body === undefined ? (ctx.req as ParsedRequest) : request;
+  const text = typeof rawBody === 'string' ? rawBody : body;
+  const length = typeof text === 'string' ? Buffer.byteLength(text) : Number(ctx.get('content-length'));
+  if (length > limit) throw tooLarge(limit, name);
+  if (typeof text === 'string') return text === '' ? undefined : { text };
+  // Some parsers leave `{}` when there was nothing to parse.
+  if (body !== undefined && ctx.request.type !== '') return { value: body };
+  if (!isAnnounced(ctx)) return undefined;
+  throw new BodyError(
+    `The ${name} was consumed by another middleware, which left nothing in ctx.request.body.`,
+  );
+}
+
+// RFC 9112 section 6.3. Over HTTP/2 there may be a body without either field: therefore not `ctx.is()`.
+function isAnnounced({ req }: Context): boolean {
+  return Number(req.headers['content-length']) > 0 || 'transfer-encoding' in req.headers;
+}
+
+function otherType({ name, types }: BodyRules): BodyError {
+  return new BodyError(`Send the ${name} as ${types.join(' or ')}.`, { status: 415 });
+}
+
+const PAGE_FORM: BodyRules = { limit: 16 * 1024, name: 'form', types: [FORM] };
 
 /**
  * Reads the fields of a posted page form, at most 16 KiB of `application/x-www-form-urlencoded`.
  *
- * Works behind a host's body parser too: what it left in `ctx.request.body` is held to the same rules.
- *
- * @throws BodyError - 413 for a larger body; 408 for one that does not arrive in time; 415 for another content type or a
- * compressed one; 400 for a field that is
- * repeated, nested, not UTF-8 or holds a NUL, and for a body that another middleware consumed
+ * @throws BodyError - as {@link readBody}; 400 for a field that is repeated, nested, or holds a NUL
  */
 export async function readForm(ctx: Context): Promise<Record<string, string>> {
-  if (ctx.request.type.toLowerCase() !== FORM) {
-    throw new BodyError(`The form must be sent as ${FORM}.`, { status: 415 });
-  }
-  const request = ctx.request as { body?: unknown };
-  const left = request.body;
-  const unread = ctx.req.readable && !ctx.req.readableDidRead;
-  // A parser that was not meant for forms leaves `{}` and the stream as it was.
-  if (unread && Object.keys(left ?? {}).length === 0) {
-    const fields = collect(decode(await readText(ctx)));
-    request.body = fields;
-    return fields;
-  }
-  if (typeof left === 'string') return collect(decode(left));
-  if (typeof left === 'object' && left !== null) return collect(Object.entries(left));
-  throw new BodyError('The form was consumed by another middleware, which left nothing in ctx.request.body.');
+  const found = await readBody(ctx, PAGE_FORM);
+  const fields = collect(found ? entriesOf(found) : []);
+  // For a second reader of the same request.
+  Object.assign(ctx.request, { body: fields });
+  return fields;
 }
 
-async function readText(ctx: Context): Promise<string> {
-  if (!['', 'identity'].includes(ctx.get('content-encoding'))) {
-    throw new BodyError('The form must not be compressed.', { status: 415 });
-  }
-  const bytes = await readBytes(ctx, LIMIT, (fault, cause) => {
-    if (fault === 'too large') return largerThanLimit();
-    if (fault === 'late') return new BodyError('The form did not arrive in time.', { status: 408 });
-    return new BodyError(fault === 'incomplete' ? 'The form could not be read.' : 'The form is not UTF-8.', {
-      cause,
-    });
-  });
-  return bytes.toString();
+function entriesOf(body: Body): [string, unknown][] {
+  return 'value' in body ? Object.entries(body.value ?? {}) : decode(textOf(body));
 }
 
 function decode(form: string): [string, string][] {
@@ -65,14 +114,13 @@ function decode(form: string): [string, string][] {
 function percentDecode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch (error) {
-    throw new BodyError('The form is not percent-encoded UTF-8.', { cause: error });
+  } catch (cause) {
+    throw new BodyError('The form is not percent-encoded UTF-8.', { cause });
   }
 }
 
 function collect(entries: readonly [string, unknown][]): Record<string, string> {
   const fields: Record<string, string> = Object.create(null);
-  let size = 0;
   for (const [name, value] of entries) {
     // `a[b]` and `a.b` too: a host's parser nests them, and a form must not mean one thing here and another there.
     if (typeof value !== 'string' || name in fields || !/^[\w-]+$/.test(name)) {
@@ -80,77 +128,27 @@ function collect(entries: readonly [string, unknown][]): Record<string, string> 
     }
     // A NUL means nothing to a person, and databases and password hashes stumble over it.
     if (value.includes('\0')) throw new BodyError('A field of the form holds a NUL.');
-    size += Buffer.byteLength(name) + Buffer.byteLength(value);
-    if (size > LIMIT) throw largerThanLimit();
     fields[name] = value;
   }
   return fields;
 }
 
-function largerThanLimit(): BodyError {
-  return new BodyError(`The form is larger than ${LIMIT} bytes.`, { status: 413 });
-}
-
 /**
- * What can be wrong with the bytes of a body, whatever they are to mean; `late`: they did not arrive in time; `no room`: the
- * server has no memory for them now.
- */
-export type BodyFault = 'too large' | 'incomplete' | 'not UTF-8' | 'late' | 'no room';
-
-/**
- * Reads the body of a request that nobody has read, which has to be text in UTF-8.
+ * Reads a JSON body; `undefined` when there is none.
  *
  * @param limit - in bytes
- * @param refuse - makes the error that is thrown for a fault; the rest of the body is discarded
+ * @throws BodyError - as {@link readBody}; 400 for what is not JSON, or not such as {@link checkJson} lets through
  */
-export async function readBytes(
-  ctx: Context,
-  limit: number,
-  refuse: (fault: BodyFault, cause?: unknown) => Error,
-): Promise<Buffer> {
-  let read: Buffer | BodyFault;
-  try {
-    read = await readWhatFits(ctx, limit);
-  } catch (cause) {
-    discardBody(ctx);
-    const isTooLarge = cause instanceof Error && 'type' in cause && cause.type === 'entity.too.large';
-    throw refuse(isTooLarge ? 'too large' : 'incomplete', cause);
-  }
-  if (typeof read === 'string') {
-    if (read === 'no room') ctx.set('Retry-After', '1');
-    // Of a length that would have been taken, Node drops it as it comes, and the sender gets to see the answer.
-    if (read !== 'no room' || ctx.get('content-length') === '') discardBody(ctx);
-    throw refuse(read);
-  }
-  if (!isUtf8(read)) throw refuse('not UTF-8');
-  return read;
+export async function readJson(ctx: Context, limit: number): Promise<unknown> {
+  const found = await readBody(ctx, { limit, name: 'body', types: [JSON_TYPE] });
+  if (found === undefined) return undefined;
+  if ('value' in found) return checkJson(found.value);
+  const text = textOf(found);
+  return checkJson(parseJson(text), text);
 }
 
-async function readWhatFits({ req }: Context, limit: number): Promise<Buffer | BodyFault> {
-  const length = req.headers['content-length'];
-  const body = incomingBodyOf(req);
-  if (!body) return getRawBody(req, { limit, length: length ?? null });
-  // A larger one is refused for that.
-  const announced = Math.min(Number(length ?? 0), limit);
-  const refused = body.take(announced);
-  if (refused) return refused;
-  const reading = getRawBody(req, { limit, length: length ?? null });
-  const counted = length === undefined ? countingUp(req, body) : undefined;
-  return (await body.inTime(counted ? Promise.race([reading, counted]) : reading)) ?? 'late';
-}
-
-/** Takes room for a body of unknown length as it arrives; resolves when there is none left. */
-async function countingUp(req: Context['req'], body: IncomingBody): Promise<BodyFault> {
-  return new Promise((resolve) => {
-    req.on('data', (chunk: Buffer) => {
-      const refused = body.take(chunk.length);
-      if (refused) resolve(refused);
-    });
-  });
-}
-
-/** What is left unread would be taken for the next request on the connection, or hold it. */
-export function discardBody(ctx: Context): void {
-  ctx.set('Connection', 'close');
-  ctx.req.resume();
+/** The text of a body that no parser has read. */
+export function textOf(body: Exclude<Body, { readonly value: unknown }>): string {
+  // A decoder leaves a byte order mark out, over which a parser of JSON trips.
+  return 'text' in body ? body.text : new TextDecoder().decode(body.bytes);
 }

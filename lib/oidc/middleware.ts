@@ -3,8 +3,8 @@ import compose from 'koa-compose';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 
 import type { ClientThrottle, Pages, Trace, WorkSpan } from '../contracts/index.ts';
-import { REFUSAL_REASONS, refusalHeaders } from '../http/admission.ts';
-import type { Admission, Refusal } from '../http/admission.ts';
+import { OVERLOAD_REASONS, overloadHeaders } from '../http/concurrency-limit.ts';
+import type { ConcurrencyLimit, Overload } from '../http/concurrency-limit.ts';
 import { requestIdOf, sendRequestId } from '../http/request-id.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 import { countGuesses } from './count-guesses.ts';
@@ -42,7 +42,7 @@ export function createMount(
     trace,
     unwrapToken,
   }: {
-    admission: Pick<Admission, 'admit'>;
+    admission: Pick<ConcurrencyLimit, 'run'>;
     pages: Pages;
     provider: () => Provider;
     report: Report;
@@ -68,12 +68,12 @@ export function createMount(
     const handled = await atPath(ctx, path, async () => {
       // Nothing is worked out: it is always answered, or it is the host's.
       if (work === undefined) return answer();
-      return admission.admit(
+      return admission.run(
         ctx,
         async () => trace(`gatehouse.${work}`, answer),
-        async (refusal) => {
-          report.notAdmitted(ctx, REFUSAL_REASONS[refusal]);
-          return refuseRequest(pages, ctx, refusal);
+        async (overload) => {
+          report.notAdmitted(ctx, OVERLOAD_REASONS[overload]);
+          return refuseRequest(pages, ctx, overload);
         },
       );
     });
@@ -225,16 +225,16 @@ function createSteps(
 }
 
 /** Answers a request that is not let in: clients with an OAuth error (RFC 6749 section 5.2), people with a page. Says that it is answered. */
-async function refuseRequest(pages: Pages, ctx: Context, refusal: Refusal): Promise<true> {
+async function refuseRequest(pages: Pages, ctx: Context, overload: Overload): Promise<true> {
   const unavailable = { status: 503, error: 'temporarily_unavailable' };
   if (directEndpoint(ctx.path)) {
     ctx.status = unavailable.status;
     ctx.set('Cache-Control', 'no-store');
-    ctx.body = { error: unavailable.error, error_description: REFUSAL_REASONS[refusal] };
+    ctx.body = { error: unavailable.error, error_description: OVERLOAD_REASONS[overload] };
   } else {
     await pages.error(ctx, { ...unavailable, description: '', reference: requestIdOf(ctx) });
   }
-  ctx.set(refusalHeaders(refusal));
+  ctx.set(overloadHeaders(overload));
   return true;
 }
 

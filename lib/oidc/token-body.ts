@@ -5,15 +5,12 @@ import type { Context, Middleware } from 'koa';
 
 import type { VerifyAccessToken } from '../contracts/index.ts';
 import { BodyError } from '../errors.ts';
-import { discardBody, readBytes } from '../http/body.ts';
-import type { BodyFault } from '../http/body.ts';
+import { FORM, JSON_TYPE, readBody, textOf } from '../http/body.ts';
+import { parseJson, refuseRepeated } from '../http/json.ts';
 import { requestOf } from './engine-request.ts';
 
-const FORM = 'application/x-www-form-urlencoded';
-const JSON_TYPE = 'application/json';
-
-// The engine's own limit for a body (shared/selective_body.js).
-const LIMIT = 56 * 1024;
+// The limit is the engine's own (shared/selective_body.js).
+const RULES = { limit: 56 * 1024, name: 'body', types: [FORM, JSON_TYPE] } as const;
 
 /**
  * Reads the body of a token, revocation or introspection request, JSON or form, and hands the engine an ordinary unread
@@ -39,8 +36,8 @@ export function tokenBody(rewrite: UnwrapToken): Middleware {
       }
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
-      if (!ctx.req.complete) discardBody(ctx);
-      return refuse(ctx, error.status, error.message);
+      // RFC 6749 section 5.2 knows no other status for a malformed request.
+      return refuse(ctx, error.status === 408 ? 408 : 400, error.message);
     }
     setRequest(ctx, formRequest(hostRequest, form));
     try {
@@ -55,52 +52,15 @@ export function tokenBody(rewrite: UnwrapToken): Middleware {
 type Form = URLSearchParams | string | Buffer;
 
 async function readForm(ctx: Context): Promise<Form> {
-  if (ctx.get('content-encoding') !== '' && ctx.get('content-encoding') !== 'identity') {
-    throw new BodyError('compressed request bodies are not supported');
-  }
-  if (ctx.get('content-type') === '') return '';
-  // Not `ctx.is()`: it takes a request without Content-Length for one without a body, which over HTTP/2 it need not be.
-  const type = ctx.request.type.trim().toLowerCase();
-  if (type !== FORM && type !== JSON_TYPE) {
-    throw new BodyError(`send the parameters as ${FORM} or ${JSON_TYPE}`);
-  }
-  const { body, rawBody } = whatHostRead(ctx);
-  if (typeof rawBody === 'string') return parse(type, rawBody);
-  if (!ctx.req.readable) {
-    if (body === undefined) {
-      throw new BodyError('another middleware has read the request body and kept nothing of it');
-    }
-    return typeof body === 'string' ? parse(type, body) : objectToForm(body);
-  }
-  const bytes = await readBytes(ctx, LIMIT, refusal);
-  // A decoder leaves a byte order mark out; a parser of JSON trips over it.
-  return type === FORM ? bytes : jsonToForm(new TextDecoder().decode(bytes));
-}
-
-/** What a body parser of the host has left: on the host's request, or on Node's, where other frameworks put it. */
-function whatHostRead(ctx: Context): { body?: unknown; rawBody?: unknown } {
-  const { request, req } = requestOf(ctx).host as {
-    request: { body?: unknown; rawBody?: unknown };
-    req: { body?: unknown; rawBody?: unknown };
-  };
-  return request.body === undefined ? req : request;
-}
-
-function parse(type: string, text: string): Form {
-  if (text.length > LIMIT) throw refusal('too large', undefined);
-  return type === FORM ? text : jsonToForm(text);
-}
-
-function refusal(fault: BodyFault, cause: unknown): BodyError {
-  if (fault === 'late') return new BodyError('the request body did not arrive in time', { status: 408 });
-  const reasons: Readonly<Record<Exclude<BodyFault, 'late'>, string>> = {
-    'too large': `the request body is larger than ${LIMIT} bytes`,
-    incomplete: 'the request body did not arrive whole',
-    'not UTF-8': 'the request body is not valid UTF-8',
-    // Such small bodies have room.
-    'no room': 'the request body could not be read',
-  };
-  return new BodyError(reasons[fault], { cause });
+  // What a host's parser has left is on the host's request.
+  const body = await readBody(requestOf(ctx).host, RULES);
+  if (body === undefined) return '';
+  if ('value' in body) return objectToForm(body.value);
+  if (body.type === FORM) return 'bytes' in body ? body.bytes : body.text;
+  const text = textOf(body);
+  const form = objectToForm(parseJson(text));
+  refuseRepeated(text, form.size);
+  return form;
 }
 
 /** An unread request with the same head and the form as its body. */
@@ -134,33 +94,17 @@ function refuse(ctx: Context, status: number, description: string): void {
 }
 
 /**
- * Reads a JSON object of parameters as a form. Strings, and whole numbers by their decimal text (ids of older clients);
- * anything else is refused, so that no value of another type ever reaches the engine or a query.
+ * Reads an object of parameters as a form. Strings, and whole numbers by their decimal text (ids of older clients); anything
+ * else is refused, so that no value of another type reaches the engine or a query.
  */
-function jsonToForm(text: string): URLSearchParams {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new BodyError('the request body is not valid JSON', { cause });
-  }
-  const form = objectToForm(value);
-  // JSON.parse keeps the last of two members with one name and tells nobody. In a flat object each member has exactly
-  // one colon outside of the strings.
-  const members = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '').match(/:/g)?.length ?? 0;
-  if (members !== form.size) throw new BodyError('parameters must not be provided twice');
-  return form;
-}
-
-/** The same for a body that a host's parser has read. Arrays are repeated parameters, which the engine refuses. */
 function objectToForm(value: unknown): URLSearchParams {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new BodyError('the request body must be an object of parameters');
+    throw new BodyError('The body must be an object of parameters.');
   }
   const form = new URLSearchParams();
   for (const [name, member] of Object.entries(value)) {
     if (typeof member === 'string' || Number.isSafeInteger(member)) form.append(name, String(member));
-    else throw new BodyError('every parameter must be a string, once');
+    else throw new BodyError('Every parameter must be a string, once.');
   }
   return form;
 }

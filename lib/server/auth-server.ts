@@ -21,7 +21,7 @@ import type { IssueTokenOptions } from '../oidc/issue-token.ts';
 import type { SigningKey } from '../keys/key-ring.ts';
 import type { RevocationTarget } from '../tokens/revoke.ts';
 import type { Readiness } from './health.ts';
-import type { Admission } from '../http/admission.ts';
+import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import type { PruneOptions } from './jobs.ts';
 import type { CloseOptions } from './shutdown.ts';
 
@@ -121,7 +121,7 @@ export interface AuthServer<
    */
   close(options?: CloseOptions): Promise<void>;
   /** Which requests are let in; the API router asks it too. */
-  readonly admission: Admission;
+  readonly admission: ConcurrencyLimit;
   /** Where the server writes; the API router writes there too. */
   readonly logger: Logger;
   /** Who may do what, as it was given. */

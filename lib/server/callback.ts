@@ -4,7 +4,7 @@ import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 
 import type { Logger } from '../contracts/index.ts';
-import { isConnectionError } from '../http/admission.ts';
+import { isConnectionError } from '../http/concurrency-limit.ts';
 
 /** What a server that stands alone is made of. */
 export interface CallbackParts {

@@ -10,7 +10,7 @@ import type { LastUses, NoteUse } from '../clients/last-use.ts';
 import { createClientRegistry } from '../clients/registry.ts';
 import type { RegistryFor } from '../clients/registry.ts';
 import type { Assignments, AuditLog, Trace, User, VerifyAccessToken } from '../contracts/index.ts';
-import type { Admission } from '../http/admission.ts';
+import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import type { Observers } from '../observability/observers.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 import type { CacheInvalidation } from '../tokens/cache-invalidation.ts';
@@ -18,7 +18,7 @@ import { stands } from '../tokens/revoke.ts';
 
 /** What access asks of the rest of the server. */
 export interface AccessParts {
-  readonly admission: Pick<Admission, 'isClosing'>;
+  readonly admission: Pick<ConcurrencyLimit, 'isClosing'>;
   readonly audit: AuditLog;
   readonly invalidation: CacheInvalidation;
   readonly lastUses: LastUses;

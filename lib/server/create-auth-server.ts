@@ -7,7 +7,7 @@ import { createConnectedApps } from '../developer/connected-apps.ts';
 import { createDeveloperArea } from '../developer/developer-area.ts';
 import { runChecks } from '../doctor/run-checks.ts';
 import { MigrationsPendingError } from '../errors.ts';
-import { createAdmission } from '../http/admission.ts';
+import { createConcurrencyLimit } from '../http/concurrency-limit.ts';
 import { createKeyMaterial, ensureKeys } from '../keys/keys.ts';
 import { createKeyRing } from '../keys/key-ring.ts';
 import { createObservers } from '../observability/observers.ts';
@@ -69,7 +69,7 @@ export async function createAuthServer<
   const { gate, issuer, logger, revocationLag, scopes, users } = options;
 
   // What is told of requests, and how many may run.
-  const admission = createAdmission(options);
+  const admission = createConcurrencyLimit(options);
   const audit = createAuditLog(storage.audit, { logger, retention: options.auditRetention });
   logLogins(audit, logger);
   const observers = createObservers(logger);

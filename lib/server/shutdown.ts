@@ -1,6 +1,6 @@
 import type { Logger, Storage } from '../contracts/index.ts';
 import type { Duration } from '../contracts/duration.ts';
-import type { Admission } from '../http/admission.ts';
+import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import type { LastUses } from '../clients/last-use.ts';
 import { checkDuration } from '../options/checks.ts';
 
@@ -12,7 +12,7 @@ export interface CloseOptions {
 
 /** What there is to end, in a server. */
 export interface RunningParts {
-  readonly admission: Pick<Admission, 'close' | 'count'>;
+  readonly admission: Pick<ConcurrencyLimit, 'close' | 'count'>;
   readonly audit: { flush(): Promise<void> };
   readonly lastUses: Pick<LastUses, 'written'>;
   readonly storage: Pick<Storage, 'close'>;

@@ -152,6 +152,8 @@ test('limits are whole numbers above 0', (t) => {
     [{ bulk: { maximum: -1 } }, 'bulk.maximum'],
     [{ bulk: { concurrency: 1.5 } }, 'bulk.concurrency'],
     [{ bulk: { bodyLimit: Infinity } }, 'bulk.bodyLimit'],
+    [{ uploads: { bodyLimit: 0 } }, 'uploads.bodyLimit'],
+    [{ uploads: { maxFiles: 1.5 } }, 'uploads.maxFiles'],
   ] as const) {
     t.throws(() => createApiRouter({ auth, ...options }), {
       instanceOf: ConfigError,

@@ -39,6 +39,7 @@ const DEFAULTS: ReadonlyMap<string, unknown> = new Map([
   ...entries('throttling.clientAuthentication.', server.throttling.clientAuthentication!),
   ...entries('api.', checkLimits({})),
   ...entries('api.bulk.', checkLimits({}).bulk),
+  ...entries('api.uploads.', checkLimits({}).uploads),
   ...entries('pdf.', pdf),
 ]);
 
@@ -53,6 +54,7 @@ const INTERFACES: readonly [file: string, name: string, prefix: string][] = [
   ['lib/options/throttling-options.ts', 'LoginThrottling', 'throttling.login.'],
   ['lib/options/throttling-options.ts', 'ClientThrottling', 'throttling.clientAuthentication.'],
   ['lib/api/limits.ts', 'BulkLimits', 'api.bulk.'],
+  ['lib/api/limits.ts', 'UploadLimits', 'api.uploads.'],
   ['lib/pdf/options.ts', 'PdfClientOptions', 'pdf.'],
 ];
 
@@ -111,7 +113,16 @@ const NUMBERS: ReadonlyMap<string, number> = new Map([
   ['sixty', 60],
   ['ninety', 90],
 ]);
-const UNITS = { s: 1, second: 1, minute: 60, hour: 3600, day: 86_400, year: 31_536_000, MiB: 2 ** 20 };
+const UNITS = {
+  s: 1,
+  second: 1,
+  minute: 60,
+  hour: 3600,
+  day: 86_400,
+  year: 31_536_000,
+  KiB: 1024,
+  MiB: 2 ** 20,
+};
 
 /** A span of time, a size or a number in running text, such as `10 seconds`, `an hour`, `4 MiB` or `1,000`. */
 const AMOUNT = `(?:(?:[\\d,_.]*\\d|\\b(?:${[...NUMBERS.keys()].join('|')})\\b)(?:[ -](?:${Object.keys(UNITS).join('|')})s?\\b)?|\\b(?:minute|hour|day|year)\\b)`;
@@ -119,7 +130,7 @@ const AMOUNT = `(?:(?:[\\d,_.]*\\d|\\b(?:${[...NUMBERS.keys()].join('|')})\\b)(?
 /** In seconds, bytes or pieces. */
 function amount(text: string): number {
   const [, number = '1', unit] =
-    /^(?:([\d,_.]+|[a-z]+?)[ -]?)??(?:(s|[a-z]+?|MiB)s?)?$/i.exec(text.trim()) ?? [];
+    /^(?:([\d,_.]+|[a-z]+?)[ -]?)??(?:(s|[a-z]+?|KiB|MiB)s?)?$/i.exec(text.trim()) ?? [];
   const factor = unit === undefined ? 1 : UNITS[unit as keyof typeof UNITS];
   if (factor === undefined) return amountOf(text.trim());
   return amountOf(number) * factor;
@@ -215,6 +226,10 @@ const SENTENCES: readonly [option: string, ...patterns: readonly string[]][] = [
   ['lifetimes.authorizationCode', `used before, older than (AMOUNT)`],
   ['api.bulk.maximum', `(AMOUNT) items \\(else 422\\)`],
   ['api.bulk.bodyLimit', `and (AMOUNT) \\(else 413\\)`],
+  ['api.bodyLimit', `JSON and forms may have (AMOUNT)`],
+  ['api.uploads.bodyLimit', `a multipart body (AMOUNT)`],
+  ['api.uploads.maxFiles', `with (AMOUNT) files`],
+  ['api.uploads.maxFields', `forms of both kinds (AMOUNT) fields`],
 ];
 
 test('a sentence of a guide that tells a default tells the right one', (t) => {

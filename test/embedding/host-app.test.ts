@@ -173,7 +173,7 @@ test('a multipart token request is refused, whether a parser took it or not', as
     t.is(response.status, 400);
     t.deepEqual(await response.json(), {
       error: 'invalid_request',
-      error_description: 'send the parameters as application/x-www-form-urlencoded or application/json',
+      error_description: 'Send the body as application/x-www-form-urlencoded or application/json.',
     });
   }
 });

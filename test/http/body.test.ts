@@ -106,7 +106,7 @@ test('text that is not UTF-8, or holds a NUL, is refused', async (t) => {
 
 test('another content type, or a compressed form, is refused with 415', async (t) => {
   const url = await serve(t, answerForm);
-  const wrongType = { status: 415, code: 'ERR_BODY', message: `The form must be sent as ${FORM}.` };
+  const wrongType = { status: 415, code: 'ERR_BODY', message: `Send the form as ${FORM}.` };
   t.deepEqual(await post(url, '{"login":"a"}', { 'content-type': 'application/json' }), wrongType);
   t.deepEqual(await post(url, 'login=a', { 'content-type': 'text/plain' }), wrongType);
   t.deepEqual(await post(url, 'login=a', { 'content-type': 'nonsense' }), wrongType);

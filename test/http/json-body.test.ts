@@ -10,7 +10,7 @@ import type { Context, Middleware } from 'koa';
 import { koaBody } from 'koa-body';
 
 import { BodyError } from '../../lib/errors.ts';
-import { readJson } from '../../lib/http/json-body.ts';
+import { readJson } from '../../lib/http/body.ts';
 import { serve } from '../interactions/serve.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -177,6 +177,40 @@ for (const [name, parser] of Object.entries(parsers)) {
     t.like(await post(url, 'a=b', { 'content-type': 'application/x-www-form-urlencoded' }), { status: 415 });
   });
 }
+
+test("what a parser has left on Node's request is read too, its text before its value", async (t) => {
+  for (const left of [{ body: { a: 1 } }, { body: '{"a":1}' }, { body: {}, rawBody: '{"a":1}' }]) {
+    const url = await serve(
+      t,
+      async (ctx, next) => {
+        await text(ctx.req);
+        Object.assign(ctx.req, left);
+        await next();
+      },
+      answerJson,
+    );
+    t.deepEqual(await post(url, '{"a":1}'), { status: 200, value: { a: 1 } });
+  }
+});
+
+test('a member twice and a text above the limit are found in what a parser has left of the text', async (t) => {
+  const cases = [
+    ['{"a":1,"a":2}', 400, 'An object of the body has a member twice.'],
+    [`"${'ü'.repeat(500)}"`, 413, 'The body is larger than 1000 bytes.'],
+  ] as const;
+  for (const [rawBody, status, message] of cases) {
+    const url = await serve(
+      t,
+      async (ctx, next) => {
+        await text(ctx.req);
+        Object.assign(ctx.request, { body: JSON.parse(rawBody), rawBody });
+        await next();
+      },
+      answerJson,
+    );
+    t.deepEqual(await post(url, '{}'), { status, message });
+  }
+});
 
 test('a body that another middleware consumed is refused, without waiting for it', async (t) => {
   const url = await serve(

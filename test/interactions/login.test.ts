@@ -170,7 +170,7 @@ test('a body that is no form is refused with its status, on a page', async (t) =
   const flow = fakeFlow();
   const site = await servePages(t, flow);
   const cases: [body: string, type: string, status: number, details: string][] = [
-    ['{}', 'application/json', 415, 'The form must be sent as application/x-www-form-urlencoded.'],
+    ['{}', 'application/json', 415, 'Send the form as application/x-www-form-urlencoded.'],
     ['login=a&login=b', 'application/x-www-form-urlencoded', 400, 'A field of the form is repeated'],
     ['login=%FF', 'application/x-www-form-urlencoded', 400, 'The form is not percent-encoded UTF-8.'],
     [`login=${'a'.repeat(20_000)}`, 'application/x-www-form-urlencoded', 413, 'larger than 16384 bytes'],

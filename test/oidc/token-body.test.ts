@@ -49,7 +49,7 @@ test('other content types are refused', async (t) => {
       body: goodForm,
       headers: { 'content-type': type },
     });
-    t.deepEqual(outline(answer), invalid(`send the parameters as ${FORM} or application/json`), type);
+    t.deepEqual(outline(answer), invalid(`Send the body as ${FORM} or application/json.`), type);
   }
 });
 
@@ -58,37 +58,37 @@ test('a body that is not a flat object of strings is refused', async (t) => {
   const id = JSON.stringify(service.client.id);
   const start = `{"grant_type":"client_credentials","client_id":${id},"client_secret":${secret}`;
   for (const [body, description] of [
-    ['', 'the request body is not valid JSON'],
-    [' ', 'the request body is not valid JSON'],
-    ['{', 'the request body is not valid JSON'],
-    [start, 'the request body is not valid JSON'],
-    [`${start}}}`, 'the request body is not valid JSON'],
-    [`${start},}`, 'the request body is not valid JSON'],
-    [`${start}}{}`, 'the request body is not valid JSON'],
-    [goodForm, 'the request body is not valid JSON'],
-    ['NaN', 'the request body is not valid JSON'],
-    ['null', 'the request body must be an object of parameters'],
-    ['true', 'the request body must be an object of parameters'],
-    ['1', 'the request body must be an object of parameters'],
-    ['"x"', 'the request body must be an object of parameters'],
-    ['[]', 'the request body must be an object of parameters'],
-    [`[${start}}]`, 'the request body must be an object of parameters'],
-    [`${start},"scope":null}`, 'every parameter must be a string, once'],
-    [`${start},"scope":true}`, 'every parameter must be a string, once'],
-    [`${start},"scope":1.5}`, 'every parameter must be a string, once'],
-    [`${start},"scope":1e400}`, 'every parameter must be a string, once'],
-    [`${start},"scope":[]}`, 'every parameter must be a string, once'],
-    [`${start},"scope":["schools:read"]}`, 'every parameter must be a string, once'],
-    [`${start},"scope":{}}`, 'every parameter must be a string, once'],
-    [`${start},"x":{"y":"z"}}`, 'every parameter must be a string, once'],
-    [`${start},"x":${'['.repeat(5000)}${']'.repeat(5000)}}`, 'every parameter must be a string, once'],
-    [`${start},"__proto__":{"admin":"yes"}}`, 'every parameter must be a string, once'],
-    [`${start},"client_secret":${secret}}`, 'parameters must not be provided twice'],
-    [`${start},"client_secret":"wrong"}`, 'parameters must not be provided twice'],
-    [`${start},"clien\\u0074_secret":${secret}}`, 'parameters must not be provided twice'],
-    [`${start},"x":"y","x":"y"}`, 'parameters must not be provided twice'],
-    [`${start},"__proto__":"x","__proto__":"x"}`, 'parameters must not be provided twice'],
-    [`${start},"":"x","":"x"}`, 'parameters must not be provided twice'],
+    ['', 'no client authentication mechanism provided'],
+    [' ', 'The body is not valid JSON.'],
+    ['{', 'The body is not valid JSON.'],
+    [start, 'The body is not valid JSON.'],
+    [`${start}}}`, 'The body is not valid JSON.'],
+    [`${start},}`, 'The body is not valid JSON.'],
+    [`${start}}{}`, 'The body is not valid JSON.'],
+    [goodForm, 'The body is not valid JSON.'],
+    ['NaN', 'The body is not valid JSON.'],
+    ['null', 'The body must be an object of parameters.'],
+    ['true', 'The body must be an object of parameters.'],
+    ['1', 'The body must be an object of parameters.'],
+    ['"x"', 'The body must be an object of parameters.'],
+    ['[]', 'The body must be an object of parameters.'],
+    [`[${start}}]`, 'The body must be an object of parameters.'],
+    [`${start},"scope":null}`, 'Every parameter must be a string, once.'],
+    [`${start},"scope":true}`, 'Every parameter must be a string, once.'],
+    [`${start},"scope":1.5}`, 'Every parameter must be a string, once.'],
+    [`${start},"scope":1e400}`, 'Every parameter must be a string, once.'],
+    [`${start},"scope":[]}`, 'Every parameter must be a string, once.'],
+    [`${start},"scope":["schools:read"]}`, 'Every parameter must be a string, once.'],
+    [`${start},"scope":{}}`, 'Every parameter must be a string, once.'],
+    [`${start},"x":{"y":"z"}}`, 'Every parameter must be a string, once.'],
+    [`${start},"x":${'['.repeat(5000)}${']'.repeat(5000)}}`, 'Every parameter must be a string, once.'],
+    [`${start},"__proto__":{"admin":"yes"}}`, 'Every parameter must be a string, once.'],
+    [`${start},"client_secret":${secret}}`, 'An object of the body has a member twice.'],
+    [`${start},"client_secret":"wrong"}`, 'An object of the body has a member twice.'],
+    [`${start},"clien\\u0074_secret":${secret}}`, 'An object of the body has a member twice.'],
+    [`${start},"x":"y","x":"y"}`, 'An object of the body has a member twice.'],
+    [`${start},"__proto__":"x","__proto__":"x"}`, 'An object of the body has a member twice.'],
+    [`${start},"":"x","":"x"}`, 'An object of the body has a member twice.'],
   ] as const) {
     t.deepEqual(outline(await postJson(endpoint, body)), invalid(description), body.slice(0, 200));
   }
@@ -131,7 +131,7 @@ test('bytes that are not UTF-8 are refused', async (t) => {
   for (const type of [FORM, 'application/json']) {
     const body = Buffer.concat([Buffer.from('{"client_id":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')]);
     const answer = await send(endpoint, { method: 'POST', body, headers: { 'content-type': type } });
-    t.deepEqual(outline(answer), invalid('the request body is not valid UTF-8'), type);
+    t.deepEqual(outline(answer), invalid('The body is not UTF-8.'), type);
   }
 });
 
@@ -139,7 +139,7 @@ test('a compressed body is refused', async (t) => {
   for (const encoding of ['gzip', 'deflate', 'br', 'x', 'gzip, gzip']) {
     const headers = { 'content-type': FORM, 'content-encoding': encoding };
     const answer = await send(endpoint, { method: 'POST', body: gzipSync(goodForm), headers });
-    t.deepEqual(outline(answer), invalid('compressed request bodies are not supported'), encoding);
+    t.deepEqual(outline(answer), invalid('The body must not be compressed.'), encoding);
   }
   const headers = { 'content-type': FORM, 'content-encoding': 'identity' };
   t.is((await send(endpoint, { method: 'POST', body: goodForm, headers })).status, 200);

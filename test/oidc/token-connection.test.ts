@@ -44,7 +44,7 @@ test('a megabyte in chunks, too', async (t) => {
 test('a client that sends a megabyte reads the answer', async (t) => {
   for (let round = 0; round < 10; round += 1) {
     const answer = await postForm(endpoint, `${goodForm}&x=${'x'.repeat(MEGABYTE)}`);
-    t.deepEqual(outline(answer), invalid('the request body is larger than 57344 bytes'));
+    t.deepEqual(outline(answer), invalid('The body is larger than 57344 bytes.'));
   }
 });
 

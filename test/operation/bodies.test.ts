@@ -140,7 +140,7 @@ test('bodies that drip make way for requests that come at once', async (t) => {
   t.is(headers.get('connection'), 'close');
   t.deepEqual(JSON.parse(body), {
     error: 'invalid_request',
-    error_description: 'the request body did not arrive in time',
+    error_description: 'The body did not arrive in time.',
   });
   for (const wire of wires) wire.close();
   while (platform.auth.admission.count > 0) await new Promise(setImmediate);
@@ -151,8 +151,8 @@ test('a body that does not arrive in time is given up, at every endpoint that wa
   t.teardown(async () => platform[Symbol.asyncDispose]());
   const authorization = `Bearer ${token}`;
   const cases = [
-    ['/oauth/token', FORM, /the request body did not arrive in time/],
-    ['/oauth/revoke', 'application/json', /the request body did not arrive in time/],
+    ['/oauth/token', FORM, /The body did not arrive in time\./],
+    ['/oauth/revoke', 'application/json', /The body did not arrive in time\./],
     ['/oauth/login', FORM, /The form did not arrive in time\./],
     [
       '/api/v1/actions/school/count-schools-action',
@@ -160,8 +160,11 @@ test('a body that does not arrive in time is given up, at every endpoint that wa
       /"The body did not arrive in time\."/,
     ],
     [BULK, 'application/json', /"The body did not arrive in time\."/],
-    // A route of the host reads it, and knows of no time: the connection ends.
-    ['/api/v1/own', 'application/json', undefined],
+    ['/api/v1/own', 'application/json', /"The body did not arrive in time\."/],
+    ['/api/v1/own', FORM, /"The body did not arrive in time\."/],
+    ['/api/v1/own', 'multipart/form-data; boundary=x', /"The body did not arrive in time\."/],
+    // The route reads it, and knows of no time: the connection ends.
+    ['/api/v1/own', 'text/csv', undefined],
   ] as const;
   const given = cases.map(async ([path, type, said]) => {
     const [wire] = await beginAll(t, platform.origin, {
@@ -213,6 +216,25 @@ test('of 250 large bodies that lack one byte, those wait that there is room for,
     t.deepEqual(tally(await Promise.all(answers)), { 200: 8, 503: 242 });
   }
   t.false(platform.logger.lines.some(({ level }) => level === 'error'));
+});
+
+test('the files that are sent to a route of the host take room as well', async (t) => {
+  const { platform, token } = await startBulk({ maxBodyBytes: MEBIBYTE });
+  t.teardown(async () => platform[Symbol.asyncDispose]());
+  const headers = {
+    'Content-Type': 'multipart/form-data; boundary=x',
+    Authorization: `Bearer ${token}`,
+  };
+  const body = `--x\r\nContent-Disposition: form-data; name="a"; filename="b"\r\n\r\n`.concat(
+    'y'.repeat(MEBIBYTE / 2),
+    '\r\n--x--\r\n',
+  );
+  const wires = await beginAll(t, platform.origin, { path: '/api/v1/own', wires: 3, headers, body });
+  const statuses = wires.map(async (wire) => (await wire.answer()).status);
+  t.is(await Promise.race(statuses), 503);
+  while (platform.auth.admission.count > 1) await new Promise(setImmediate);
+  for (const wire of wires) wire.write('\n');
+  t.deepEqual(tally(await Promise.all(statuses)), { 200: 1, 503: 2 });
 });
 
 test('a body of unknown length takes room as it arrives, and one that is larger than all of it is too large', async (t) => {

@@ -1,5 +1,5 @@
 import type { Logger, Storage } from '../../contracts/index.ts';
-import { readJson } from '../../http/json-body.ts';
+import { readJson } from '../../http/body.ts';
 import { sendProblem } from '../../http/problem.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { inputInvalid } from '../actions/check-input.ts';

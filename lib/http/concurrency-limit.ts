@@ -3,10 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from 'koa';
 
 import type { Problem } from './problem.ts';
-import { createReception } from './reception.ts';
+import { createArrivingBodies } from './arriving-bodies.ts';
 
-/** Why a request is not let in: the server has begun to close, or too many requests are running. */
-export type Refusal = 'closing' | 'overloaded';
+/** Why a request is not run: the server has begun to close, or too many requests are running. */
+export type Overload = 'closing' | 'overloaded';
 
 /** What is looked at of a request: a Koa context has it. */
 export interface Exchange {
@@ -15,24 +15,24 @@ export interface Exchange {
   readonly body?: unknown;
 }
 
-/** Counts the requests that are let in, limits how many run at once, and knows when the last one has ended. */
-export interface Admission {
+/** Limits how many requests run at once, and tells when the last one has ended. */
+export interface ConcurrencyLimit {
   /** Whether requests that arrive are refused, because the server has begun to close. */
   readonly isClosing: boolean;
-  /** How many requests are let in and have not ended, those whose body is still arriving among them. */
+  /** How many requests are running, those whose body is still arriving among them. */
   readonly count: number;
-  /** Does the work of a request, or, when it is not let in, refuses it. Nothing is waited for before either. */
-  admit<T>(
+  /** Runs the work of a request, or refuses it at once: requests do not queue. */
+  run<T>(
     exchange: Exchange,
     work: () => Promise<T>,
-    refuse: (refusal: Refusal) => T | Promise<T>,
+    refuse: (overload: Overload) => T | Promise<T>,
   ): Promise<T>;
-  /** Refuses all that arrive from here on. Resolves when those that were let in before have ended. */
+  /** Refuses all requests from here on. Resolves when those that are running have ended. */
   close(): Promise<void>;
 }
 
 /** What all requests together may take. */
-export interface AdmissionLimits {
+export interface RequestLimits {
   /** How many requests may run at once, from when they arrive until they are answered. 0: any number. */
   readonly maxRequests: number;
   /** In seconds: how long a body may take to arrive. */
@@ -41,17 +41,21 @@ export interface AdmissionLimits {
   readonly maxBodyBytes: number;
 }
 
-export function createAdmission({ bodyTimeout, maxBodyBytes, maxRequests }: AdmissionLimits): Admission {
+export function createConcurrencyLimit({
+  bodyTimeout,
+  maxBodyBytes,
+  maxRequests,
+}: RequestLimits): ConcurrencyLimit {
   const limit = maxRequests === 0 ? Infinity : maxRequests;
-  const reception = createReception({
+  const bodies = createArrivingBodies({
     timeout: bodyTimeout,
     room: maxBodyBytes === 0 ? Infinity : maxBodyBytes,
   });
   const empty = Promise.withResolvers<void>();
   let isClosing = false;
   let count = 0;
-  // Of those, how many have made way for others and are about to end.
-  let yielding = 0;
+  // Of those, how many were evicted for others and are about to end.
+  let evicted = 0;
 
   function settle(): void {
     if (isClosing && count === 0) empty.resolve();
@@ -64,16 +68,16 @@ export function createAdmission({ bodyTimeout, maxBodyBytes, maxRequests }: Admi
     get count() {
       return count;
     },
-    async admit(exchange, work, refuse) {
+    async run(exchange, work, refuse) {
       if (isClosing) return refuse('closing');
-      if (count - yielding >= limit) {
-        if (!reception.giveUpSlowest()) return refuse('overloaded');
-        yielding += 1;
+      if (count - evicted >= limit) {
+        if (!bodies.evictOldest()) return refuse('overloaded');
+        evicted += 1;
       }
       count += 1;
-      const end = reception.follow(exchange.req);
+      const end = bodies.follow(exchange.req);
       const leave = (): void => {
-        if (end() === 'made way') yielding -= 1;
+        if (end() === 'evicted') evicted -= 1;
         count -= 1;
         settle();
       };
@@ -101,27 +105,27 @@ function isStream(body: unknown): boolean {
 }
 
 /** Why a request was refused, in words for whoever sent it, without a full stop. */
-export const REFUSAL_REASONS: Readonly<Record<Refusal, string>> = {
+export const OVERLOAD_REASONS: Readonly<Record<Overload, string>> = {
   closing: 'the server is stopping; send the request again',
   overloaded: 'the server has too many requests at the moment; send this one again later',
 };
 
-/** The header fields of a refusal: when to come back and, from a server that stops, not on this connection. */
-export function refusalHeaders(refusal: Refusal): Readonly<Record<string, string>> {
-  return { 'Retry-After': '1', ...(refusal === 'closing' && { Connection: 'close' }) };
+/** The header fields of a refused request: when to come back and, from a server that stops, not on this connection. */
+export function overloadHeaders(overload: Overload): Readonly<Record<string, string>> {
+  return { 'Retry-After': '1', ...(overload === 'closing' && { Connection: 'close' }) };
 }
 
-/** A refusal as a problem of the API. */
-export function refusalProblem(refusal: Refusal): Problem {
+/** The problem with which the API answers a refused request. */
+export function overloadProblem(overload: Overload): Problem {
   return {
     status: 503,
     code: 'temporarily_unavailable',
-    detail: DETAILS[refusal],
-    headers: refusalHeaders(refusal),
+    detail: DETAILS[overload],
+    headers: overloadHeaders(overload),
   };
 }
 
-const DETAILS: Readonly<Record<Refusal, string>> = {
+const DETAILS: Readonly<Record<Overload, string>> = {
   closing: 'The server is stopping. Send the request again.',
   overloaded: 'The server has too many requests at the moment. Send this one again later.',
 };

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Why a body is not waited for, or not taken: it is late, there is no room for it now, or there never is. */
-export type BodyRefusal = 'late' | 'no room' | 'too large';
+/** Why a body is not taken: there is no room for it now, or there never is. */
+export type BodyRefusal = 'no room' | 'too large';
 
-/** What the bodies of all requests that are let in may take. */
+/** What the bodies of all requests that run may take. */
 export interface BodyLimits {
   /** In seconds: how long a body may take to arrive. */
   readonly timeout: number;
@@ -11,47 +11,47 @@ export interface BodyLimits {
   readonly room: number;
 }
 
-/** The body of a request that was let in. */
-export interface IncomingBody {
+/** The body of a request that runs. */
+export interface ArrivingBody {
   /** Asks for room for so many bytes more. It is given back when the request has ended. */
   take(bytes: number): BodyRefusal | undefined;
   /** Waits for what reads the body, for as long as there is time for it; `undefined` when there is none left. */
   inTime<T>(reading: Promise<T>): Promise<T | undefined>;
 }
 
-/** Waits for bodies on behalf of the requests that are let in, and gives up those that do not come. */
-export interface Reception {
+/** The bodies that are still arriving, the oldest first. Gives up those that do not arrive in time. */
+export interface ArrivingBodies {
   /**
-   * Follows the body of a request; the function that comes back is called once, when the request has ended, and tells whether
-   * it has made way for another one.
+   * Follows the body of a request. Call the function that comes back once, when the request has ended: it tells whether the
+   * body was given up for the sake of another request.
    */
-  follow(req: IncomingMessage): () => 'made way' | 'ended';
+  follow(req: IncomingMessage): () => 'evicted' | 'ended';
   /**
-   * Makes the request make way whose body has been on its way longest, when that is more than a second, so that who sends
-   * slowly keeps nobody out. `false`: there is none.
+   * Gives up the body that has been arriving longest, when that is more than a second, so that slow senders do not keep
+   * others out. `false`: there is none.
    */
-  giveUpSlowest(): boolean;
+  evictOldest(): boolean;
 }
 
-/** A body that is not larger takes no room: of those there are no more than requests. */
-const SMALL = 64 * 1024;
+/** In bytes. Bodies up to this size are not counted: their number is bounded by that of the requests. */
+const UNCOUNTED = 64 * 1024;
 
-// In milliseconds. Less than that is no time for a body, however many wait.
-const PATIENCE = 1000;
+/** In milliseconds. A body is not evicted before. */
+const EVICTABLE_AFTER = 1000;
 
 // On the request itself: a map of all that are under way costs a request more than the rest of this.
 const BODY = Symbol('gatehouse.body');
 
 interface WithBody {
-  [BODY]?: IncomingBody;
+  [BODY]?: ArrivingBody;
 }
 
-/** The body of a request, where somebody counts requests. */
-export function incomingBodyOf(req: IncomingMessage): IncomingBody | undefined {
+/** The body of a request, where requests are counted. */
+export function arrivingBodyOf(req: IncomingMessage): ArrivingBody | undefined {
   return (req as WithBody)[BODY];
 }
 
-class FollowedBody implements IncomingBody {
+class FollowedBody implements ArrivingBody {
   readonly since = performance.now();
   readonly #req: IncomingMessage;
   readonly #room: { left: number; readonly all: number };
@@ -59,7 +59,7 @@ class FollowedBody implements IncomingBody {
   #taken = 0;
   #giveUp: (() => void) | undefined;
   #isGivenUp = false;
-  madeWay = false;
+  isEvicted = false;
 
   constructor(req: IncomingMessage, room: { left: number; readonly all: number }) {
     this.#req = req;
@@ -68,7 +68,7 @@ class FollowedBody implements IncomingBody {
 
   take(bytes: number): BodyRefusal | undefined {
     this.#asked += bytes;
-    if (this.#asked <= SMALL) return undefined;
+    if (this.#asked <= UNCOUNTED) return undefined;
     if (this.#asked > this.#room.all) return 'too large';
     const more = this.#asked - this.#taken;
     if (more > this.#room.left) return 'no room';
@@ -79,7 +79,7 @@ class FollowedBody implements IncomingBody {
 
   async inTime<T>(reading: Promise<T>): Promise<T | undefined> {
     if (this.#isGivenUp) {
-      // Nobody waits for it any more.
+      // Its rejection is handled here: the caller gets `undefined`.
       reading.catch(() => {});
       return undefined;
     }
@@ -89,20 +89,20 @@ class FollowedBody implements IncomingBody {
     });
   }
 
-  /** Whether it has come whole: then it is the server that takes its time. */
-  get isHere(): boolean {
+  /** Whether it has arrived whole: then it is the server that takes its time. */
+  get isComplete(): boolean {
     return this.#req.complete;
   }
 
-  /** Whether somebody waits for it. As long as nobody does, it is not the sender's fault that it does not come. */
-  get isAwaited(): boolean {
+  /** Whether it is being read. While it is not, the sender cannot go on. */
+  get isRead(): boolean {
     return this.#req.readableFlowing === true || this.#req.listenerCount('readable') > 0;
   }
 
   giveUp(): void {
     this.#isGivenUp = true;
     if (this.#giveUp) this.#giveUp();
-    // Read by the engine or by the host, who know of no time.
+    // What reads it, the engine or the host, cannot be told.
     else this.#req.destroy();
   }
 
@@ -112,10 +112,10 @@ class FollowedBody implements IncomingBody {
   }
 }
 
-export function createReception(limits: BodyLimits): Reception {
+export function createArrivingBodies(limits: BodyLimits): ArrivingBodies {
   const timeout = limits.timeout * 1000;
   const room = { left: limits.room, all: limits.room };
-  // In the order in which their requests were let in.
+  // In the order in which their requests began.
   const arriving = new Set<FollowedBody>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -132,8 +132,8 @@ export function createReception(limits: BodyLimits): Reception {
         const late = performance.now() - timeout;
         for (const body of arriving) {
           if (body.since > late) break;
-          if (body.isHere) arriving.delete(body);
-          else if (body.isAwaited) giveUp(body);
+          if (body.isComplete) arriving.delete(body);
+          else if (body.isRead) giveUp(body);
         }
         if (arriving.size > 0) watch();
       },
@@ -145,22 +145,22 @@ export function createReception(limits: BodyLimits): Reception {
     follow(req) {
       const body = new FollowedBody(req, room);
       (req as WithBody)[BODY] = body;
-      if (isOnItsWay(req)) {
+      if (isArriving(req)) {
         arriving.add(body);
         watch();
       }
       return () => {
         arriving.delete(body);
         body.end();
-        return body.madeWay ? 'made way' : 'ended';
+        return body.isEvicted ? 'evicted' : 'ended';
       };
     },
-    giveUpSlowest() {
-      const latest = performance.now() - PATIENCE;
+    evictOldest() {
+      const latest = performance.now() - EVICTABLE_AFTER;
       for (const body of arriving) {
         if (body.since > latest) return false;
-        if (body.isHere || !body.isAwaited) continue;
-        body.madeWay = true;
+        if (body.isComplete || !body.isRead) continue;
+        body.isEvicted = true;
         giveUp(body);
         return true;
       }
@@ -169,6 +169,6 @@ export function createReception(limits: BodyLimits): Reception {
   };
 }
 
-function isOnItsWay({ complete, headers }: IncomingMessage): boolean {
+function isArriving({ complete, headers }: IncomingMessage): boolean {
   return !complete && (Number(headers['content-length']) > 0 || 'transfer-encoding' in headers);
 }

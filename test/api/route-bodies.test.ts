@@ -1,0 +1,479 @@
+import { mkdtemp, readdir, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import fc from 'fast-check';
+import Koa from 'koa';
+import type { Middleware } from 'koa';
+import { koaBody } from 'koa-body';
+
+import { createApiRouter } from '../../lib/api/router.ts';
+import type { ApiRouterOptions } from '../../lib/api/router.ts';
+import type { UploadedFile } from '../../lib/api/route-bodies.ts';
+import { createPlatform } from '../access/platform.ts';
+import type { Permission, Person } from '../access/platform.ts';
+import { request, serve } from '../access/serve.ts';
+import type { Answer } from '../access/serve.ts';
+import { run } from '../package/run.ts';
+import { ROOT } from '../package/manifest.ts';
+import { authOf } from './api.ts';
+import { schoolActions } from './school-actions.ts';
+
+// Each worker of ava is a process of its own, so no other test writes here.
+process.env['TMPDIR'] = await mkdtemp(join(tmpdir(), 'route-bodies-'));
+
+type Send = (init: RequestInit, path?: string) => Promise<Answer>;
+
+interface Host {
+  readonly send: Send;
+  readonly origin: string;
+  readonly token: string;
+  readonly log: readonly unknown[];
+  readonly errors: readonly unknown[];
+}
+
+/** An API with a route that answers with what it has found. */
+async function startHost(
+  t: ExecutionContext,
+  options: Omit<ApiRouterOptions<Permission, Person>, 'auth'> = {},
+  front: readonly Middleware[] = [],
+): Promise<Host> {
+  const platform = createPlatform();
+  const api = createApiRouter({ auth: authOf(platform), ...options });
+  api.all('/echo', async (ctx) => {
+    const { body, files = {}, rawBody } = ctx.request;
+    const found = await Promise.all(
+      Object.entries(files).map(async ([name, given]) => [
+        name,
+        await Promise.all([given].flat().map(async (one) => describe(one))),
+      ]),
+    );
+    ctx.body = { body, rawBody, files: Object.fromEntries(found), unread: !ctx.req.readableDidRead };
+  });
+  api.post('/broken', () => {
+    throw new TypeError('a fault of the host');
+  });
+  const app = new Koa();
+  const errors: unknown[] = [];
+  app.on('error', (error) => errors.push(error));
+  for (const middleware of front) app.use(middleware);
+  app.use(api.routes());
+  const origin = await serve(t, app);
+  const token = await platform.userToken();
+  const send: Send = async (init, path = '/echo') =>
+    request(`${origin}/api/v1${path}`, token, { method: 'POST', ...init });
+  return { send, origin, token, log: platform.log, errors };
+}
+
+async function describe({ filepath, mimetype, originalFilename, size }: UploadedFile): Promise<object> {
+  return { mimetype, originalFilename, size, text: (await readFile(filepath, 'utf8')).slice(0, 20) };
+}
+
+function json(body: string): RequestInit {
+  return { body, headers: { 'content-type': 'application/json' } };
+}
+
+/** A multipart body of parts that are written out. */
+function multipart(...parts: readonly string[]): RequestInit {
+  return {
+    body: `${parts.map((part) => `--x\r\n${part}\r\n`).join('')}--x--\r\n`,
+    headers: { 'content-type': 'multipart/form-data; boundary=x' },
+  };
+}
+
+function field(name: string, value: string, more = ''): string {
+  return `Content-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}`;
+}
+
+function file(name: string, value: string, more = ''): string {
+  return `Content-Disposition: form-data; name="${name}"; filename="${name}.txt"\r\nContent-Type: text/plain${more}\r\n\r\n${value}`;
+}
+
+/** Waits until no uploaded file is left. */
+async function filesAreGone(t: ExecutionContext): Promise<void> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    if ((await readdir(tmpdir())).length === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  t.deepEqual(await readdir(tmpdir()), []);
+}
+
+test.serial('JSON: its value and its text', async (t) => {
+  const { send } = await startHost(t);
+  for (const [body, type] of [
+    ['{"name":"Hill","grades":[1,2]}', 'application/json'],
+    ['[{"op":"remove"}]', 'application/json-patch+json; charset=utf-8'],
+    ['7', 'application/json'],
+  ] as const) {
+    for (const method of ['POST', 'PUT', 'PATCH']) {
+      const answer = await send({ method, body, headers: { 'content-type': type } });
+      t.is(answer.status, 200, body);
+      t.like(answer.body, { body: JSON.parse(body), rawBody: body });
+    }
+  }
+});
+
+test.serial('a form: its fields', async (t) => {
+  const { send } = await startHost(t);
+  const { body } = await send({ body: new URLSearchParams('a=%C3%A4+b&tag=1&tag=2&x.y=3&of[name]=4') });
+  t.deepEqual(body['body'], { a: 'ä b', tag: ['1', '2'], 'x.y': '3', of: { name: '4' } });
+});
+
+test.serial(
+  'a multipart body: its fields and files, which are gone when the request has been answered',
+  async (t) => {
+    const { send } = await startHost(t);
+    const large = 'L'.repeat(3_000_000);
+    const form = new FormData();
+    form.set('title', 'Plän');
+    form.set('plan', new Blob([large], { type: 'text/plain' }), 'plan.txt');
+    form.append('photo', new Blob(['one']), '../../etc/passwd');
+    form.append('photo', new Blob(['two']), 'two.png');
+    const { body, status } = await send({ body: form });
+    t.is(status, 200);
+    t.deepEqual(body['body'], { title: 'Plän' });
+    t.deepEqual(body['files'], {
+      plan: [{ mimetype: 'text/plain', originalFilename: 'plan.txt', size: 3_000_000, text: 'L'.repeat(20) }],
+      photo: [
+        { mimetype: 'application/octet-stream', originalFilename: '../../etc/passwd', size: 3, text: 'one' },
+        { mimetype: 'application/octet-stream', originalFilename: 'two.png', size: 3, text: 'two' },
+      ],
+    });
+    await filesAreGone(t);
+  },
+);
+
+test.serial(
+  'a part with a file name is a file, one without is a field, and a field without a chosen file is nothing',
+  async (t) => {
+    const { send } = await startHost(t);
+    const { body } = await send(
+      multipart(
+        `Content-Disposition: form-data; name="meta"\r\nContent-Type: application/json\r\n\r\n{}`,
+        `Content-Disposition: form-data; name="bare"; filename="bare"\r\n\r\nx`,
+        `Content-Disposition: form-data; name="none"; filename=""\r\nContent-Type: application/octet-stream\r\n\r\n`,
+        file('empty', ''),
+      ),
+    );
+    t.deepEqual(body['body'], { meta: '{}' });
+    t.like(body['files'], { bare: [{ text: 'x' }], empty: [{ size: 0 }] });
+    t.false('none' in (body['files'] as object));
+  },
+);
+
+test.serial('a transfer encoding of a part is undone, and one that does not exist is refused', async (t) => {
+  const { send } = await startHost(t);
+  for (const encoding of ['7bit', '8bit', 'binary', 'base64', 'utf-8']) {
+    const sent = encoding === 'base64' ? btoa('some text') : 'some text';
+    const more = `\r\nContent-Transfer-Encoding: ${encoding}`;
+    const { body, status } = await send(multipart(field('a', sent, more), file('b', sent, more)));
+    t.is(status, 200, encoding);
+    t.deepEqual(body['body'], { a: 'some text' }, encoding);
+    t.like(body['files'], { b: [{ text: 'some text' }] }, encoding);
+  }
+  const { status } = await send(multipart(field('a', 'x', '\r\nContent-Transfer-Encoding: x')));
+  t.is(status, 400);
+});
+
+const refused: [what: string, init: RequestInit, status: number, message: string][] = [
+  ['broken JSON', json('{"a":'), 400, 'The body is not valid JSON.'],
+  ['JSON with a member twice', json('{"a":1,"a":2}'), 400, 'An object of the body has a member twice.'],
+  ['JSON that reaches for a prototype', json('{"__proto__":{"a":1}}'), 400, 'The body is not valid JSON.'],
+  ['a NUL', json(String.raw`["\u0000"]`), 400, 'The body holds a NUL.'],
+  ['JSON above the limit', json(`"${'x'.repeat(1000)}"`), 413, 'The body is larger than 1000 bytes.'],
+  [
+    'a form above the limit',
+    { body: new URLSearchParams({ a: 'x'.repeat(1000) }) },
+    413,
+    'The body is larger than 1000 bytes.',
+  ],
+  [
+    'a form of too many fields',
+    { body: Array.from({ length: 101 }, (_, index) => `a${index}`).join('&'), headers: FORM() },
+    413,
+    'The body has more than 100 fields.',
+  ],
+  [
+    'a form that says one field too often',
+    { body: 'a&'.repeat(150), headers: FORM() },
+    413,
+    'The body has more than 100 fields.',
+  ],
+  [
+    'gzip',
+    {
+      body: new Uint8Array(gzipSync('{}')),
+      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+    },
+    415,
+    'The body must not be compressed.',
+  ],
+  [
+    'a multipart body that is cut off',
+    { body: '--x\r\nContent-Disp', headers: { 'content-type': 'multipart/form-data; boundary=x' } },
+    400,
+    'The body is not valid multipart/form-data.',
+  ],
+  [
+    'a multipart body that is cut off in a file',
+    {
+      body: `--x\r\n${file('a', 'x')}`,
+      headers: { 'content-type': 'multipart/form-data; boundary=x' },
+    },
+    400,
+    'The body is not valid multipart/form-data.',
+  ],
+  [
+    'a multipart body without a boundary',
+    { body: 'x', headers: { 'content-type': 'multipart/form-data' } },
+    400,
+    'The body is not valid multipart/form-data.',
+  ],
+  [
+    'a part without a name',
+    multipart('Content-Disposition: form-data\r\n\r\nx'),
+    400,
+    'The body is not valid multipart/form-data.',
+  ],
+  [
+    'a part that is called __proto__',
+    multipart(field('__proto__', 'x')),
+    400,
+    'The body is not valid multipart/form-data.',
+  ],
+  [
+    'too many files',
+    multipart(file('a', '1'), file('b', '2'), file('c', '3')),
+    413,
+    'The body has more than 2 files.',
+  ],
+  [
+    'too many fields',
+    multipart(...Array.from({ length: 101 }, (_, index) => field(`a${index}`, ''))),
+    413,
+    'The body has more than 100 fields.',
+  ],
+  [
+    'fields that are too large',
+    multipart(field('a', 'x'.repeat(1001))),
+    413,
+    'The body has fields of more than 1000 bytes.',
+  ],
+  [
+    'files that are too large',
+    multipart(file('a', 'x'.repeat(20_000))),
+    413,
+    'The body is larger than 20000 bytes.',
+  ],
+];
+
+function FORM(): Record<string, string> {
+  return { 'content-type': 'application/x-www-form-urlencoded' };
+}
+
+test.serial('what is wrong with a body is a problem, and leaves no file behind', async (t) => {
+  const { send, log, errors } = await startHost(t, {
+    bodyLimit: 1000,
+    uploads: { bodyLimit: 20_000, maxFiles: 2 },
+  });
+  for (const [what, init, status, message] of refused) {
+    const answer = await send(init);
+    t.is(answer.status, status, what);
+    t.is(answer.type, 'application/problem+json; charset=utf-8', what);
+    t.like(answer.body, { code: 'body_invalid', message }, what);
+  }
+  t.is((await send(json('{"still":"there"}'))).status, 200);
+  await filesAreGone(t);
+  t.deepEqual(log, []);
+  t.deepEqual(errors, []);
+});
+
+async function* tenThousandBytes(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const encoder = new TextEncoder();
+  yield encoder.encode(`--x\r\n${file('a', '')}`);
+  for (let count = 0; count < 10; count += 1) yield encoder.encode('x'.repeat(1000));
+  yield encoder.encode('\r\n--x--\r\n');
+}
+
+async function* endlessHeader(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  yield new TextEncoder().encode(`--x\r\nX-Filler: ${'y'.repeat(25_000)}`);
+  await new Promise(() => {});
+}
+
+function stream(chunks: AsyncIterable<Uint8Array<ArrayBuffer>>): RequestInit & { duplex: 'half' } {
+  const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+  return { body: ReadableStream.from(chunks), headers, duplex: 'half' };
+}
+
+test.serial('a multipart body of unknown length is held to the same limit', async (t) => {
+  const { send } = await startHost(t, { uploads: { bodyLimit: 20_000 } });
+  const taken = await send(stream(tenThousandBytes()));
+  t.like(taken.body['files'], { a: [{ size: 10_000 }] });
+  const large = await send(stream(endlessHeader()));
+  t.is(large.status, 413);
+  t.is(large.headers.get('connection'), 'close');
+  await filesAreGone(t);
+});
+
+test.serial('the files of a route that throws are gone too', async (t) => {
+  const { send } = await startHost(t);
+  t.is((await send(multipart(file('a', 'x')), '/broken')).status, 500);
+  await filesAreGone(t);
+});
+
+test.serial('a disk that takes no file is the fault of the server', async (t) => {
+  const { send, log } = await startHost(t);
+  const folder = process.env['TMPDIR'];
+  process.env['TMPDIR'] = join(tmpdir(), 'nowhere');
+  const { body, status } = await send(multipart(file('a', 'x')));
+  process.env['TMPDIR'] = folder;
+  t.is(status, 500);
+  t.is(body['code'], 'internal_error');
+  t.is(log.length, 1);
+});
+
+test.serial('the files of a caller that goes away are gone too', async (t) => {
+  const { origin, token, log } = await startHost(t);
+  const goneAway = new AbortController();
+  const body = ReadableStream.from(
+    (async function* () {
+      yield new TextEncoder().encode(`--x\r\n${file('a', 'x'.repeat(100_000))}`);
+      while ((await readdir(tmpdir())).length === 0) await new Promise(setImmediate);
+      goneAway.abort();
+      await new Promise(() => {});
+    })(),
+  );
+  const headers = { 'content-type': 'multipart/form-data; boundary=x', authorization: `Bearer ${token}` };
+  const init = { method: 'POST', body, headers, duplex: 'half', signal: goneAway.signal } as RequestInit;
+  await t.throwsAsync(fetch(`${origin}/api/v1/echo`, init), { name: 'AbortError' });
+  await filesAreGone(t);
+  t.deepEqual(log, []);
+});
+
+test.serial('other types, methods and parsers are left alone', async (t) => {
+  const { send } = await startHost(t);
+  for (const init of [
+    { body: 'a,b', headers: { 'content-type': 'text/csv' } },
+    { ...json('{}'), method: 'DELETE' },
+    { method: 'GET' },
+    { method: 'POST' },
+  ]) {
+    const { body, status } = await send(init);
+    t.is(status, 200);
+    t.deepEqual(body, { files: {}, unread: true });
+  }
+  const own = await startHost(t, { parseBodies: false });
+  t.like((await own.send(json('{'))).body, { unread: true });
+  const parsed = await startHost(t, {}, [koaBody({ multipart: true, jsonStrict: false })]);
+  t.deepEqual((await parsed.send(json('{"a":1,"a":2}'))).body['body'], { a: 2 }, 'by the parser of the host');
+  t.deepEqual((await parsed.send(multipart(field('a', 'x')))).body['body'], { a: 'x' });
+});
+
+test.serial('nothing is read for strangers, and our own actions read for themselves', async (t) => {
+  const { create } = schoolActions(new Map());
+  const { send, origin } = await startHost(t, { actions: [create], bodyLimit: 50 });
+  const stranger = await request(`${origin}/api/v1/echo`, undefined, { method: 'POST', ...json('{') });
+  t.is(stranger.status, 401);
+  const items = Array.from({ length: 10 }, (_, index) => ({ input: { name: `School ${index}` } }));
+  const bulk = await send(json(JSON.stringify({ items })), '/actions/school/create-school-action/bulk');
+  t.is(bulk.status, 200, 'a bulk has its own limit');
+  const wrong = await send({ body: 'a=b', headers: FORM() }, '/actions/school/create-school-action');
+  t.is(wrong.status, 415);
+});
+
+test.serial(
+  'whatever is sent as multipart, there is an answer, and it is not the fault of the server',
+  async (t) => {
+    const { send, log, errors } = await startHost(t, {
+      bodyLimit: 1000,
+      uploads: { bodyLimit: 5000, maxFiles: 3 },
+    });
+    const piece = fc.constantFrom(
+      '--x',
+      '--x--',
+      '\r\n',
+      '\r',
+      '\n',
+      ': ',
+      'x',
+      '',
+      '\0',
+      'ä',
+      '"',
+      ';',
+      '=',
+      '\r\n\r\n',
+      'y'.repeat(1200),
+      'Content-Disposition: form-data; name="a"',
+      'Content-Disposition: form-data; name="b"; filename="c"',
+      'Content-Disposition: form-data; name="d"; filename=""',
+      'Content-Disposition: attachment; filename*=x',
+      'Content-Type: text/plain',
+      'Content-Type: ',
+      'Content-Transfer-Encoding: base64',
+      'Content-Transfer-Encoding: quoted-printable',
+      'name="constructor"',
+      field('e', 'f'),
+      file('g', 'h'),
+    );
+    const type = fc.constantFrom(
+      ...['boundary=x', 'boundary="x"', 'boundary=', 'boundary="', 'Boundary=x; charset=x', ''].map(
+        (end) => `multipart/form-data; ${end}`,
+      ),
+    );
+    const statuses = new Set<number>();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(piece, { maxLength: 30 }),
+        type,
+        fc.boolean(),
+        async (pieces, contentType, closed) => {
+          const body = `--x\r\n${pieces.join('')}${closed ? '\r\n--x--' : ''}`;
+          const { status } = await send({ body, headers: { 'content-type': contentType } });
+          statuses.add(status);
+          if (status >= 500) throw new Error(String(status));
+        },
+      ),
+      { numRuns: 1000 },
+    );
+    for (const expected of [200, 400]) t.true(statuses.has(expected), String(expected));
+    await filesAreGone(t);
+    t.deepEqual(log, []);
+    t.deepEqual(errors, []);
+  },
+);
+
+test('the parser is loaded when a route that takes a body is declared, and not before', async (t) => {
+  const program = `
+    import { registerHooks } from 'node:module';
+    const loaded = [];
+    registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
+    const { createApiRouter, createAuthServer } = await import('koa-gatehouse');
+    const { memoryStorage } = await import('koa-gatehouse/adapters/memory');
+    const users = { authenticate: async () => undefined, find: async () => undefined, permissions: async () => [] };
+    const auth = await createAuthServer({ issuer: 'http://localhost:3000', users, storage: memoryStorage() });
+    const api = createApiRouter({ auth });
+    api.get('/schools', () => {});
+    api.routes();
+    const isLoaded = () => loaded.some((url) => url.includes('/koa-body/'));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    console.log(isLoaded());
+    api.post('/schools', () => {});
+    while (!isLoaded()) await new Promise(setImmediate);
+    console.log(isLoaded());
+    await auth.close();
+  `;
+  const words = ['--conditions=gatehouse:source', '--input-type=module', '--eval', program];
+  const { code, errors, output } = await run(process.execPath, words, ROOT);
+  t.is(code, 0, errors);
+  t.is(
+    output
+      .split('\n')
+      .filter((line) => /^(true|false)$/.test(line))
+      .join(),
+    'false,true',
+  );
+});
