@@ -109,7 +109,6 @@ export type { IssueTokenOptions } from './oidc/issue-token.ts';
 export type { SigningKey } from './keys/key-ring.ts';
 export type { RevocationTarget } from './tokens/revoke.ts';
 export type { NotReadyReason, Readiness } from './server/health.ts';
-export type { Admission, Exchange, Refusal } from './http/admission.ts';
 export {
   ActionError,
   AssignmentInvalidError,

@@ -17,7 +17,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/options': 'lib/contracts lib/errors type:oidc-provider',
   'lib/http': 'lib/contracts lib/errors raw-body',
   'lib/observability': 'lib/contracts @opentelemetry/api',
-  'lib/observability/create-metrics': 'lib/contracts prom-client',
+  'lib/observability/create-metrics': 'lib/contracts lib/http prom-client',
   'lib/observability/metrics': 'lib/observability #runtime',
   'lib/audit': 'lib/contracts lib/errors lib/http',
   'lib/throttle': 'lib/contracts lib/errors lib/http lru-cache',

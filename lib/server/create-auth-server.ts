@@ -8,6 +8,7 @@ import { createDeveloperArea } from '../developer/developer-area.ts';
 import { runChecks } from '../doctor/run-checks.ts';
 import { MigrationsPendingError } from '../errors.ts';
 import { createAdmission } from '../http/admission.ts';
+import { setServerParts } from '../http/server-parts.ts';
 import { createKeyMaterial } from '../keys/key-material.ts';
 import { createKeyRing } from '../keys/key-ring.ts';
 import { ensureKeys } from '../keys/keys.ts';
@@ -174,10 +175,8 @@ export async function createAuthServer<
   const ready = createReadiness({ storage, server: admission, logger });
   const health = healthEndpoints(ready);
 
-  return {
+  const auth: AuthServer<P, R, U, S> = {
     issuer,
-    basePath: options.basePath,
-    mountPath: options.mountPath,
     clients: registryFor(),
     assignments,
     events: audit,
@@ -209,13 +208,12 @@ export async function createAuthServer<
     ready,
     health: () => health,
     close: createClose({ admission, audit, lastUses, logger, stopJobs, storage }),
-    admission,
-    logger,
     gate,
     scopes,
-    storage,
     get provider() {
       return engine.provider();
     },
   };
+  setServerParts(auth, { admission, logger, mountPath: options.mountPath, storage });
+  return auth;
 }

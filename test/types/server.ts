@@ -102,3 +102,15 @@ await auth.issueToken({ client: 'b0f8', lifetime: '1 fortnight' });
 // A user store may leave it to the storage who holds what.
 const nobody = async (): Promise<undefined> => undefined;
 ({ authenticate: nobody, find: nobody }) satisfies UserStore<Person>;
+
+// How the server is wired is its own.
+// @ts-expect-error not public
+void auth.admission;
+// @ts-expect-error not public
+void auth.storage;
+// @ts-expect-error not public
+void auth.logger;
+// @ts-expect-error not public
+void auth.basePath;
+// @ts-expect-error not public
+void auth.mountPath;
