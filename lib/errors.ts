@@ -251,7 +251,7 @@ const MISTAKES = {
 
   label_form: 'at most {most} characters, without control characters',
   public_client: 'a public client has no secrets',
-  too_many_secrets: 'a client has at most {most} secrets; remove one that is not used',
+  too_many_secrets: 'a client has at most {most} secrets; delete one that is not used',
   secret_empty: 'an empty secret protects nothing',
   bcrypt_form: 'this is not a bcrypt hash, such as $2y$10$..., with a cost of 4 to 15',
   not_duration: "give seconds, or a number and a unit such as '1 hour'",

@@ -67,13 +67,13 @@ export function createClientRegistry(
       return client;
     }
 
-    async function remove(id: string): Promise<{ removed: boolean; error?: unknown }> {
+    async function deleteStored(id: string): Promise<{ deleted: boolean; error?: unknown }> {
       try {
-        return { removed: await store.remove(id) };
+        return { deleted: await store.delete(id) };
       } catch (error) {
         // It may be gone although not all that belongs to it is.
         const found = await store.find(id).catch(() => 'unknown');
-        return { removed: found === undefined, error };
+        return { deleted: found === undefined, error };
       } finally {
         onChange(id);
       }
@@ -111,10 +111,10 @@ export function createClientRegistry(
       enable: async (id) => setDisabled(id, false),
       async delete(id) {
         const found = await store.find(id);
-        const { removed, error } = await remove(id);
-        if (removed && found) record({ type: 'client_deleted', clientId: id, name: found.client.name });
+        const { deleted, error } = await deleteStored(id);
+        if (deleted && found) record({ type: 'client_deleted', clientId: id, name: found.client.name });
         if (error !== undefined) throw error;
-        return removed;
+        return deleted;
       },
       ...createSecretRegistry(store, { record, onChange }),
     };

@@ -18,7 +18,7 @@ import { hashCredential } from '../keys/hash.ts';
 const MOST_SECRETS = 20;
 
 /** What a registry does with the secrets of its clients. */
-export type SecretRegistry = Pick<ClientRegistry, 'secrets' | 'addSecret' | 'removeSecret' | 'rotateSecret'>;
+export type SecretRegistry = Pick<ClientRegistry, 'secrets' | 'addSecret' | 'deleteSecret' | 'rotateSecret'>;
 
 /** What a registry tells the rest of the server. */
 export interface RegistryChanges {
@@ -40,11 +40,11 @@ export function createSecretRegistry(
     return added;
   }
 
-  async function remove(id: string, secret: ClientSecret): Promise<boolean> {
-    const removed = await store.removeSecret(id, secret.id);
+  async function deleteOne(id: string, secret: ClientSecret): Promise<boolean> {
+    const deleted = await store.deleteSecret(id, secret.id);
     onChange(id);
-    if (removed) record(secretEvent('secret_removed', id, secret));
-    return removed;
+    if (deleted) record(secretEvent('secret_deleted', id, secret));
+    return deleted;
   }
 
   /** Expired secrets stay for as long as there is room, so that people see why something has stopped. */
@@ -55,7 +55,7 @@ export function createSecretRegistry(
     if (expired.length === 0) {
       throw invalid('label', 'too_many_secrets', { most: MOST_SECRETS });
     }
-    for (const secret of expired) await remove(id, secret);
+    for (const secret of expired) await deleteOne(id, secret);
   }
 
   return {
@@ -65,9 +65,9 @@ export function createSecretRegistry(
       await makeRoom(id);
       return add(id, added);
     },
-    async removeSecret(id, secretId) {
+    async deleteSecret(id, secretId) {
       const secret = (await store.find(id))?.secrets.find((one) => one.id === secretId);
-      return secret ? remove(id, secret) : false;
+      return secret ? deleteOne(id, secret) : false;
     },
     async rotateSecret(id, { label, overlap: given = 0 } = {}) {
       const overlap = parseDuration(given);
@@ -77,7 +77,7 @@ export function createSecretRegistry(
       const { secrets } = await storedClient(store, id);
       await add(id, added);
       for (const secret of secrets) {
-        if (overlap === 0) await remove(id, secret);
+        if (overlap === 0) await deleteOne(id, secret);
         else await store.expireSecret(id, secret.id, now() + overlap);
       }
       onChange(id);
@@ -88,7 +88,7 @@ export function createSecretRegistry(
 
 /** What is recorded of a secret: never its value or hash. */
 export function secretEvent(
-  type: 'secret_added' | 'secret_removed',
+  type: 'secret_added' | 'secret_deleted',
   clientId: string,
   { hint, id: secretId, label }: ClientSecret,
 ): AuditEvent {

@@ -100,16 +100,16 @@ export interface ClientStore {
    */
   update(client: Client, ifUpdatedAt?: number): Promise<boolean>;
   /**
-   * Removes the client and its secrets and ends it (see `RevocationStore.end`), at once; then its consents and grants,
-   * in batches. After an error, calling again removes the rest (and resolves to `false`).
+   * Deletes the client and its secrets and ends it (see `RevocationStore.end`), at once; then its consents and grants,
+   * in batches. After an error, calling again deletes the rest (and resolves to `false`).
    */
-  remove(id: string): Promise<boolean>;
+  delete(id: string): Promise<boolean>;
   /** Ordered by name without regard to case, then id. */
   list(query: ClientQuery): Promise<readonly Client[]>;
   /** Resolves to `false` when there is no such client. */
   addSecret(clientId: string, secret: ClientSecret): Promise<boolean>;
   /** Resolves to `false` when that client has no such secret. */
-  removeSecret(clientId: string, secretId: string): Promise<boolean>;
+  deleteSecret(clientId: string, secretId: string): Promise<boolean>;
   /** Lets a secret expire at a time, unless it expires before. */
   expireSecret(clientId: string, secretId: string, expiresAt: number): Promise<void>;
   /** Notes that a secret was used. May be lossy; never blocks a token. */
@@ -196,7 +196,7 @@ export interface ClientRegistry<P extends string = string, R extends string = st
    * @throws ClientNotFoundError when there is no such client
    */
   enable(id: string): Promise<Client>;
-  /** Removes the client with its secrets, consents and grants. `false`: there is none. */
+  /** Deletes the client with its secrets, consents and grants. `false`: there is none. */
   delete(id: string): Promise<boolean>;
   /**
    * The client's secrets, oldest first and expired ones too; values are not kept.
@@ -204,8 +204,8 @@ export interface ClientRegistry<P extends string = string, R extends string = st
    */
   secrets(id: string): Promise<readonly ClientSecret[]>;
   /**
-   * Adds a secret beside those that are live, 20 at most: rotation without downtime is add, deploy, remove. When there is
-   * no room, those that have expired are removed first.
+   * Adds a secret beside those that are live, 20 at most: rotation without downtime is add, deploy, delete. When there is
+   * no room, those that have expired are deleted first.
    *
    * @param options.label - what people call it, at most 100 characters. Left out: none
    * @param options.expiresAt - in seconds since 1970. Left out: it does not expire
@@ -217,8 +217,8 @@ export interface ClientRegistry<P extends string = string, R extends string = st
     id: string,
     options?: { label?: string | undefined; expiresAt?: number | undefined },
   ): Promise<NewSecret>;
-  /** Removes a secret, which stops at once. `false`: the client has no such secret. */
-  removeSecret(id: string, secretId: string): Promise<boolean>;
+  /** Deletes a secret, which stops at once. `false`: the client has no such secret. */
+  deleteSecret(id: string, secretId: string): Promise<boolean>;
   /**
    * Replaces all secrets by a new one.
    *

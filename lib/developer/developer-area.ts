@@ -154,9 +154,9 @@ export function createDeveloperArea(
         await owned(id);
         return once([user.id, 'addSecret', id, onceKey], async () => registry.addSecret(id, secret));
       },
-      async removeSecret(id, secretId) {
+      async deleteSecret(id, secretId) {
         await owned(id);
-        return registry.removeSecret(id, secretId);
+        return registry.deleteSecret(id, secretId);
       },
       async activity(id, query = {}) {
         return listActivity(audit, await owned(id), { ...query, administrator });
@@ -229,7 +229,7 @@ const AT_AN_APP: readonly AuditEventType[] = [
   'client_disabled',
   'client_enabled',
   'secret_added',
-  'secret_removed',
+  'secret_deleted',
   'tokens_revoked',
 ];
 

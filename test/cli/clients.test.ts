@@ -133,7 +133,7 @@ test('secrets are added, listed, removed and rotated', async (t) => {
   t.regex(listed.output, /^Secret ID +Label  Ends in  Created \(UTC\) +Expires \(UTC\) +Last used \(UTC\)\n/);
   t.regex(listed.output, /\bMay +\S{4} +\d{4}-\d\d-\d\d \d\d:\d\d  2099-05-31 00:00  never\n/);
 
-  await client(given.address, 'secrets', 'remove', id, first!.id, '--yes');
+  await client(given.address, 'secrets', 'delete', id, first!.id, '--yes');
   t.like(await clients.secrets(id), [{ label: 'May' }]);
 
   const overlapping = await client(
@@ -271,8 +271,8 @@ test('a client is disabled, enabled and deleted; what cannot be undone needs --y
     [['delete', id], `Delete "Nightly" (${id}) with its secrets, consents and tokens?`],
     [['rotate-secret', id], 'Replace all secrets? The old ones stop at once.'],
     [
-      ['secrets', 'remove', id, secret!.id],
-      'Remove the secret "first"? Apps that use it get no more tokens.',
+      ['secrets', 'delete', id, secret!.id],
+      'Delete the secret "first"? Apps that use it get no more tokens.',
     ],
   ] as const) {
     const refused = await gatehouse(['client', ...words], { DATABASE_URL: given.address });

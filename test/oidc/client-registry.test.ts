@@ -132,7 +132,7 @@ test('a client that is not there', async (t) => {
   }
   t.is(await clients.find('gone'), undefined);
   t.false(await clients.delete('gone'));
-  t.false(await clients.removeSecret('gone', 'x'));
+  t.false(await clients.deleteSecret('gone', 'x'));
   t.deepEqual(await platform.auth.audit.list({ clientId: 'gone' }), []);
 });
 
@@ -230,7 +230,7 @@ test('what changes nothing is not recorded as a change', async (t) => {
 test('a client that is gone is recorded as deleted, although an error says that something of it is left', async (t) => {
   const storage = around(memoryStorage(), async (name, call) => {
     const result = await call();
-    if (name === 'clients.remove') throw new StorageError('The database went away.');
+    if (name === 'clients.delete') throw new StorageError('The database went away.');
     return result;
   });
   const own = await startPlatform({ storage });
@@ -250,8 +250,8 @@ test('every change is recorded, with the names of the fields and no values', asy
   await clients.enable(id);
   const [first] = await clients.secrets(id);
   const second = await clients.addSecret(id, { label: ' May ' });
-  await clients.removeSecret(id, first!.id);
-  await clients.removeSecret(id, first!.id);
+  await clients.deleteSecret(id, first!.id);
+  await clients.deleteSecret(id, first!.id);
   const third = await clients.rotateSecret(id);
   await clients.delete(id);
   await clients.delete(id);
@@ -263,9 +263,9 @@ test('every change is recorded, with the names of the fields and no values', asy
     { type: 'client_disabled', name: 'Renamed' },
     { type: 'client_enabled', name: 'Renamed' },
     { type: 'secret_added', secretId: may.id, label: 'May', hint: second.value.slice(-4) },
-    { type: 'secret_removed', secretId: first!.id, label: 'first', hint: secret!.slice(-4) },
+    { type: 'secret_deleted', secretId: first!.id, label: 'first', hint: secret!.slice(-4) },
     { type: 'secret_added', secretId: third.secret.id, label: '', hint: third.value.slice(-4) },
-    { type: 'secret_removed', secretId: may.id, label: 'May', hint: second.value.slice(-4) },
+    { type: 'secret_deleted', secretId: may.id, label: 'May', hint: second.value.slice(-4) },
     { type: 'client_deleted', name: 'Renamed' },
   ]);
 });

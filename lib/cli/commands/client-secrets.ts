@@ -9,13 +9,13 @@ import type { Report } from '../report.ts';
 import { opened } from '../session.ts';
 import type { Session } from '../session.ts';
 
-/** `gatehouse client secrets list | add | remove`, `gatehouse client rotate-secret` */
+/** `gatehouse client secrets list | add | delete`, `gatehouse client rotate-secret` */
 export function addClientSecrets(client: Command): void {
   const secrets = client
     .command('secrets')
     .helpCommand(false)
-    .summary('list, add or remove secrets')
-    .description('List, add or remove secrets. Rotation without downtime: add, deploy, remove the old one.');
+    .summary('list, add or delete secrets')
+    .description('List, add or delete secrets. Rotation without downtime: add, deploy, delete the old one.');
   secrets
     .command('list', { isDefault: true })
     .argument('<client-id>')
@@ -33,14 +33,14 @@ export function addClientSecrets(client: Command): void {
     .addHelpText('after', '\nJSON: {"client_id", "client_secret": "...", "secret": {...}}')
     .action(opened(add));
   secrets
-    .command('remove')
+    .command('delete')
     .argument('<client-id>')
     .argument('<secret-id>')
-    .summary('remove one')
-    .description('Remove a secret; it stops at once.')
+    .summary('delete one')
+    .description('Delete a secret; it stops at once.')
     .option('--yes', 'do not ask')
-    .addHelpText('after', '\nJSON: {"client_id", "removed": "<secret-id>"}')
-    .action(opened(remove));
+    .addHelpText('after', '\nJSON: {"client_id", "deleted": "<secret-id>"}')
+    .action(opened(deleteSecret));
   client
     .command('rotate-secret')
     .argument('<client-id>')
@@ -76,7 +76,7 @@ async function add(
   };
 }
 
-async function remove(
+async function deleteSecret(
   { administration }: Session,
   options: { yes?: boolean },
   id: string,
@@ -88,9 +88,9 @@ async function remove(
       `The client ${id} has no secret ${secretId}; see \`gatehouse client secrets ${id}\`.`,
     );
   }
-  await confirm(`Remove the secret "${secret.label}"? Apps that use it get no more tokens.`, options);
-  await administration.clients.removeSecret(id, secretId);
-  return { json: { client_id: id, removed: secretId }, text: `Removed the secret "${secret.label}".` };
+  await confirm(`Delete the secret "${secret.label}"? Apps that use it get no more tokens.`, options);
+  await administration.clients.deleteSecret(id, secretId);
+  return { json: { client_id: id, deleted: secretId }, text: `Deleted the secret "${secret.label}".` };
 }
 
 async function rotate(

@@ -118,7 +118,7 @@ export function clientContract(test: StorageTest): void {
         aCode({ id: `code of ${clientId}`, grantId }),
       );
     }
-    t.true(await clients.remove('gone'));
+    t.true(await clients.delete('gone'));
     t.is(await clients.find('gone'), undefined);
     t.is(await consents.find('ann', 'gone'), undefined);
     t.is(await grants.find('grant of gone'), undefined);
@@ -132,7 +132,7 @@ export function clientContract(test: StorageTest): void {
     t.deepEqual((await clients.find('kept'))?.secrets, [aSecret()]);
     t.deepEqual(await consents.list('ann'), [aConsent({ clientId: 'kept' })]);
     t.is((await grants.find('grant of kept'))?.clientId, 'kept');
-    t.false(await clients.remove('gone'));
+    t.false(await clients.delete('gone'));
   });
 
   test('clients: one that is removed and registered again has none of the tokens of before', async (t, storage) => {
@@ -141,7 +141,7 @@ export function clientContract(test: StorageTest): void {
     const token = { id: 'jti-1', clientId: aClient().id, grant: undefined, sequence };
     await clients.insert(aClient(), []);
     t.is((await clients.find(aClient().id))?.sequence, 0);
-    await clients.remove(aClient().id);
+    await clients.delete(aClient().id);
     await clients.insert(aClient(), []);
     t.false(await revocations.stands(token));
     const found = await clients.find(aClient().id);
@@ -160,7 +160,7 @@ export function clientContract(test: StorageTest): void {
       await consents.add(aConsent({ userId: id, clientId: 'gone' }));
       await credentials.start(aGrant({ id, clientId: 'gone' }), aCode({ id, grantId: id }));
     }
-    t.true(await clients.remove('gone'));
+    t.true(await clients.delete('gone'));
     for (const id of ids) t.is(await grants.find(id), undefined);
     const left = await Promise.all(ids.map(async (id) => consents.find(id, 'gone')));
     t.deepEqual(new Set(left), new Set([undefined]));
