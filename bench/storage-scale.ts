@@ -116,7 +116,7 @@ async function measure({
   say(
     `remove a client with ${BULK} grants`,
     await watch(async () => {
-      await storage.clients.remove('bulk');
+      await storage.clients.delete('bulk');
       return BULK;
     }),
   );

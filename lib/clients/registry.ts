@@ -15,7 +15,7 @@ import { ClientInvalidError, fieldError } from '../errors.ts';
 import type { FieldError } from '../errors.ts';
 import { checkClientChanges, checkClientFields } from './fields.ts';
 import type { KnownNames } from './fields.ts';
-import { createSecretRegistry, newSecret, secretEvent, storedClient } from './secrets.ts';
+import { createSecretRegistry, makeSecret, secretEvent, storedClient } from './secrets.ts';
 import type { RegistryChanges } from './secrets.ts';
 
 /** The registry, for somebody whose changes are recorded as theirs. */
@@ -91,11 +91,11 @@ export function createClientRegistry(
           createdAt: at,
           updatedAt: at,
         };
-        const first = client.confidential ? newSecret({ label: 'first' }) : undefined;
-        await store.insert(client, first ? [first.secret] : []);
+        const first = client.confidential ? makeSecret({ label: 'first' }) : undefined;
+        await store.insert(client, first ? [first.stored] : []);
         record({ type: 'client_created', clientId: client.id, name: client.name });
-        if (first) record(secretEvent('secret_added', client.id, first.secret));
-        return { client, secret: first?.value };
+        if (first) record(secretEvent('secret_added', client.id, first.stored));
+        return { client, secret: first?.shown };
       },
       find: async (id) => (await store.find(id))?.client,
       list: async (query = {}) => store.list(checkClientQuery(query)),

@@ -147,10 +147,8 @@ export type ClientChanges<P extends string = string, R extends string = string> 
   Omit<ClientFields<P, R>, 'grantType'>
 >;
 
-/** A secret and its value, which is shown this once. */
-export interface NewSecret {
-  /** What is kept of it. */
-  readonly secret: ClientSecret;
+/** A secret together with its value, which is shown this once. */
+export interface NewSecret extends ClientSecret {
   /** What the client sends as `client_secret`. Nobody can read it again. */
   readonly value: string;
 }
@@ -162,11 +160,11 @@ export interface NewSecret {
  */
 export interface ClientRegistry<P extends string = string, R extends string = string> {
   /**
-   * Registers a client, with a UUID for its `client_id`. A confidential one gets its first secret, whose value is given out
-   * here and never again.
+   * Registers a client, with a UUID for its `client_id`. A confidential one gets its first secret, whose `value` is given out
+   * here and never again; a public one gets none.
    * @throws ClientInvalidError with one entry per mistake
    */
-  create(fields: ClientFields<P, R>): Promise<{ client: Client; secret: string | undefined }>;
+  create(fields: ClientFields<P, R>): Promise<{ client: Client; secret: NewSecret | undefined }>;
   /** Finds a client by its `client_id`, disabled ones too. */
   find(id: string): Promise<Client | undefined>;
   /**

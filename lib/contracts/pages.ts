@@ -124,7 +124,7 @@ export interface Developer {
   create(
     fields: Omit<ClientFields, 'ownerId'>,
     once: string,
-  ): Promise<{ client: Client; secret: string | undefined } | undefined>;
+  ): Promise<{ client: Client; secret: NewSecret | undefined } | undefined>;
   /**
    * Changes the given fields. Roles and permissions that the app has and the person may not give stay as they are. Of a
    * first-party app only an administrator changes the name, the redirect URIs and the kind, or adds scopes.

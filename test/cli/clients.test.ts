@@ -71,6 +71,7 @@ test('a client that is created here gets tokens; its secret is shown once', asyn
   t.false(shown.output.includes(created.client_secret!));
   const { secrets } = JSON.parse(shown.output) as ClientDocument;
   t.deepEqual(Object.keys(secrets[0]!), ['id', 'label', 'hint', 'created_at', 'expires_at', 'last_used_at']);
+  t.deepEqual(created.secret, { ...secrets[0]!, last_used_at: null });
   t.like(secrets[0], { label: 'first', hint: created.client_secret!.slice(-4), expires_at: null });
 });
 
@@ -101,7 +102,7 @@ test('public and native clients have no secret', async (t) => {
     client(given.address, ...code, 'https://app.example/', '--public'),
     client(given.address, ...code, 'com.example.app:/callback', '--native'),
   ]);
-  t.like(browser, { client_secret: null, client: { confidential: false, native: false } });
+  t.like(browser, { client_secret: null, secret: null, client: { confidential: false, native: false } });
   t.like(installed, { client_secret: null, client: { confidential: false, native: true } });
 });
 

@@ -67,7 +67,7 @@ test('mistakes in the form of a secret', async (t) => {
     expires: '',
   });
   t.is(full.status, 422);
-  t.true(full.text.includes('The app has 20 secrets, the most that there can be. Remove one first.'));
+  t.true(full.text.includes('The app has 20 secrets, the most that there can be. Delete one first.'));
 });
 
 test('a public app has no secrets, and its page says why', async (t) => {

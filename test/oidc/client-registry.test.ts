@@ -242,6 +242,23 @@ test('a client that is gone is recorded as deleted, although an error says that 
   t.deepEqual((await recordsOf(own, client.id)).slice(2), [{ type: 'client_deleted', name: 'Reports' }]);
 });
 
+test('a secret is given out once, in one shape wherever it is made: as it is listed, and its value', async (t) => {
+  const created = await clients.create(CODE);
+  const { id } = created.client;
+  const made = [created.secret!, await clients.addSecret(id, { label: 'May' })];
+  for (const { value } of made) t.regex(value, /^gatehouse_secret_[\w-]{43}$/);
+  const listed = await clients.secrets(id);
+  t.deepEqual(
+    new Map(made.map(({ value: _value, ...secret }) => [secret.id, secret])),
+    new Map(listed.map((secret) => [secret.id, secret])),
+  );
+  const { value, ...rotated } = await clients.rotateSecret(id);
+  t.is(rotated.hint, value.slice(-4));
+  t.deepEqual(await clients.secrets(id), [rotated]);
+  const { secret } = await clients.create({ ...CODE, confidential: false });
+  t.is(secret, undefined);
+});
+
 test('every change is recorded, with the names of the fields and no values', async (t) => {
   const { client, secret } = await clients.create(CODE);
   const { id } = client;
@@ -255,17 +272,16 @@ test('every change is recorded, with the names of the fields and no values', asy
   const third = await clients.rotateSecret(id);
   await clients.delete(id);
   await clients.delete(id);
-  const { secret: may } = second;
   t.deepEqual(await recordsOf(platform, id), [
     { type: 'client_created', name: 'Reports' },
-    { type: 'secret_added', secretId: first!.id, label: 'first', hint: secret!.slice(-4) },
+    { type: 'secret_added', secretId: first!.id, label: 'first', hint: secret!.value.slice(-4) },
     { type: 'client_updated', fields: ['name', 'scopes'] },
     { type: 'client_disabled', name: 'Renamed' },
     { type: 'client_enabled', name: 'Renamed' },
-    { type: 'secret_added', secretId: may.id, label: 'May', hint: second.value.slice(-4) },
-    { type: 'secret_deleted', secretId: first!.id, label: 'first', hint: secret!.slice(-4) },
-    { type: 'secret_added', secretId: third.secret.id, label: '', hint: third.value.slice(-4) },
-    { type: 'secret_deleted', secretId: may.id, label: 'May', hint: second.value.slice(-4) },
+    { type: 'secret_added', secretId: second.id, label: 'May', hint: second.value.slice(-4) },
+    { type: 'secret_deleted', secretId: first!.id, label: 'first', hint: secret!.value.slice(-4) },
+    { type: 'secret_added', secretId: third.id, label: '', hint: third.value.slice(-4) },
+    { type: 'secret_deleted', secretId: second.id, label: 'May', hint: second.value.slice(-4) },
     { type: 'client_deleted', name: 'Renamed' },
   ]);
 });

@@ -5,6 +5,7 @@ import type {
   AuthServerOptions,
   Client,
   ClientPrincipal,
+  NewSecret,
   UserPrincipal,
   UserStore,
 } from 'koa-gatehouse';
@@ -92,6 +93,10 @@ same<ReturnType<typeof auth.issueToken>, Promise<string>>();
 await auth.issueToken({ client: 'b0f8', user: '1', scopes: ['schools:read'], lifetime: '1 hour' });
 // @ts-expect-error through which client?
 await auth.issueToken({ user: '1' });
+const made = await auth.clients.create({ name: 'Sync', grantType: 'client_credentials' });
+same<typeof made.secret, NewSecret | undefined>();
+(await auth.clients.addSecret('b0f8')).value satisfies string;
+same<ReturnType<typeof auth.clients.rotateSecret>, Promise<NewSecret>>();
 await auth.clients.rotateSecret('b0f8', { overlap: '1 hour' });
 await auth.clients.rotateSecret('b0f8', { overlap: 3600 });
 // @ts-expect-error no such unit

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { ClientGrantType } from 'koa-gatehouse';
 
 import { clientText, newSecretText } from '../client-text.ts';
-import { clientJson } from '../json-forms.ts';
+import { clientJson, secretJson } from '../json-forms.ts';
 import { repeated } from '../repeated.ts';
 import type { Report } from '../report.ts';
 import { opened } from '../session.ts';
@@ -48,7 +48,7 @@ export function addClientCreate(client: Command): void {
       '\nExamples:\n' +
         '  gatehouse client create --name Reports --grant-type client_credentials --permission view_schools\n' +
         '  gatehouse client create --name Portal --grant-type authorization_code --redirect-uri https://portal.example/callback\n\n' +
-        'JSON: {"client": {...}, "client_secret": "..." | null, "notes": []}, a client as in `client show`',
+        'JSON: {"client": {...}, "client_secret": "..." | null, "secret": {...} | null, "notes": []},\n  as in `client show`',
     )
     .action(opened(create));
 }
@@ -68,10 +68,12 @@ async function create({ administration, names }: Session, options: Options): Pro
   });
   const notes = uncheckedNames(names, client);
   return {
-    json: { client: clientJson(client), client_secret: secret ?? null },
-    text: [clientText(client), ...(secret === undefined ? [] : [newSecretText(client.id, secret)])].join(
-      '\n\n',
-    ),
+    json: {
+      client: clientJson(client),
+      client_secret: secret?.value ?? null,
+      secret: secret ? secretJson(secret) : null,
+    },
+    text: [clientText(client), ...(secret ? [newSecretText(client.id, secret.value)] : [])].join('\n\n'),
     notes,
   };
 }

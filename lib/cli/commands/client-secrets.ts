@@ -66,13 +66,13 @@ async function add(
   { expires, label }: { expires?: number; label: string },
   id: string,
 ): Promise<Report> {
-  const { secret, value } = await administration.clients.addSecret(id, {
+  const secret = await administration.clients.addSecret(id, {
     label,
     ...(expires === undefined ? {} : { expiresAt: expires }),
   });
   return {
-    json: { client_id: id, client_secret: value, secret: secretJson(secret) },
-    text: newSecretText(id, value),
+    json: { client_id: id, client_secret: secret.value, secret: secretJson(secret) },
+    text: newSecretText(id, secret.value),
   };
 }
 
@@ -102,10 +102,10 @@ async function rotate(
   if (overlap === 0 && count > 0) {
     await confirm('Replace all secrets? The old ones stop at once.', { yes: yes ?? false });
   }
-  const { secret, value } = await administration.clients.rotateSecret(id, { label, overlap });
+  const secret = await administration.clients.rotateSecret(id, { label, overlap });
   return {
-    json: { client_id: id, client_secret: value, secret: secretJson(secret) },
-    text: newSecretText(id, value),
+    json: { client_id: id, client_secret: secret.value, secret: secretJson(secret) },
+    text: newSecretText(id, secret.value),
   };
 }
 
