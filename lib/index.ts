@@ -52,6 +52,7 @@ export type {
   ClientEndpoint,
   ClientFields,
   ClientGrantType,
+  ClientLifetimes,
   ClientPrincipal,
   ClientQuery,
   ClientRegistry,

@@ -38,7 +38,8 @@ const MODULES: Readonly<Record<string, string>> = {
     'lib/access lib/api lib/clients lib/contracts lib/errors lib/http lib/keys lib/oidc lib/options lib/server lib/tokens #runtime',
   'lib/pdf': 'lib/errors got #runtime',
   'lib/testing': 'lib/access lib/contracts lib/errors lib/options lib/server public koa #runtime',
-  'lib/cli': 'public lib/errors lib/server/administration #runtime commander string-width',
+  'lib/cli':
+    'public lib/contracts/duration lib/errors lib/server/administration #runtime commander string-width',
   'lib/cli/gate-file': 'lib/cli public computed',
   'adapters/memory': 'lib/contracts lib/errors #runtime',
   'adapters/knex': 'lib/contracts lib/errors type:knex #runtime',

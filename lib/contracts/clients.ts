@@ -6,6 +6,19 @@ import type { Duration } from './duration.ts';
  */
 export type ClientGrantType = 'authorization_code' | 'client_credentials';
 
+/**
+ * How long what a client gets lives, where that is shorter than the server's `lifetimes`. What is left out is the server's, and
+ * when the server's is lowered below a client's, the server's counts.
+ */
+export interface ClientLifetimes<T = Duration> {
+  /** Of each access token. */
+  readonly accessToken?: T | undefined;
+  /** Of a refresh token that is not used. */
+  readonly refreshToken?: T | undefined;
+  /** How long an authorization can be refreshed, however often. */
+  readonly refreshTokenAbsolute?: T | undefined;
+}
+
 /** A registered OAuth client; the pages call it an "app". Times are in seconds since 1970. */
 export interface Client {
   /** The `client_id`: a UUID, or what another server gave a client that was imported. */
@@ -38,6 +51,8 @@ export interface Client {
    * or it is not disabled.
    */
   readonly disabledBy: string | undefined;
+  /** In seconds; what is left out is the server's. */
+  readonly lifetimes: ClientLifetimes<number>;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -140,6 +155,11 @@ export interface ClientFields<P extends string = string, R extends string = stri
   readonly permissions?: readonly P[];
   /** Id of the user who owns it. */
   readonly ownerId?: string | undefined;
+  /**
+   * Lifetimes of its own, such as `{ accessToken: '15 minutes' }`, each at most the server's; those of refresh tokens are for
+   * `authorization_code`. A change replaces all of them, and counts from the next token on. @default the server's
+   */
+  readonly lifetimes?: ClientLifetimes;
 }
 
 /** What can be changed of a client. */

@@ -122,7 +122,7 @@ export interface Developer {
    * administrators, for a name that can be mistaken for the platform's own
    */
   create(
-    fields: Omit<ClientFields, 'ownerId'>,
+    fields: Omit<ClientFields, 'ownerId' | 'lifetimes'>,
     once: string,
   ): Promise<{ client: Client; secret: NewSecret | undefined } | undefined>;
   /**
@@ -136,7 +136,7 @@ export interface Developer {
    */
   update(
     id: string,
-    changes: Omit<ClientChanges, 'ownerId'>,
+    changes: Omit<ClientChanges, 'ownerId' | 'lifetimes'>,
     options?: { ifUpdatedAt?: number | undefined },
   ): Promise<Client>;
   /** Stops an app and its tokens until it is enabled again. */

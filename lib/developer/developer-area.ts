@@ -9,7 +9,7 @@ import type {
   AuditRecord,
   CheckedClientRegistry,
   Client,
-  ClientFields,
+  ClientChanges,
   ClientRegistry,
   Developer,
   Gate,
@@ -111,12 +111,12 @@ export function createDeveloperArea(
         }
         return once([user.id, 'create', onceKey], async () => {
           if (!administrator) await refuseTooManyApps(registry, user.id);
-          return registry.create({ ...fields, ...giveTo(undefined, fields, offer), ownerId: user.id });
+          const given = forDevelopers(fields);
+          return registry.create({ ...given, ...giveTo(undefined, fields, offer), ownerId: user.id });
         });
       },
       async update(id, changes, { ifUpdatedAt } = {}) {
-        // The types leave the owner out; a host's own pages in JavaScript may hand on whatever was posted.
-        const { ownerId: _ownerId, ...rest }: Partial<ClientFields> = changes;
+        const rest = forDevelopers(changes);
         const checkName = administrator || changes.name === undefined ? undefined : await loadAppNameCheck();
         return registry.update(id, (client) => {
           refuseForeign(client);
@@ -163,6 +163,15 @@ export function createDeveloperArea(
       },
     };
   };
+}
+
+/**
+ * What people may say of their apps. The types leave out whose an app is and how long its tokens live; a host's own pages in
+ * JavaScript may hand on whatever was posted.
+ */
+function forDevelopers<F extends ClientChanges>(given: F): Omit<F, 'ownerId' | 'lifetimes'> {
+  const { lifetimes: _lifetimes, ownerId: _ownerId, ...rest } = given;
+  return rest;
 }
 
 function refuseLookAlike(name: unknown, check: CheckAppName, reserved: readonly string[]): void {

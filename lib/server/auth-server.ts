@@ -64,7 +64,7 @@ export interface AuthServer<
    * `token_issued` with the grant type `host`. The caller decides whether the user agrees: consent is neither asked for nor kept.
    *
    * @throws ConfigError for a user whom the user store does not find, a client that is disabled or of the other grant type, a scope
-   * that the client may not ask for, and a lifetime above `lifetimes.accessToken`
+   * that the client may not ask for, and a lifetime above `lifetimes.accessToken` of the client or the server
    * @throws ClientNotFoundError when there is no such client
    * @throws StorageError when the storage cannot be reached; then no token is good
    */

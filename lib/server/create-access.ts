@@ -41,7 +41,7 @@ export interface Access<P extends string, R extends string, U extends User> {
 
 /** Puts them together; the guard and the directory forget at once what is changed on this node. */
 export function createAccess<P extends string, R extends string, U extends User>(
-  { gate, issuer, logger, revocationLag, scopes, storage, users }: ResolvedOptions<P, R, U>,
+  { gate, issuer, lifetimes, logger, revocationLag, scopes, storage, users }: ResolvedOptions<P, R, U>,
   { admission, audit, invalidation, lastUses, observers, trace, verify }: AccessParts,
 ): Access<P, R, U> {
   const directory = createClientDirectory(lastUses.clients, { maxAge: revocationLag, logger });
@@ -71,7 +71,7 @@ export function createAccess<P extends string, R extends string, U extends User>
   });
   const registryFor = createClientRegistry(
     storage.clients,
-    { gate, scopes },
+    { gate, scopes, lifetimes },
     { audit, onChange: (clientId) => invalidation.notify({ clientId }) },
   );
   const assignments = createAssignments({

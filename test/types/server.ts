@@ -88,6 +88,19 @@ await auth.clients.create({ name: 'Sync', grantType: 'client_credentials', permi
 // @ts-expect-error there is no such permission
 await auth.clients.create({ name: 'Sync', grantType: 'client_credentials', permissions: ['edit_schools'] });
 
+// A client may have lifetimes of its own; they are kept in seconds.
+const { client } = await auth.clients.create({
+  name: 'Sync',
+  grantType: 'client_credentials',
+  lifetimes: { accessToken: '15 minutes' },
+});
+client.lifetimes.accessToken satisfies number | undefined;
+await auth.clients.update(client.id, { lifetimes: { ...client.lifetimes, refreshToken: '1 day' } });
+// @ts-expect-error no such lifetime
+await auth.clients.update(client.id, { lifetimes: { session: '1 day' } });
+// @ts-expect-error no such unit
+await auth.clients.update(client.id, { lifetimes: { accessToken: '1 fortnight' } });
+
 // A token from the host's own code is for a client, and maybe a user.
 same<ReturnType<typeof auth.issueToken>, Promise<string>>();
 await auth.issueToken({ client: 'b0f8', user: '1', scopes: ['schools:read'], lifetime: '1 hour' });

@@ -4,13 +4,14 @@ import type { ClientGrantType } from 'koa-gatehouse';
 
 import { clientText, newSecretText } from '../client-text.ts';
 import { clientJson, secretJson } from '../json-forms.ts';
-import { repeated } from '../repeated.ts';
+import { changedLifetimes, lifetimeOptions, repeated } from '../arguments.ts';
+import type { LifetimeOptions } from '../arguments.ts';
 import type { Report } from '../report.ts';
 import { opened } from '../session.ts';
 import type { Session } from '../session.ts';
 import { uncheckedNames } from '../unchecked.ts';
 
-interface Options {
+interface Options extends LifetimeOptions {
   readonly name: string;
   readonly grantType: ClientGrantType;
   readonly redirectUri?: readonly string[];
@@ -25,7 +26,7 @@ interface Options {
 
 /** `gatehouse client create` */
 export function addClientCreate(client: Command): void {
-  client
+  const command = client
     .command('create')
     .summary('register a client')
     .description('Register a client. A confidential one gets a secret, which is shown this once.')
@@ -51,9 +52,11 @@ export function addClientCreate(client: Command): void {
         'JSON: {"client": {...}, "client_secret": "..." | null, "secret": {...} | null, "notes": []},\n  as in `client show`',
     )
     .action(opened(create));
+  for (const option of lifetimeOptions()) command.addOption(option);
 }
 
 async function create({ administration, names }: Session, options: Options): Promise<Report> {
+  const lifetimes = changedLifetimes(options);
   const { client, secret } = await administration.clients.create({
     name: options.name,
     grantType: options.grantType,
@@ -65,6 +68,7 @@ async function create({ administration, names }: Session, options: Options): Pro
     scopes: options.scope,
     roles: options.role ?? [],
     permissions: options.permission ?? [],
+    ...(lifetimes && { lifetimes }),
   });
   const notes = uncheckedNames(names, client);
   return {

@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 
+import { duration } from '../arguments.ts';
 import { newSecretText, secretsText } from '../client-text.ts';
 import { confirm } from '../confirm.ts';
 import { UsageError } from '../failure.ts';
@@ -46,7 +47,7 @@ export function addClientSecrets(client: Command): void {
     .argument('<client-id>')
     .summary('replace all secrets by a new one')
     .description('Replace all secrets of a client by a new one, which is shown this once.')
-    .option('--overlap <seconds>', 'for how long the old ones still work', wholeSeconds, 0)
+    .option('--overlap <duration>', 'for how long the old ones still work', duration, 0)
     .option('--label <text>', 'what people call it', '')
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"client_id", "client_secret": "...", "secret": {...}}')
@@ -116,9 +117,4 @@ function futureTime(text: string): number {
   }
   if (milliseconds <= Date.now()) throw new InvalidArgumentError('Give a time that is still to come.');
   return Math.floor(milliseconds / 1000);
-}
-
-function wholeSeconds(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Give whole seconds.');
-  return Number(text);
 }

@@ -18,6 +18,7 @@ export function clientContract(test: StorageTest): void {
       ownerId: 'ann',
       disabled: true,
       disabledBy: 'bob',
+      lifetimes: { accessToken: 900, refreshToken: 3600, refreshTokenAbsolute: 86_400 },
     });
     const secrets = [
       aSecret({ id: 'a' }),
@@ -32,6 +33,16 @@ export function clientContract(test: StorageTest): void {
     await clients.insert(aClient({ id: 'none', scopes: [] }), []);
     t.is((await clients.find('every'))?.client.scopes, undefined);
     t.deepEqual((await clients.find('none'))?.client.scopes, []);
+  });
+
+  test('clients: lifetimes are kept, changed and taken away', async (t, { clients }) => {
+    await clients.insert(aClient({ lifetimes: { accessToken: 900 } }), []);
+    t.deepEqual((await clients.list({}))[0]?.lifetimes, { accessToken: 900 });
+    for (const lifetimes of [{ refreshToken: 60, refreshTokenAbsolute: 3600 }, {}]) {
+      const changed = aClient({ lifetimes });
+      t.true(await clients.update(changed));
+      t.deepEqual(await clients.find(changed.id), { client: changed, secrets: [], sequence: 0 });
+    }
   });
 
   test('clients: ids that strangers make up are not found, and are no error', async (t, { clients }) => {
