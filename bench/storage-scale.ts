@@ -43,7 +43,7 @@ async function measure({
   addGrants,
   name,
 }: BenchDatabase): Promise<Record<string, string>> {
-  const storage = knexStorage(address, { timeout: 60_000 });
+  const storage = knexStorage(address, { timeout: '1 minute' });
   const result: Record<string, string> = {};
   const say = (what: string, value: string) => {
     result[what] = value;

@@ -36,7 +36,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/contracts/runtime': '',
   'lib/index':
     'lib/access lib/api lib/clients lib/contracts lib/errors lib/http lib/keys lib/oidc lib/options lib/server lib/tokens #runtime',
-  'lib/pdf': 'lib/errors got #runtime',
+  'lib/pdf': 'lib/contracts/duration lib/errors got #runtime',
   'lib/testing': 'lib/access lib/contracts lib/errors lib/options lib/server public koa #runtime',
   'lib/cli':
     'public lib/contracts/duration lib/errors lib/server/administration #runtime commander string-width',

@@ -106,7 +106,7 @@ async function beginEnd(
 onEachDatabase(
   'while a user is being ended nobody waits for it, but who is ended at the same moment',
   async (t, { client }, address) => {
-    const storage = await withManyGrants(t, knexStorage(address, { timeout: 3000 }));
+    const storage = await withManyGrants(t, knexStorage(address, { timeout: '3000 ms' }));
     const other = knex({ client, connection: address, pool: { min: 0, max: 1 } });
     t.teardown(async () => other.destroy());
     const { credentials, revocations, sessions } = storage;
