@@ -43,7 +43,7 @@ async function measure({
   addGrants,
   name,
 }: BenchDatabase): Promise<Record<string, string>> {
-  const storage = knexStorage(address, { timeout: 60_000 });
+  const storage = knexStorage(address, { timeout: '1 minute' });
   const result: Record<string, string> = {};
   const say = (what: string, value: string) => {
     result[what] = value;
@@ -116,7 +116,7 @@ async function measure({
   say(
     `remove a client with ${BULK} grants`,
     await watch(async () => {
-      await storage.clients.remove('bulk');
+      await storage.clients.delete('bulk');
       return BULK;
     }),
   );

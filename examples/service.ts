@@ -39,5 +39,5 @@ if (process.argv[1] === import.meta.filename) {
     grantType: 'client_credentials',
     permissions: ['view_schools'],
   });
-  console.log(`curl ${issuer}/oauth/token -d grant_type=client_credentials -u ${client.id}:${secret}`);
+  console.log(`curl ${issuer}/oauth/token -d grant_type=client_credentials -u ${client.id}:${secret?.value}`);
 }

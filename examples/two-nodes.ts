@@ -99,6 +99,6 @@ if (process.argv[1] === import.meta.filename) {
     permissions: ['view_schools'],
   });
   console.log(
-    `curl http://localhost:3000/oauth/token -d grant_type=client_credentials -u ${client.id}:${secret}`,
+    `curl http://localhost:3000/oauth/token -d grant_type=client_credentials -u ${client.id}:${secret?.value}`,
   );
 }

@@ -53,6 +53,7 @@ export type {
   ClientEndpoint,
   ClientFields,
   ClientGrantType,
+  ClientLifetimes,
   ClientPrincipal,
   ClientQuery,
   ClientRegistry,
@@ -110,7 +111,6 @@ export type { IssueTokenOptions } from './oidc/issue-token.ts';
 export type { SigningKey } from './keys/key-ring.ts';
 export type { RevocationTarget } from './tokens/revoke.ts';
 export type { NotReadyReason, Readiness } from './server/health.ts';
-export type { ConcurrencyLimit, Exchange, Overload } from './http/concurrency-limit.ts';
 export {
   ActionError,
   AssignmentInvalidError,

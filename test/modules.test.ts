@@ -17,7 +17,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/options': 'lib/contracts lib/errors type:oidc-provider',
   'lib/http': 'lib/contracts lib/errors raw-body',
   'lib/observability': 'lib/contracts @opentelemetry/api',
-  'lib/observability/metrics': 'lib/contracts prom-client #runtime',
+  'lib/observability/metrics': 'lib/contracts lib/http prom-client #runtime',
   'lib/audit': 'lib/contracts lib/errors lib/http',
   'lib/throttle': 'lib/contracts lib/errors lib/http lru-cache',
   'lib/keys': 'lib/contracts lib/errors lib/options jose',
@@ -36,9 +36,10 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/contracts/runtime': '',
   'lib/index':
     'lib/access lib/api lib/clients lib/contracts lib/errors lib/http lib/keys lib/oidc lib/options lib/server lib/tokens #runtime',
-  'lib/pdf': 'lib/errors got #runtime',
+  'lib/pdf': 'lib/contracts/duration lib/errors got #runtime',
   'lib/testing': 'lib/access lib/clients lib/contracts lib/errors lib/options lib/server public koa #runtime',
-  'lib/cli': 'public lib/errors lib/server/administration #runtime commander string-width',
+  'lib/cli':
+    'public lib/contracts/duration lib/errors lib/server/administration #runtime commander string-width',
   'lib/cli/gate-file': 'lib/cli public computed',
   'adapters/memory': 'lib/contracts lib/errors #runtime',
   'adapters/knex': 'lib/contracts lib/errors type:knex #runtime',

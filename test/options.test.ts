@@ -367,15 +367,9 @@ for (const options of [undefined, null, 5, 'https://platform.example', []]) {
 }
 
 const accepted: [given: Record<string, unknown>, expected: Record<string, unknown>][] = [
-  [{ issuer: 'https://platform.example/' }, { issuer: 'https://platform.example', basePath: '' }],
-  [
-    { issuer: 'https://platform.example/auth/' },
-    { issuer: 'https://platform.example/auth', basePath: '/auth' },
-  ],
-  [
-    { issuer: 'HTTPS://Platform.Example:443/Auth' },
-    { issuer: 'https://platform.example/Auth', basePath: '/Auth' },
-  ],
+  [{ issuer: 'https://platform.example/' }, { issuer: 'https://platform.example' }],
+  [{ issuer: 'https://platform.example/auth/' }, { issuer: 'https://platform.example/auth' }],
+  [{ issuer: 'HTTPS://Platform.Example:443/Auth' }, { issuer: 'https://platform.example/Auth' }],
   [{ issuer: 'http://localhost:3000' }, { issuer: 'http://localhost:3000' }],
   [{ issuer: 'http://[::1]:3000' }, { issuer: 'http://[::1]:3000' }],
   [{ issuer: 'http://127.0.0.1' }, { issuer: 'http://127.0.0.1' }],
@@ -432,7 +426,7 @@ test('issuer, users and storage are enough: pages under the host of the issuer, 
   const issued = await postJson(`${served.origin}/oauth/token`, {
     grant_type: 'client_credentials',
     client_id: client.id,
-    client_secret: secret,
+    client_secret: secret!.value,
   });
   t.is(issued.status, 200, issued.text);
   const authorization = `Bearer ${String(issued.body?.['access_token'])}`;

@@ -1,6 +1,9 @@
 import type { Knex } from 'knex';
 
+import { parseMilliseconds } from '../../lib/contracts/duration.ts';
+import type { Duration } from '../../lib/contracts/duration.ts';
 import type { Storage } from '../../lib/contracts/index.ts';
+import { ConfigError } from '../../lib/errors.ts';
 import { createDatabase } from './database.ts';
 import { migrate } from './migrate.ts';
 import { findPendingMigrations } from './migrations/index.ts';
@@ -22,12 +25,13 @@ import { transact } from './transact.ts';
 /** How the storage uses its database. */
 export interface KnexStorageOptions {
   /**
-   * How long, in milliseconds, a call waits for a free connection, for locks of others and for the server's answer before it
-   * throws `StorageError`. A server that does not even answer when it is told to stop gets a second more.
+   * How long a call waits for a free connection, for locks of others and for the server's answer before it throws
+   * `StorageError`: such as `'2 seconds'` or `'500 ms'`, 10 minutes at most. A server that does not even answer when it is told
+   * to stop gets a second more.
    *
-   * @default 5000
+   * @default '5 seconds'
    */
-  readonly timeout?: number | undefined;
+  readonly timeout?: Duration | undefined;
 }
 
 /**
@@ -60,8 +64,9 @@ export interface KnexStorageOptions {
  */
 export function knexStorage(
   database: Knex | Knex.Config | string,
-  { timeout = 5000 }: KnexStorageOptions = {},
+  options: KnexStorageOptions = {},
 ): Storage {
+  const timeout = checkTimeout(options.timeout ?? '5 seconds');
   const source = openDatabase(database, timeout);
   const opened = createDatabase(source.pool, source.dialect, timeout, source.reader);
 
@@ -89,4 +94,17 @@ export function knexStorage(
       await source.close();
     },
   };
+}
+
+// A number of milliseconds, given by mistake, is longer than that in seconds.
+const LONGEST_TIMEOUT = 10 * 60_000;
+
+/** In milliseconds. */
+function checkTimeout(timeout: unknown): number {
+  const milliseconds = parseMilliseconds(timeout);
+  if (milliseconds !== undefined && milliseconds > 0 && milliseconds <= LONGEST_TIMEOUT) return milliseconds;
+  throw new ConfigError(
+    'knexStorage({ timeout })',
+    "give seconds, or a number and a unit such as '5 seconds' or '500 ms'; more than 0, at most 10 minutes",
+  );
 }

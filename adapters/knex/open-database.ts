@@ -38,7 +38,6 @@ export interface OpenedDatabase {
 
 /** @param timeout - in milliseconds: how long connections that are opened here wait, for a server and for locks */
 export function openDatabase(database: Knex | Knex.Config | string, timeout: number): OpenedDatabase {
-  if (!(timeout > 0)) throw new ConfigError(OPTION, 'timeout must be a number of milliseconds above 0');
   if (typeof database === 'function') {
     if (database.isTransaction === true) {
       throw new ConfigError(OPTION, 'hand in the Knex instance itself, not a transaction of it');

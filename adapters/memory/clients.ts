@@ -27,7 +27,7 @@ export function clientStore(tables: Tables): ClientStore {
       row.client = copy(client);
       return true;
     },
-    async remove(id) {
+    async delete(id) {
       end(tables, { clientId: id });
       for (const [key, { clientId }] of consents) if (clientId === id) consents.delete(key);
       for (const [key, { grant }] of grants) if (grant.clientId === id) grants.delete(key);
@@ -44,7 +44,7 @@ export function clientStore(tables: Tables): ClientStore {
       row?.secrets.set(secret.id, copy(secret));
       return row !== undefined;
     },
-    async removeSecret(clientId, secretId) {
+    async deleteSecret(clientId, secretId) {
       return clients.get(clientId)?.secrets.delete(secretId) ?? false;
     },
     async expireSecret(clientId, secretId, expiresAt) {

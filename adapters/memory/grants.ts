@@ -31,7 +31,7 @@ export function consentStore({ consents }: Tables): ConsentStore {
       const known = consents.get(key);
       if (known && at > (known.lastUsedAt ?? 0)) consents.set(key, { ...known, lastUsedAt: at });
     },
-    async remove(userId, clientId) {
+    async delete(userId, clientId) {
       return consents.delete(keyOf(userId, clientId));
     },
     async list(userId) {

@@ -63,10 +63,10 @@ function sessionStore({ ends, sessions }: Tables): SessionStore {
       if (session) sessions.set(id, copyWithPayload({ ...session, payload, expiresAt }));
       return session !== undefined;
     },
-    async remove(id) {
+    async delete(id) {
       sessions.delete(id);
     },
-    async removeOfUser(userId) {
+    async deleteOfUser(userId) {
       const ids = [...sessions.values()].filter((session) => session.userId === userId).map(({ id }) => id);
       for (const id of ids) sessions.delete(id);
       return ids.length;
@@ -106,7 +106,7 @@ function assignmentStore({ assignments }: Tables): AssignmentStore {
     async save(userId, assignment) {
       assignments.set(userId, copy(assignment));
     },
-    async remove(userId) {
+    async delete(userId) {
       return assignments.delete(userId);
     },
   };

@@ -64,7 +64,7 @@ async function register({ clients }: Pick<AuthServer<Permission>, 'clients'>): P
     redirectUris: [REDIRECT_URI],
   });
   return {
-    service: { id: service.client.id, secret: service.secret! },
-    app: { id: app.client.id, secret: app.secret! },
+    service: { id: service.client.id, secret: service.secret!.value },
+    app: { id: app.client.id, secret: app.secret!.value },
   };
 }

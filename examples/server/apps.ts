@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { AuthServer, Client } from 'koa-gatehouse';
+import type { AuthServer, Client, NewSecret } from 'koa-gatehouse';
 
 import type { Permission, Role } from './gate.ts';
 import type { SampleApp } from './sample.ts';
@@ -45,7 +45,7 @@ export class Apps {
       const client = registered.find((app) => app.sample === sample)?.client;
       if (!client) {
         const added = await this.#register(sample, baseUrl);
-        if (added.secret !== undefined) secrets.set(added.client.id, added.secret);
+        if (added.secret) secrets.set(added.client.id, added.secret.value);
       } else if (client.confidential) {
         secrets.set(client.id, (await this.#clients.rotateSecret(client.id, { label: 'example' })).value);
       }
@@ -56,7 +56,7 @@ export class Apps {
   async #register(
     sample: SampleApp,
     baseUrl: string,
-  ): Promise<{ client: Client; secret: string | undefined }> {
+  ): Promise<{ client: Client; secret: NewSecret | undefined }> {
     const { app, name, grantType, confidential, redirectPath, permissions } = sample;
     const redirectUris = redirectPath === undefined ? [] : [baseUrl + redirectPath];
     const added = await this.#clients.create({ name, grantType, confidential, redirectUris, permissions });

@@ -36,7 +36,7 @@ export async function createApp(visit: Visit): Promise<void> {
     if (!created) seeOther(ctx, afterwards(home, 'createdBefore'));
     else if (created.secret === undefined)
       seeOther(ctx, afterwards(appPath(home, created.client.id), 'created'));
-    else showCreated(visit, created.client, created.secret);
+    else showCreated(visit, created.client, created.secret.value);
   } catch (error) {
     showForm(visit, form, { once, ...refusalOf(error, site.text) });
   }

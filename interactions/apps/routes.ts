@@ -9,7 +9,7 @@ import { askForNewApp, createApp } from './create.ts';
 import { askFirst, deleteApp, disableApp, enableApp, revokeTokens } from './lifecycle.ts';
 import { listApps } from './list.ts';
 import { savePermissions, showPermissions } from './permissions.ts';
-import { addSecret, askToRemoveSecret, removeSecret, showSecrets } from './secrets.ts';
+import { addSecret, askToDeleteSecret, deleteSecret, showSecrets } from './secrets.ts';
 import { saveSettings, showSettings } from './settings.ts';
 import { appPath, parameter } from './visit.ts';
 import type { Step } from './visit.ts';
@@ -46,8 +46,8 @@ export function appRoutes(
     .post(`${app}/permissions`, ...form, run(savePermissions))
     .get(`${app}/secrets`, ...view, run(showSecrets))
     .post(`${app}/secrets`, ...form, run(addSecret))
-    .get(`${app}/secrets/:secret/remove`, ...view, run(askToRemoveSecret))
-    .post(`${app}/secrets/:secret/remove`, ...form, run(removeSecret))
+    .get(`${app}/secrets/:secret/delete`, ...view, run(askToDeleteSecret))
+    .post(`${app}/secrets/:secret/delete`, ...form, run(deleteSecret))
     .get(`${app}/activity`, ...view, run(showActivity))
     .get(`${app}/revoke`, ...view, run(askFirst('revoke')))
     .post(`${app}/revoke`, ...form, run(revokeTokens))

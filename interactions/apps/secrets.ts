@@ -13,7 +13,7 @@ import type { Visit } from './visit.ts';
 
 const DAY = 24 * 60 * 60;
 
-/** How long a secret can be made to live, in days; `''`: until it is removed. */
+/** How long a secret can be made to live, in days; `''`: until it is deleted. */
 const LIVES = ['', '30', '90', '180', '365'] as const;
 
 /** Lists the secrets of an app, without their values, and asks for a new one. */
@@ -58,7 +58,7 @@ export async function addSecret(visit: Visit): Promise<void> {
 }
 
 /** Asks whether a secret is no longer needed. */
-export async function askToRemoveSecret(visit: Visit): Promise<void> {
+export async function askToDeleteSecret(visit: Visit): Promise<void> {
   const { home, site } = visit;
   const { text } = site;
   const client = await findApp(visit);
@@ -67,21 +67,21 @@ export async function askToRemoveSecret(visit: Visit): Promise<void> {
   showPage(visit, {
     view: 'confirm',
     wide: false,
-    heading: sentence(text['secrets.removeHeading'], { label: label || text['secrets.unnamed'] }),
-    lead: sentence(text['secrets.removeLead'], { client: client.name, hint }),
-    action: `${path}/${encodeURIComponent(id)}/remove`,
-    button: text['secrets.remove'],
+    heading: sentence(text['secrets.deleteHeading'], { label: label || text['secrets.unnamed'] }),
+    lead: sentence(text['secrets.deleteLead'], { client: client.name, hint }),
+    action: `${path}/${encodeURIComponent(id)}/delete`,
+    button: text['secrets.delete'],
     cancel: { href: path, label: text['page.cancel'] },
   });
 }
 
-/** Removes a secret; it stops at once. */
-export async function removeSecret(visit: Visit): Promise<void> {
+/** Deletes a secret; it stops at once. */
+export async function deleteSecret(visit: Visit): Promise<void> {
   const { ctx, developer, home } = visit;
   const client = await findApp(visit);
   // Gone already is as good.
-  await developer.removeSecret(client.id, parameter(ctx, 'secret'));
-  seeOther(ctx, afterwards(appPath(home, client.id, 'secrets'), 'secretRemoved'));
+  await developer.deleteSecret(client.id, parameter(ctx, 'secret'));
+  seeOther(ctx, afterwards(appPath(home, client.id, 'secrets'), 'secretDeleted'));
 }
 
 async function findSecret({ ctx, developer }: Visit, client: Client): Promise<ClientSecret> {
@@ -133,6 +133,6 @@ function describe(
     expires: expiresAt === undefined ? undefined : clock.day(expiresAt),
     isExpired: expiresAt !== undefined && expiresAt * 1000 <= Date.now(),
     lastUsed: lastUsedAt === undefined ? undefined : clock.minute(lastUsedAt * 1000),
-    remove: `${path}/${encodeURIComponent(id)}/remove`,
+    delete: `${path}/${encodeURIComponent(id)}/delete`,
   };
 }

@@ -147,7 +147,7 @@ export interface SecretRow {
   readonly expires: Moment | undefined;
   readonly isExpired: boolean;
   readonly lastUsed: Moment | undefined;
-  readonly remove: string;
+  readonly delete: string;
 }
 
 /** Something that happened at an app. */

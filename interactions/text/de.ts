@@ -178,8 +178,8 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.done.enabled': 'Die App ist aktiviert.',
   'apps.done.deleted': 'Die App ist gelöscht.',
   'apps.done.secretAddedBefore':
-    'Dieses Formular wurde schon einmal gesendet: Das Secret ist hinzugefügt und steht in dieser Liste. Wenn Ihnen sein Wert fehlt, entfernen Sie es und fügen ein weiteres hinzu.',
-  'apps.done.secretRemoved': 'Das Secret ist entfernt.',
+    'Dieses Formular wurde schon einmal gesendet: Das Secret ist hinzugefügt und steht in dieser Liste. Wenn Ihnen sein Wert fehlt, löschen Sie es und fügen ein weiteres hinzu.',
+  'apps.done.secretDeleted': 'Das Secret ist gelöscht.',
 
   'apps.problem.name_length': 'Geben Sie einen Namen mit 1 bis {most} Zeichen ein.',
   'apps.problem.control_characters':
@@ -222,7 +222,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.problem.label_form':
     'Geben Sie eine Bezeichnung mit höchstens {most} Zeichen und ohne unsichtbare ein.',
   'apps.problem.too_many_secrets':
-    'Die App hat {most} Secrets; mehr sind nicht möglich. Entfernen Sie erst eines.',
+    'Die App hat {most} Secrets; mehr sind nicht möglich. Löschen Sie erst eines.',
   'apps.problem.public_client': 'Diese App läuft dort, wo sie kein Secret geheim halten kann.',
   'apps.problem.other': 'Das wurde nicht angenommen: {problem}.',
   'apps.problem.changed':
@@ -249,7 +249,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'permissions.someScopes': 'Nur diese:',
 
   'secrets.lead':
-    'Eines davon sendet die App als client_secret. Um ein Secret ohne Unterbrechung zu wechseln, fügen Sie ein neues hinzu, tragen es in der App ein und entfernen dann das alte.',
+    'Eines davon sendet die App als client_secret. Um ein Secret ohne Unterbrechung zu wechseln, fügen Sie ein neues hinzu, tragen es in der App ein und löschen dann das alte.',
   'secrets.public':
     'Diese App läuft dort, wo sie kein Secret geheim halten kann. Sie weist sich stattdessen mit PKCE aus.',
   'secrets.none': 'Sie hat kein Secret: Niemand bekommt mit ihr ein Token.',
@@ -261,9 +261,9 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'secrets.expired': 'Abgelaufen',
   'secrets.lastUsed': 'Zuletzt genutzt am',
   'secrets.neverUsed': 'Noch nicht genutzt',
-  'secrets.remove': 'Entfernen',
-  'secrets.removeHeading': 'Das Secret {label} entfernen?',
-  'secrets.removeLead': 'Es endet auf {hint}. Wo {client} es noch verwendet, gibt es keine Tokens mehr.',
+  'secrets.delete': 'Löschen',
+  'secrets.deleteHeading': 'Das Secret {label} löschen?',
+  'secrets.deleteLead': 'Es endet auf {hint}. Wo {client} es noch verwendet, gibt es keine Tokens mehr.',
   'secrets.add': 'Secret hinzufügen',
   'secrets.label': 'Bezeichnung',
   'secrets.labelHint': 'Wo es verwendet wird, zum Beispiel „Produktion“.',
@@ -292,7 +292,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'activity.client_disabled': 'App deaktiviert',
   'activity.client_enabled': 'App aktiviert',
   'activity.secret_added': 'Secret hinzugefügt, das auf {hint} endet',
-  'activity.secret_removed': 'Secret entfernt, das auf {hint} endet',
+  'activity.secret_deleted': 'Secret gelöscht, das auf {hint} endet',
   'activity.tokens_revoked': 'Tokens widerrufen',
   'activity.grantType': 'Grant Type',
   'activity.error': 'Fehler',
@@ -316,7 +316,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'error.cross_site.lead':
     'Um Ihr Konto zu schützen, wurde es nicht angenommen. Kehren Sie dorthin zurück, wo Sie hergekommen sind, und beginnen Sie von vorn.',
   'error.app_not_found.heading': 'Hier gibt es nichts',
-  'error.app_not_found.lead': 'Es wurde entfernt oder gehört jemand anderem.',
+  'error.app_not_found.lead': 'Es wurde gelöscht oder gehört jemand anderem.',
   'error.not_permitted.heading': 'Sie können diese Seite nicht öffnen',
   'error.not_permitted.lead': 'Ihrem Konto fehlt eine Berechtigung. Bitten Sie die Administration darum.',
   'error.interaction_expired.heading': 'Diese Anmeldung ist nicht mehr offen',
@@ -324,7 +324,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
     'Sie hat zu lange gedauert oder wurde in einem anderen Tab beendet. Kehren Sie zur App zurück und beginnen Sie von vorn.',
   'error.invalid_client.heading': 'Diese App ist hier nicht bekannt',
   'error.invalid_client.lead':
-    'Vielleicht wurde sie entfernt oder abgeschaltet. Kehren Sie zu ihr zurück und geben Sie ihren Entwicklern Bescheid.',
+    'Vielleicht wurde sie gelöscht oder abgeschaltet. Kehren Sie zu ihr zurück und geben Sie ihren Entwicklern Bescheid.',
   'error.invalid_redirect_uri.heading': 'Dieser Link führt nicht zur App zurück',
   'error.invalid_redirect_uri.lead':
     'Die App möchte Sie an eine Adresse weiterleiten, die für sie nicht registriert ist. Kehren Sie zu ihr zurück und geben Sie ihren Entwicklern Bescheid.',

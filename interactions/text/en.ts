@@ -168,8 +168,8 @@ export const en = {
   'apps.done.enabled': 'The app is enabled.',
   'apps.done.deleted': 'The app is deleted.',
   'apps.done.secretAddedBefore':
-    'This form was sent before: the secret is added, and listed here. If you do not have its value, remove it and add another one.',
-  'apps.done.secretRemoved': 'The secret is removed.',
+    'This form was sent before: the secret is added, and listed here. If you do not have its value, delete it and add another one.',
+  'apps.done.secretDeleted': 'The secret is deleted.',
 
   'apps.problem.name_length': 'Give a name of 1 to {most} characters.',
   'apps.problem.control_characters':
@@ -206,7 +206,7 @@ export const en = {
   'apps.problem.not_assignable': 'You can give an app only what you hold yourself, which “{name}” is not.',
   'apps.problem.label_form': 'Give a label of at most {most} characters, without any that cannot be seen.',
   'apps.problem.too_many_secrets':
-    'The app has {most} secrets, the most that there can be. Remove one first.',
+    'The app has {most} secrets, the most that there can be. Delete one first.',
   'apps.problem.public_client': 'This app runs where it cannot keep a secret.',
   'apps.problem.other': 'This was not accepted: {problem}.',
   'apps.problem.changed':
@@ -232,7 +232,7 @@ export const en = {
   'permissions.someScopes': 'Only these:',
 
   'secrets.lead':
-    'The app sends one of these as client_secret. To change a secret without a break, add one, put it into the app, and then remove the old one.',
+    'The app sends one of these as client_secret. To change a secret without a break, add one, put it into the app, and then delete the old one.',
   'secrets.public': 'This app runs where it cannot keep a secret. It proves itself by PKCE instead.',
   'secrets.none': 'It has no secret: nobody can get a token with it.',
   'secrets.hint': 'ends in',
@@ -243,9 +243,9 @@ export const en = {
   'secrets.expired': 'Expired',
   'secrets.lastUsed': 'Last used',
   'secrets.neverUsed': 'Not used yet',
-  'secrets.remove': 'Remove',
-  'secrets.removeHeading': 'Remove the secret {label}?',
-  'secrets.removeLead': 'It ends in {hint}. Wherever {client} still uses it, it gets no more tokens.',
+  'secrets.delete': 'Delete',
+  'secrets.deleteHeading': 'Delete the secret {label}?',
+  'secrets.deleteLead': 'It ends in {hint}. Wherever {client} still uses it, it gets no more tokens.',
   'secrets.add': 'Add a secret',
   'secrets.label': 'Label',
   'secrets.labelHint': 'Where it is used, such as “production”.',
@@ -274,7 +274,7 @@ export const en = {
   'activity.client_disabled': 'App disabled',
   'activity.client_enabled': 'App enabled',
   'activity.secret_added': 'Secret ending in {hint} added',
-  'activity.secret_removed': 'Secret ending in {hint} removed',
+  'activity.secret_deleted': 'Secret ending in {hint} deleted',
   'activity.tokens_revoked': 'Tokens revoked',
   'activity.grantType': 'Grant type',
   'activity.error': 'Error',
@@ -297,7 +297,7 @@ export const en = {
   'error.cross_site.lead':
     'It was stopped to protect your account. Go back to where you came from and start again.',
   'error.app_not_found.heading': 'There is nothing here',
-  'error.app_not_found.lead': 'It was removed, or it belongs to somebody else.',
+  'error.app_not_found.lead': 'It was deleted, or it belongs to somebody else.',
   'error.not_permitted.heading': 'You cannot open this page',
   'error.not_permitted.lead': 'Your account lacks a permission. Ask an administrator for it.',
   'error.interaction_expired.heading': 'This sign-in is no longer open',
@@ -305,7 +305,7 @@ export const en = {
     'It took too long, or it was finished in another tab. Go back to the app and start again.',
   'error.invalid_client.heading': 'This app is not known here',
   'error.invalid_client.lead':
-    'It may have been removed or switched off. Go back to it and tell its developer.',
+    'It may have been deleted or switched off. Go back to it and tell its developer.',
   'error.invalid_redirect_uri.heading': 'This link does not lead back to the app',
   'error.invalid_redirect_uri.lead':
     'The app wants to send you to an address that is not registered for it. Go back to it and tell its developer.',

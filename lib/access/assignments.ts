@@ -48,11 +48,11 @@ export function createAssignments({ users, gate, store, audit, onChange }: Assig
       await store.save(userId, assignment);
       changed(userId, assignment);
     },
-    async remove(userId) {
+    async delete(userId) {
       checkInUse();
-      const removed = await store.remove(userId);
-      if (removed) changed(userId, { roles: [], permissions: [] });
-      return removed;
+      const deleted = await store.delete(userId);
+      if (deleted) changed(userId, { roles: [], permissions: [] });
+      return deleted;
     },
   };
 }

@@ -7,6 +7,7 @@ import { ConfigError } from '../errors.ts';
 import { overloadProblem } from '../http/concurrency-limit.ts';
 import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import { problems, sendProblem } from '../http/problem.ts';
+import { serverPartsOf } from '../http/server-parts.ts';
 import { indexActions } from './actions/action-index.ts';
 import type { Action } from './actions/define-action.ts';
 import { describeAction, listActions } from './actions/discover.ts';
@@ -74,25 +75,28 @@ export type ApiRouter<P extends string = string, U extends User = User, S extend
  * below the prefix that neither this router nor middleware behind it answers is 404, or 405 with `Allow`, also for good
  * tokens only. Middleware that answers CORS preflights goes in front: they carry no token.
  *
- * @throws ConfigError when the prefix is not a plain path, or an action or another option is wrong
+ * @throws ConfigError when `auth` is not a server of `createAuthServer()`, the prefix is not a plain path, or an action or
+ * another option is wrong
  */
 export function createApiRouter<P extends string, U extends User, S extends object = object>(
   options: ApiRouterOptions<P, U, S>,
 ): ApiRouter<P, U, S> {
-  const { auth, prefix = `${auth.mountPath}/api/v1`, openapi = {}, parseBodies = true } = options;
+  const { auth, openapi = {}, parseBodies = true } = options;
+  const { concurrencyLimit, logger, mountPath, storage } = serverPartsOf(auth);
+  const { prefix = `${mountPath}/api/v1` } = options;
   checkPrefix(prefix);
   const limits = checkLimits(options);
   const { bodyLimit, bulk } = limits;
   const actions = indexActions(options.actions ?? [], auth);
-  const { gate, issuer, logger, scopes, storage } = auth;
-  const baseUrl = baseUrlOf(auth, prefix);
+  const { gate, issuer, scopes } = auth;
+  const baseUrl = baseUrlOf({ issuer, mountPath }, prefix);
   const answerOnce = createAnswerOnce({ store: storage.idempotency, logger });
   const execute = { logger, answerOnce, bodyLimit };
 
   const router: ApiRouter<P, U, S> = new Router({ prefix, sensitive: true });
   const entrance = compose<ParameterizedContext<GuardedState<P, U, S>>>([
-    admitted(auth.admission),
-    problems(auth),
+    admitted(concurrencyLimit),
+    problems({ logger }),
     auth.guard(),
   ]);
   const addOpenRoute = guardEveryRoute(router, entrance);
@@ -121,7 +125,10 @@ export function createApiRouter<P extends string, U extends User, S extends obje
 }
 
 /** Where the API is for the world: what a proxy removes from the path of a request is in front of it again. */
-function baseUrlOf({ issuer, mountPath }: Pick<ApiAuth, 'issuer' | 'mountPath'>, prefix: string): string {
+function baseUrlOf(
+  { issuer, mountPath }: { readonly issuer: string; readonly mountPath: string },
+  prefix: string,
+): string {
   return prefix.startsWith(`${mountPath}/`)
     ? issuer + prefix.slice(mountPath.length)
     : new URL(issuer).origin + prefix;
@@ -136,11 +143,10 @@ function checkPrefix(prefix: string): void {
   }
 }
 
-/** Lets in what the server lets in, and answers the rest with a problem. Without a server that counts, all is let in. */
-function admitted(admission: Pick<ConcurrencyLimit, 'run'> | undefined): Middleware {
+/** Lets in what the server lets in, and answers the rest with a problem. */
+function admitted(concurrencyLimit: Pick<ConcurrencyLimit, 'run'>): Middleware {
   return async function admit(ctx, next) {
-    if (!admission) return next();
-    return admission.run(ctx, next, (overload) => sendProblem(ctx, overloadProblem(overload)));
+    return concurrencyLimit.run(ctx, next, (overload) => sendProblem(ctx, overloadProblem(overload)));
   };
 }
 

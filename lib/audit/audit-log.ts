@@ -208,7 +208,7 @@ const TYPES: Readonly<Record<AuditEventType, true>> = {
   client_enabled: true,
   client_deleted: true,
   secret_added: true,
-  secret_removed: true,
+  secret_deleted: true,
   tokens_revoked: true,
   assignment_changed: true,
   key_rotated: true,

@@ -23,9 +23,20 @@ export function clientText(client: Client): string {
         ] as const)),
     ['Scopes', client.scopes ?? 'all'],
     ['Owner', client.ownerId ?? []],
+    ['Lifetimes', lifetimesText(client.lifetimes)],
     ['Created (UTC)', timeText(client.createdAt)],
     ['Updated (UTC)', timeText(client.updatedAt)],
   ]);
+}
+
+function lifetimesText({ accessToken, refreshToken, refreshTokenAbsolute }: Client['lifetimes']): string[] {
+  const own = [
+    ['access token', accessToken],
+    ['refresh token', refreshToken],
+    ['an authorization', refreshTokenAbsolute],
+  ] as const;
+  const lines = own.flatMap(([what, seconds]) => (seconds === undefined ? [] : [`${what} ${seconds} s`]));
+  return lines.length === 0 ? ["the server's"] : lines;
 }
 
 export function secretsText(secrets: readonly ClientSecret[]): string {

@@ -2,17 +2,18 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import type { Gate, Scope } from 'koa-gatehouse';
+import type { Gate, LifetimePreset, Lifetimes, Scope } from 'koa-gatehouse';
 
 import { UsageError } from './failure.ts';
 
-/** What a module of the host says about permissions, roles and scopes. */
+/** What a module of the host says about permissions, roles, scopes and lifetimes. */
 export interface GateFile {
   readonly gate: Gate;
   readonly scopes?: Readonly<Record<string, Scope>>;
+  readonly lifetimes?: LifetimePreset | Lifetimes;
 }
 
-/** Loads a module that exports `gate`, and perhaps `scopes`: the ones that the servers are given. */
+/** Loads a module that exports `gate`, and perhaps `scopes` and `lifetimes`: the ones that the servers are given. */
 export async function readGateFile(file: string): Promise<GateFile> {
   const path = resolve(file);
   if (!existsSync(path)) throw new UsageError(`--gate: there is no file ${path}.`);
@@ -23,11 +24,11 @@ export async function readGateFile(file: string): Promise<GateFile> {
   } catch (cause) {
     throw new UsageError(`--gate: ${file} cannot be loaded: ${(cause as Error).message}`, { cause });
   }
-  const { gate, scopes } = module;
+  const { gate, lifetimes, scopes } = module;
   if (gate === undefined) {
     throw new UsageError(`--gate: ${file} has to export \`gate\`, made by defineGate().`);
   }
-  return scopes === undefined ? { gate } : { gate, scopes };
+  return { gate, ...(scopes && { scopes }), ...(lifetimes && { lifetimes }) };
 }
 
 /** The note for names that nobody has compared with the gate. */

@@ -34,7 +34,7 @@ function createProgram(): Command {
     )
     .option(
       '--gate <file>',
-      'a module that exports `gate` (and `scopes`), to check permissions, roles and scopes',
+      'a module that exports `gate` (and `scopes`, `lifetimes`), to check what clients are given',
     )
     .option('--json', 'print one JSON document; times are ISO 8601, what is not set is null')
     .version(version, '-V, --version', 'print the version')

@@ -25,8 +25,8 @@ export function print({ json, text, notes, exitCode = 0 }: Report, { asJson }: {
 
 /**
  * A client as `--json` prints it: `client_id`, `name`, `grant_type`, `redirect_uris`, `confidential`, `native`,
- * `first_party`, `scopes` (`null`: all), `roles`, `permissions`, `owner_id`, `disabled`, `disabled_by`, `created_at`,
- * `updated_at`.
+ * `first_party`, `scopes` (`null`: all), `roles`, `permissions`, `owner_id`, `disabled`, `disabled_by`, `lifetimes`
+ * (`access_token`, `refresh_token`, `refresh_token_absolute`, in seconds; `null`: the server's), `created_at`, `updated_at`.
  */
 export function clientJson(client: Client): Record<string, unknown> {
   return {
@@ -43,6 +43,11 @@ export function clientJson(client: Client): Record<string, unknown> {
     owner_id: client.ownerId ?? null,
     disabled: client.disabled,
     disabled_by: client.disabledBy ?? null,
+    lifetimes: {
+      access_token: client.lifetimes.accessToken ?? null,
+      refresh_token: client.lifetimes.refreshToken ?? null,
+      refresh_token_absolute: client.lifetimes.refreshTokenAbsolute ?? null,
+    },
     created_at: timeJson(client.createdAt),
     updated_at: timeJson(client.updatedAt),
   };

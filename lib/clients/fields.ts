@@ -3,11 +3,15 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Client, ClientChanges, ClientFields, Gate } from '../contracts/index.ts';
 import { ClientInvalidError, fieldError } from '../errors.ts';
 import type { FieldError, FieldErrorCode, FieldErrorParameters } from '../errors.ts';
+import { checkLifetimes } from './lifetimes.ts';
+import type { CompleteLifetimes } from './lifetimes.ts';
 
-/** What a client is checked against. Where one of them is not known, any name is taken. */
+/** What a client is checked against. Where one of them is not known, anything is taken. */
 export interface KnownNames {
   readonly gate: Pick<Gate, 'has' | 'roles'> | undefined;
   readonly scopes: ReadonlyMap<string, unknown> | undefined;
+  /** The server's: the longest that a client may have. */
+  readonly lifetimes: CompleteLifetimes | undefined;
 }
 
 // Characters that change how the text around them reads (Unicode bidi controls), and control characters.
@@ -16,13 +20,13 @@ const UNSAFE_IN_NAME = /[\p{Cc}\p{Cf}]/u;
 /**
  * Checks the fields of a client all at once and fills in the defaults.
  *
- * @param registered - the redirect URIs that the client has
+ * @param registered - the client as it is, when it is changed
  * @throws ClientInvalidError with one entry per mistake
  */
 export function checkClientFields(
   given: ClientFields,
-  { gate, scopes }: KnownNames,
-  registered: readonly string[] = [],
+  { gate, lifetimes: server, scopes }: KnownNames,
+  registered?: Pick<Client, 'lifetimes' | 'redirectUris'>,
 ): Omit<Client, 'id' | 'createdAt' | 'updatedAt' | 'disabled' | 'disabledBy'> {
   const mistakes: FieldError[] = [];
   const refuse: Refuse = (...mistake) => void mistakes.push(fieldError(...mistake));
@@ -35,6 +39,11 @@ export function checkClientFields(
   const permissions = list(fields.permissions, 'permissions', refuse);
   const allowed = fields.scopes === undefined ? undefined : list(fields.scopes, 'scopes', refuse);
   const name = typeof fields.name === 'string' ? fields.name.trim() : '';
+  const lifetimes = checkLifetimes(
+    fields.lifetimes,
+    { grantType, server, registered: registered?.lifetimes },
+    refuse,
+  );
 
   if (name === '' || name.length > LONGEST_NAME) refuse('name', 'name_length', { most: LONGEST_NAME });
   if (UNSAFE_IN_NAME.test(name)) refuse('name', 'control_characters');
@@ -52,7 +61,7 @@ export function checkClientFields(
     redirectUris.forEach((uri, index) => {
       const mistake = redirectUriMistake(uri, { native });
       // What was registered before http was refused works on, and does not keep the client from being changed.
-      if (mistake?.[0] === 'uri_insecure' && registered.includes(uri)) return;
+      if (mistake?.[0] === 'uri_insecure' && registered?.redirectUris.includes(uri)) return;
       if (mistake) refuse(`redirectUris[${index}]`, ...mistake);
     });
     if (native && confidential) refuse('native', 'native_with_secret');
@@ -83,6 +92,7 @@ export function checkClientFields(
     roles,
     permissions,
     ownerId,
+    lifetimes,
   };
 }
 
@@ -105,7 +115,7 @@ export function checkClientChanges(
   if (changed.some(([field]) => field === 'grantType')) {
     throw new ClientInvalidError([fieldError('grantType', 'grant_type_fixed')]);
   }
-  return checkClientFields({ ...fields, ...Object.fromEntries(changed) }, names, client.redirectUris);
+  return checkClientFields({ ...fields, ...Object.fromEntries(changed) }, names, client);
 }
 
 const FIELDS: ReadonlySet<string> = new Set<keyof ClientFields>([
@@ -119,6 +129,7 @@ const FIELDS: ReadonlySet<string> = new Set<keyof ClientFields>([
   'roles',
   'permissions',
   'ownerId',
+  'lifetimes',
 ]);
 
 const LONGEST_NAME = 100;

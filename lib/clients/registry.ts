@@ -15,7 +15,7 @@ import { ClientInvalidError, fieldError } from '../errors.ts';
 import type { FieldError } from '../errors.ts';
 import { checkClientChanges, checkClientFields } from './fields.ts';
 import type { KnownNames } from './fields.ts';
-import { createSecretRegistry, newSecret, secretEvent, storedClient } from './secrets.ts';
+import { createSecretRegistry, makeSecret, secretEvent, storedClient } from './secrets.ts';
 import type { RegistryChanges } from './secrets.ts';
 
 /** The registry, for somebody whose changes are recorded as theirs. */
@@ -67,13 +67,13 @@ export function createClientRegistry(
       return client;
     }
 
-    async function remove(id: string): Promise<{ removed: boolean; error?: unknown }> {
+    async function deleteStored(id: string): Promise<{ deleted: boolean; error?: unknown }> {
       try {
-        return { removed: await store.remove(id) };
+        return { deleted: await store.delete(id) };
       } catch (error) {
         // It may be gone although not all that belongs to it is.
         const found = await store.find(id).catch(() => 'unknown');
-        return { removed: found === undefined, error };
+        return { deleted: found === undefined, error };
       } finally {
         onChange(id);
       }
@@ -91,11 +91,11 @@ export function createClientRegistry(
           createdAt: at,
           updatedAt: at,
         };
-        const first = client.confidential ? newSecret({ label: 'first' }) : undefined;
-        await store.insert(client, first ? [first.secret] : []);
+        const first = client.confidential ? makeSecret({ label: 'first' }) : undefined;
+        await store.insert(client, first ? [first.stored] : []);
         record({ type: 'client_created', clientId: client.id, name: client.name });
-        if (first) record(secretEvent('secret_added', client.id, first.secret));
-        return { client, secret: first?.value };
+        if (first) record(secretEvent('secret_added', client.id, first.stored));
+        return { client, secret: first?.shown };
       },
       find: async (id) => (await store.find(id))?.client,
       list: async (query = {}) => store.list(checkClientQuery(query)),
@@ -111,10 +111,10 @@ export function createClientRegistry(
       enable: async (id) => setDisabled(id, false),
       async delete(id) {
         const found = await store.find(id);
-        const { removed, error } = await remove(id);
-        if (removed && found) record({ type: 'client_deleted', clientId: id, name: found.client.name });
+        const { deleted, error } = await deleteStored(id);
+        if (deleted && found) record({ type: 'client_deleted', clientId: id, name: found.client.name });
         if (error !== undefined) throw error;
-        return removed;
+        return deleted;
       },
       ...createSecretRegistry(store, { record, onChange }),
     };

@@ -18,7 +18,7 @@ import { hashCredential } from '../keys/hash.ts';
 const MOST_SECRETS = 20;
 
 /** What a registry does with the secrets of its clients. */
-export type SecretRegistry = Pick<ClientRegistry, 'secrets' | 'addSecret' | 'removeSecret' | 'rotateSecret'>;
+export type SecretRegistry = Pick<ClientRegistry, 'secrets' | 'addSecret' | 'deleteSecret' | 'rotateSecret'>;
 
 /** What a registry tells the rest of the server. */
 export interface RegistryChanges {
@@ -31,20 +31,20 @@ export function createSecretRegistry(
   store: ClientStore,
   { record, onChange }: RegistryChanges,
 ): SecretRegistry {
-  async function add(id: string, added: NewSecret): Promise<NewSecret> {
+  async function add(id: string, { shown, stored }: MadeSecret): Promise<NewSecret> {
     const { client } = await storedClient(store, id);
     if (!client.confidential) throw invalid('confidential', 'public_client');
-    if (!(await store.addSecret(id, added.secret))) throw new ClientNotFoundError(id);
+    if (!(await store.addSecret(id, stored))) throw new ClientNotFoundError(id);
     onChange(id);
-    record(secretEvent('secret_added', id, added.secret));
-    return added;
+    record(secretEvent('secret_added', id, stored));
+    return shown;
   }
 
-  async function remove(id: string, secret: ClientSecret): Promise<boolean> {
-    const removed = await store.removeSecret(id, secret.id);
+  async function deleteOne(id: string, secret: ClientSecret): Promise<boolean> {
+    const deleted = await store.deleteSecret(id, secret.id);
     onChange(id);
-    if (removed) record(secretEvent('secret_removed', id, secret));
-    return removed;
+    if (deleted) record(secretEvent('secret_deleted', id, secret));
+    return deleted;
   }
 
   /** Expired secrets stay for as long as there is room, so that people see why something has stopped. */
@@ -55,29 +55,29 @@ export function createSecretRegistry(
     if (expired.length === 0) {
       throw invalid('label', 'too_many_secrets', { most: MOST_SECRETS });
     }
-    for (const secret of expired) await remove(id, secret);
+    for (const secret of expired) await deleteOne(id, secret);
   }
 
   return {
     secrets: async (id) => (await storedClient(store, id)).secrets,
     async addSecret(id, options) {
-      const added = newSecret(options);
+      const made = makeSecret(options);
       await makeRoom(id);
-      return add(id, added);
+      return add(id, made);
     },
-    async removeSecret(id, secretId) {
+    async deleteSecret(id, secretId) {
       const secret = (await store.find(id))?.secrets.find((one) => one.id === secretId);
-      return secret ? remove(id, secret) : false;
+      return secret ? deleteOne(id, secret) : false;
     },
     async rotateSecret(id, { label, overlap: given = 0 } = {}) {
       const overlap = parseDuration(given);
       if (overlap === undefined) throw invalid('overlap', 'not_duration');
-      const added = newSecret({ label });
+      const made = makeSecret({ label });
       if (overlap > 0) await makeRoom(id);
       const { secrets } = await storedClient(store, id);
-      await add(id, added);
+      const added = await add(id, made);
       for (const secret of secrets) {
-        if (overlap === 0) await remove(id, secret);
+        if (overlap === 0) await deleteOne(id, secret);
         else await store.expireSecret(id, secret.id, now() + overlap);
       }
       onChange(id);
@@ -88,7 +88,7 @@ export function createSecretRegistry(
 
 /** What is recorded of a secret: never its value or hash. */
 export function secretEvent(
-  type: 'secret_added' | 'secret_removed',
+  type: 'secret_added' | 'secret_deleted',
   clientId: string,
   { hint, id: secretId, label }: ClientSecret,
 ): AuditEvent {
@@ -110,20 +110,26 @@ const LONGEST_LABEL = 100;
 // Expiries in milliseconds, a common slip, are tens of thousands of years away.
 const CENTURY = 100 * 31_536_000;
 
+/** A secret as it is kept, and as it is given out once. */
+export interface MadeSecret {
+  readonly stored: ClientSecret;
+  readonly shown: NewSecret;
+}
+
 /**
  * Makes a secret.
  *
  * @throws ClientInvalidError with one entry per mistake
  */
-export function newSecret({
+export function makeSecret({
   label = '',
   expiresAt,
-}: { readonly label?: string | undefined; readonly expiresAt?: number | undefined } = {}): NewSecret {
+}: { readonly label?: string | undefined; readonly expiresAt?: number | undefined } = {}): MadeSecret {
   const at = now();
   const mistakes = [...labelMistakes(label), ...expiryMistakes(expiresAt, at)];
   if (mistakes.length > 0) throw new ClientInvalidError(mistakes);
   const value = SECRET_PREFIX + randomBytes(32).toString('base64url');
-  const secret: ClientSecret = {
+  const stored: ClientSecret = {
     id: randomUUID(),
     hash: hashCredential(value),
     label: label.trim(),
@@ -132,7 +138,7 @@ export function newSecret({
     expiresAt,
     lastUsedAt: undefined,
   };
-  return { secret, value };
+  return { stored, shown: { ...stored, value } };
 }
 
 /** Whether a value is of the form of those made here, which nobody can guess. */

@@ -46,7 +46,7 @@ export type AuditEvent =
       readonly fields: readonly string[];
     }
   | {
-      readonly type: 'secret_added' | 'secret_removed';
+      readonly type: 'secret_added' | 'secret_deleted';
       readonly clientId: string;
       readonly secretId: string;
       readonly label: string;

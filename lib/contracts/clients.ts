@@ -6,6 +6,19 @@ import type { Duration } from './duration.ts';
  */
 export type ClientGrantType = 'authorization_code' | 'client_credentials';
 
+/**
+ * How long what a client gets lives, where that is shorter than the server's `lifetimes`. What is left out is the server's, and
+ * when the server's is lowered below a client's, the server's counts.
+ */
+export interface ClientLifetimes<T = Duration> {
+  /** Of each access token. */
+  readonly accessToken?: T | undefined;
+  /** Of a refresh token that is not used. */
+  readonly refreshToken?: T | undefined;
+  /** How long an authorization can be refreshed, however often. */
+  readonly refreshTokenAbsolute?: T | undefined;
+}
+
 /** A registered OAuth client; the pages call it an "app". Times are in seconds since 1970. */
 export interface Client {
   /** The `client_id`: a UUID, or what another server gave a client that was imported. */
@@ -38,6 +51,8 @@ export interface Client {
    * or it is not disabled.
    */
   readonly disabledBy: string | undefined;
+  /** In seconds; what is left out is the server's. */
+  readonly lifetimes: ClientLifetimes<number>;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -100,16 +115,16 @@ export interface ClientStore {
    */
   update(client: Client, ifUpdatedAt?: number): Promise<boolean>;
   /**
-   * Removes the client and its secrets and ends it (see `RevocationStore.end`), at once; then its consents and grants,
-   * in batches. After an error, calling again removes the rest (and resolves to `false`).
+   * Deletes the client and its secrets and ends it (see `RevocationStore.end`), at once; then its consents and grants,
+   * in batches. After an error, calling again deletes the rest (and resolves to `false`).
    */
-  remove(id: string): Promise<boolean>;
+  delete(id: string): Promise<boolean>;
   /** Ordered by name without regard to case, then id. */
   list(query: ClientQuery): Promise<readonly Client[]>;
   /** Resolves to `false` when there is no such client. */
   addSecret(clientId: string, secret: ClientSecret): Promise<boolean>;
   /** Resolves to `false` when that client has no such secret. */
-  removeSecret(clientId: string, secretId: string): Promise<boolean>;
+  deleteSecret(clientId: string, secretId: string): Promise<boolean>;
   /** Lets a secret expire at a time, unless it expires before. */
   expireSecret(clientId: string, secretId: string, expiresAt: number): Promise<void>;
   /** Notes that a secret was used. May be lossy; never blocks a token. */
@@ -140,6 +155,11 @@ export interface ClientFields<P extends string = string, R extends string = stri
   readonly permissions?: readonly P[];
   /** Id of the user who owns it. */
   readonly ownerId?: string | undefined;
+  /**
+   * Lifetimes of its own, such as `{ accessToken: '15 minutes' }`, each at most the server's; those of refresh tokens are for
+   * `authorization_code`. A change replaces all of them, and counts from the next token on. @default the server's
+   */
+  readonly lifetimes?: ClientLifetimes;
 }
 
 /** What can be changed of a client. */
@@ -147,10 +167,8 @@ export type ClientChanges<P extends string = string, R extends string = string> 
   Omit<ClientFields<P, R>, 'grantType'>
 >;
 
-/** A secret and its value, which is shown this once. */
-export interface NewSecret {
-  /** What is kept of it. */
-  readonly secret: ClientSecret;
+/** A secret together with its value, which is shown this once. */
+export interface NewSecret extends ClientSecret {
   /** What the client sends as `client_secret`. Nobody can read it again. */
   readonly value: string;
 }
@@ -162,11 +180,11 @@ export interface NewSecret {
  */
 export interface ClientRegistry<P extends string = string, R extends string = string> {
   /**
-   * Registers a client, with a UUID for its `client_id`. A confidential one gets its first secret, whose value is given out
-   * here and never again.
+   * Registers a client, with a UUID for its `client_id`. A confidential one gets its first secret, whose `value` is given out
+   * here and never again; a public one gets none.
    * @throws ClientInvalidError with one entry per mistake
    */
-  create(fields: ClientFields<P, R>): Promise<{ client: Client; secret: string | undefined }>;
+  create(fields: ClientFields<P, R>): Promise<{ client: Client; secret: NewSecret | undefined }>;
   /** Finds a client by its `client_id`, disabled ones too. */
   find(id: string): Promise<Client | undefined>;
   /**
@@ -196,7 +214,7 @@ export interface ClientRegistry<P extends string = string, R extends string = st
    * @throws ClientNotFoundError when there is no such client
    */
   enable(id: string): Promise<Client>;
-  /** Removes the client with its secrets, consents and grants. `false`: there is none. */
+  /** Deletes the client with its secrets, consents and grants. `false`: there is none. */
   delete(id: string): Promise<boolean>;
   /**
    * The client's secrets, oldest first and expired ones too; values are not kept.
@@ -204,8 +222,8 @@ export interface ClientRegistry<P extends string = string, R extends string = st
    */
   secrets(id: string): Promise<readonly ClientSecret[]>;
   /**
-   * Adds a secret beside those that are live, 20 at most: rotation without downtime is add, deploy, remove. When there is
-   * no room, those that have expired are removed first.
+   * Adds a secret beside those that are live, 20 at most: rotation without downtime is add, deploy, delete. When there is
+   * no room, those that have expired are deleted first.
    *
    * @param options.label - what people call it, at most 100 characters. Left out: none
    * @param options.expiresAt - in seconds since 1970. Left out: it does not expire
@@ -217,8 +235,8 @@ export interface ClientRegistry<P extends string = string, R extends string = st
     id: string,
     options?: { label?: string | undefined; expiresAt?: number | undefined },
   ): Promise<NewSecret>;
-  /** Removes a secret, which stops at once. `false`: the client has no such secret. */
-  removeSecret(id: string, secretId: string): Promise<boolean>;
+  /** Deletes a secret, which stops at once. `false`: the client has no such secret. */
+  deleteSecret(id: string, secretId: string): Promise<boolean>;
   /**
    * Replaces all secrets by a new one.
    *

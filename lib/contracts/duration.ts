@@ -1,6 +1,6 @@
 /**
  * A span of time: a whole number of seconds, or a number and a unit such as `'1 year'`, `'30 days'`, `'15 min'`, `'10s'`.
- * Together they make whole seconds: `'1.5 min'` does, `'0.5s'` does not.
+ * Together they make whole seconds: `'1.5 min'` does, `'0.5s'` does not. Timeouts alone take milliseconds too: `'500 ms'`.
  */
 export type Duration = number | `${number} ${DurationUnit}` | `${number}${DurationUnit}`;
 
@@ -9,33 +9,43 @@ export type Duration = number | `${number} ${DurationUnit}` | `${number}${Durati
  *
  * @useDeclaredType
  */
-export type DurationUnit = keyof typeof SECONDS;
+export type DurationUnit = keyof typeof MILLISECONDS;
 
 // A year has 365 days, because the reference's one-year token says `expires_in: 31536000`; libraries take 365.25.
-const SECONDS = {
-  s: 1,
-  second: 1,
-  seconds: 1,
-  min: 60,
-  minute: 60,
-  minutes: 60,
-  h: 3600,
-  hour: 3600,
-  hours: 3600,
-  d: 86_400,
-  day: 86_400,
-  days: 86_400,
-  year: 31_536_000,
-  years: 31_536_000,
+const MILLISECONDS = {
+  ms: 1,
+  s: 1000,
+  second: 1000,
+  seconds: 1000,
+  min: 60_000,
+  minute: 60_000,
+  minutes: 60_000,
+  h: 3_600_000,
+  hour: 3_600_000,
+  hours: 3_600_000,
+  d: 86_400_000,
+  day: 86_400_000,
+  days: 86_400_000,
+  year: 31_536_000_000,
+  years: 31_536_000_000,
 } as const;
 
 /** Reads a duration as whole seconds. `undefined` when it is not one. */
 export function parseDuration(duration: unknown): number | undefined {
-  if (typeof duration === 'number') {
-    return Number.isSafeInteger(duration) && duration >= 0 ? duration : undefined;
-  }
+  const milliseconds = parseMilliseconds(duration);
+  return milliseconds !== undefined && milliseconds % 1000 === 0 ? milliseconds / 1000 : undefined;
+}
+
+/** Reads the duration of a timeout as whole milliseconds. `undefined` when it is not one. */
+export function parseMilliseconds(duration: unknown): number | undefined {
   const parts = typeof duration === 'string' ? /^(\d+(?:\.\d+)?) ?([a-z]+)$/.exec(duration) : null;
-  if (!parts || !Object.hasOwn(SECONDS, parts[2]!)) return undefined;
-  const seconds = Number(parts[1]) * SECONDS[parts[2] as DurationUnit];
-  return Number.isSafeInteger(seconds) ? seconds : undefined;
+  if (parts && !Object.hasOwn(MILLISECONDS, parts[2]!)) return undefined;
+  const milliseconds = parts
+    ? Number(parts[1]) * MILLISECONDS[parts[2] as DurationUnit]
+    : secondsIn(duration) * 1000;
+  return Number.isSafeInteger(milliseconds) && milliseconds >= 0 ? milliseconds : undefined;
+}
+
+function secondsIn(duration: unknown): number {
+  return typeof duration === 'number' && Number.isInteger(duration) ? duration : NaN;
 }

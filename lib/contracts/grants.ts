@@ -30,7 +30,7 @@ export interface ConsentStore {
   /** Notes that the client acted for the user, at a time in seconds since 1970. May be lossy; never blocks a request. */
   touch(userId: string, clientId: string, at: number): Promise<void>;
   /** Resolves to `false` when there was none. The grants stay: they are revoked on their own. */
-  remove(userId: string, clientId: string): Promise<boolean>;
+  delete(userId: string, clientId: string): Promise<boolean>;
   /** All of a user's, oldest first. */
   list(userId: string): Promise<readonly Consent[]>;
 }

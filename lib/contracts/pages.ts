@@ -122,9 +122,9 @@ export interface Developer {
    * administrators, for a name that can be mistaken for the platform's own
    */
   create(
-    fields: Omit<ClientFields, 'ownerId'>,
+    fields: Omit<ClientFields, 'ownerId' | 'lifetimes'>,
     once: string,
-  ): Promise<{ client: Client; secret: string | undefined } | undefined>;
+  ): Promise<{ client: Client; secret: NewSecret | undefined } | undefined>;
   /**
    * Changes the given fields. Roles and permissions that the app has and the person may not give stay as they are. Of a
    * first-party app only an administrator changes the name, the redirect URIs and the kind, or adds scopes.
@@ -136,7 +136,7 @@ export interface Developer {
    */
   update(
     id: string,
-    changes: Omit<ClientChanges, 'ownerId'>,
+    changes: Omit<ClientChanges, 'ownerId' | 'lifetimes'>,
     options?: { ifUpdatedAt?: number | undefined },
   ): Promise<Client>;
   /** Stops an app and its tokens until it is enabled again. */
@@ -148,10 +148,10 @@ export interface Developer {
    * @throws PermissionMissingError when somebody else disabled it
    */
   enable(id: string): Promise<Client>;
-  /** Removes an app with its secrets and all that people have agreed to. `false`: somebody else was first. */
+  /** Deletes an app with its secrets and all that people have agreed to. `false`: somebody else was first. */
   delete(id: string): Promise<boolean>;
   /**
-   * Revokes every token of an app, its own and those of the people who use it, for good: when a secret has leaked. Remove
+   * Revokes every token of an app, its own and those of the people who use it, for good: when a secret has leaked. Delete
    * the secret first, because whoever has it gets new tokens.
    */
   revokeTokens(id: string): Promise<void>;
@@ -175,8 +175,8 @@ export interface Developer {
     options: { label: string; expiresAt: number | undefined },
     once: string,
   ): Promise<NewSecret | undefined>;
-  /** Removes a secret, which stops at once. `false`: the app has no such secret. */
-  removeSecret(id: string, secretId: string): Promise<boolean>;
+  /** Deletes a secret, which stops at once. `false`: the app has no such secret. */
+  deleteSecret(id: string, secretId: string): Promise<boolean>;
   /** What happened at an app, newest first. Of people it tells their ids only, unless the person administers all apps. */
   activity(id: string, query?: Pick<AuditQuery, 'before' | 'limit'>): Promise<readonly AuditRecord[]>;
 }

@@ -42,7 +42,7 @@ export interface AssignmentStore {
   /** Replaces what a user holds. */
   save(userId: string, assignment: Assignment): Promise<void>;
   /** Resolves to `false` when there was nothing. */
-  remove(userId: string): Promise<boolean>;
+  delete(userId: string): Promise<boolean>;
 }
 
 /**
@@ -60,5 +60,5 @@ export interface Assignments<P extends string = string, R extends string = strin
    */
   assign(userId: string, assignment: Partial<Assignment<P, R>>): Promise<void>;
   /** Takes everything away, as when the user is removed. `false`: there was nothing. */
-  remove(userId: string): Promise<boolean>;
+  delete(userId: string): Promise<boolean>;
 }

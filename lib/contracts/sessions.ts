@@ -28,9 +28,9 @@ export interface SessionStore {
   /** Changes a session that is there. Resolves to `false` when it is not there any more. */
   update(session: Pick<StoredSession, 'id' | 'payload' | 'expiresAt'>): Promise<boolean>;
   /** Forgets a session, if it is there. */
-  remove(id: string): Promise<void>;
+  delete(id: string): Promise<void>;
   /** Ends all sessions of a user. Resolves to their number. */
-  removeOfUser(userId: string): Promise<number>;
+  deleteOfUser(userId: string): Promise<number>;
 }
 
 /**

@@ -55,7 +55,7 @@ export function createConnectedApps({
         const at = now();
         // The tokens first: after a crash behind this line the app is still listed, and can be disconnected again.
         const revoked = await grants.revoke({ userId: user.id, clientId }, at);
-        const removed = await consents.remove(user.id, clientId);
+        const removed = await consents.delete(user.id, clientId);
         // Then those of an authorization that had found the consent and came between the two.
         await grants.revoke({ userId: user.id, clientId }, at);
         if (consent && removed) {

@@ -9,7 +9,7 @@ import type {
   AuditRecord,
   CheckedClientRegistry,
   Client,
-  ClientFields,
+  ClientChanges,
   ClientRegistry,
   Developer,
   Gate,
@@ -111,12 +111,12 @@ export function createDeveloperArea(
         }
         return once([user.id, 'create', onceKey], async () => {
           if (!administrator) await refuseTooManyApps(registry, user.id);
-          return registry.create({ ...fields, ...giveTo(undefined, fields, offer), ownerId: user.id });
+          const given = forDevelopers(fields);
+          return registry.create({ ...given, ...giveTo(undefined, fields, offer), ownerId: user.id });
         });
       },
       async update(id, changes, { ifUpdatedAt } = {}) {
-        // The types leave the owner out; a host's own pages in JavaScript may hand on whatever was posted.
-        const { ownerId: _ownerId, ...rest }: Partial<ClientFields> = changes;
+        const rest = forDevelopers(changes);
         const checkName = administrator || changes.name === undefined ? undefined : await loadAppNameCheck();
         return registry.update(id, (client) => {
           refuseForeign(client);
@@ -154,15 +154,24 @@ export function createDeveloperArea(
         await owned(id);
         return once([user.id, 'addSecret', id, onceKey], async () => registry.addSecret(id, secret));
       },
-      async removeSecret(id, secretId) {
+      async deleteSecret(id, secretId) {
         await owned(id);
-        return registry.removeSecret(id, secretId);
+        return registry.deleteSecret(id, secretId);
       },
       async activity(id, query = {}) {
         return listActivity(audit, await owned(id), { ...query, administrator });
       },
     };
   };
+}
+
+/**
+ * What people may say of their apps. The types leave out whose an app is and how long its tokens live; a host's own pages in
+ * JavaScript may hand on whatever was posted.
+ */
+function forDevelopers<F extends ClientChanges>(given: F): Omit<F, 'ownerId' | 'lifetimes'> {
+  const { lifetimes: _lifetimes, ownerId: _ownerId, ...rest } = given;
+  return rest;
 }
 
 function refuseLookAlike(name: unknown, check: CheckAppName, reserved: readonly string[]): void {
@@ -229,7 +238,7 @@ const AT_AN_APP: readonly AuditEventType[] = [
   'client_disabled',
   'client_enabled',
   'secret_added',
-  'secret_removed',
+  'secret_deleted',
   'tokens_revoked',
 ];
 

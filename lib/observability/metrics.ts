@@ -10,16 +10,14 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { OpenMetricsContentType } from 'prom-client';
 
 import type { AuditLog, AuditRecord, EndpointOutcome, GuardOutcome, Observer } from '../contracts/index.ts';
+import { serverPartsOf } from '../http/server-parts.ts';
+import type { ServerParts } from '../http/server-parts.ts';
 
 /** A register of prom-client, of either text format. */
 export type MetricsRegister = Registry | Registry<OpenMetricsContentType>;
 
-/** What the metrics ask of the authorization server. `createAuthServer()` returns one. */
+/** The authorization server that `createAuthServer()` made, as far as the metrics ask it by public names. */
 export interface ObservedServer {
-  readonly admission: {
-    /** How many requests are let in and have not ended. */
-    readonly count: number;
-  };
   readonly events: Pick<AuditLog, 'on'>;
   readonly keys: {
     /** The signing keys, with times in seconds since 1970. */
@@ -67,16 +65,18 @@ export interface Metrics {
  *
  * No label is text that a caller sent; a grant type that the server does not know is `other`.
  *
+ * @throws ConfigError when `auth` is not a server of `createAuthServer()`
  * @throws Error by prom-client, when the register has metrics of these names
  */
 export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}): Metrics {
   const { register = new Registry() } = options;
+  const { concurrencyLimit } = serverPartsOf(auth);
   const registers = [register];
   const stops = [
     auth.observe({ answered: countTokens(registers), guarded: countGuard(registers) }),
     auth.events.on('*', countEvents(registers)),
   ];
-  showNow(auth, registers);
+  showNow({ concurrencyLimit, keys: auth.keys }, registers);
   return {
     register,
     async middleware(ctx) {
@@ -124,7 +124,7 @@ function countEvents(registers: MetricsRegister[]): (record: AuditRecord) => voi
 
 /** Registers what can be read off a server at any time. It is read when somebody looks. */
 function showNow(
-  { admission, keys }: Pick<ObservedServer, 'admission' | 'keys'>,
+  { concurrencyLimit, keys }: Pick<ServerParts, 'concurrencyLimit'> & Pick<ObservedServer, 'keys'>,
   registers: MetricsRegister[],
 ): void {
   const inProgress = new Gauge({
@@ -132,7 +132,7 @@ function showNow(
     help: 'Requests that are let in and have not ended.',
     registers,
     collect() {
-      inProgress.set(admission.count);
+      inProgress.set(concurrencyLimit.count);
     },
   });
   const keyAge = new Gauge({

@@ -16,6 +16,7 @@ import type { ResolvedOptions } from '../options/options.ts';
 import { createAdapterFactory } from './adapter/index.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
 import { createLoadGrant } from './consent.ts';
+import { lifetimesFor } from './client-lifetimes.ts';
 import { cookiePlace, createCookieKeys } from './cookie-keys.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { createPrompts } from './prompts.ts';
@@ -113,13 +114,13 @@ export function engineConfiguration(
     },
     pkce: { required: (_ctx, client) => requirePkce || client.clientAuthMethod === 'none' },
     ttl: {
-      AccessToken: lifetimes.accessToken,
-      ClientCredentials: lifetimes.accessToken,
+      AccessToken: (_ctx, _token, client) => lifetimesFor(client, lifetimes).accessToken,
+      ClientCredentials: (_ctx, _token, client) => lifetimesFor(client, lifetimes).accessToken,
       AuthorizationCode: lifetimes.authorizationCode,
-      RefreshToken: (ctx) => {
-        const familyEnd =
-          (requestOf(ctx).credential?.grant.createdAt ?? now()) + lifetimes.refreshTokenAbsolute;
-        return Math.max(Math.min(lifetimes.refreshToken, familyEnd - now()), 1);
+      RefreshToken: (ctx, _token, client) => {
+        const { refreshToken, refreshTokenAbsolute } = lifetimesFor(client, lifetimes);
+        const familyEnd = (requestOf(ctx).credential?.grant.createdAt ?? now()) + refreshTokenAbsolute;
+        return Math.max(Math.min(refreshToken, familyEnd - now()), 1);
       },
       Session: (_ctx, session) => Math.max(sessionEnd(session, lifetimes) - now(), 1),
       Interaction: lifetimes.interaction,

@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Provider } from 'oidc-provider';
 
 import type { ClientDirectory } from '../clients/directory.ts';
+import { effectiveLifetimes } from '../clients/lifetimes.ts';
 import { now } from '../contracts/clock.ts';
 import type { AuditLog, Client, Storage } from '../contracts/index.ts';
 import { ClientNotFoundError, ConfigError } from '../errors.ts';
@@ -23,7 +24,7 @@ export interface IssueTokenOptions {
   readonly user?: string;
   /** Among those that the client may ask for. @default those that the client is registered with, else none, which limits nothing */
   readonly scopes?: readonly string[];
-  /** From a second to the server's `lifetimes.accessToken`. @default `lifetimes.accessToken` */
+  /** From a second to the client's own `lifetimes.accessToken`, or the server's. @default the longest that there may be */
   readonly lifetime?: Duration;
 }
 
@@ -48,12 +49,13 @@ export function createIssueToken(
   const { issuer, users } = settings;
 
   return async function issueToken(given) {
-    const { clientId, lifetime, scopes: wanted, userId } = checkOptions(given, settings);
+    const { clientId, lifetime: wantedLifetime, scopes: wanted, userId } = checkOptions(given);
     // Read before anything else is: what is revoked from here on revokes this token too.
     const sequence = await storage.revocations.sequence();
     const client = (await clients.find(clientId))?.client;
     if (!client) throw new ClientNotFoundError(clientId);
     checkClient(client, userId);
+    const lifetime = lifetimeFor(client, wantedLifetime, settings.lifetimes);
     const scopes = scopesFor(client, wanted, settings.scopes);
     if (userId !== undefined && !(await users.find(userId))) {
       throw new ConfigError('issueToken({ user })', 'the user store finds nobody with this id');
@@ -98,10 +100,10 @@ interface CheckedOptions {
   readonly userId: string | undefined;
   readonly scopes: readonly string[] | undefined;
   /** In seconds. */
-  readonly lifetime: number;
+  readonly lifetime: number | undefined;
 }
 
-function checkOptions(given: IssueTokenOptions, { lifetimes }: Settings): CheckedOptions {
+function checkOptions(given: IssueTokenOptions): CheckedOptions {
   // A misspelt `user` would be a token for the client itself.
   const unknown = Object.keys(given ?? {}).find((name) => !MEMBERS.has(name));
   if (unknown !== undefined) {
@@ -110,7 +112,7 @@ function checkOptions(given: IssueTokenOptions, { lifetimes }: Settings): Checke
       `there is no such member; they are ${[...MEMBERS].join(', ')}`,
     );
   }
-  const { client, user, scopes, lifetime = lifetimes.accessToken } = given ?? {};
+  const { client, user, scopes, lifetime } = given ?? {};
   if (!isId(client)) throw new ConfigError('issueToken({ client })', 'pass a client_id, such as client.id');
   if (user !== undefined && !isId(user)) {
     throw new ConfigError('issueToken({ user })', "pass a user's id, or leave it out for the client itself");
@@ -121,15 +123,29 @@ function checkOptions(given: IssueTokenOptions, { lifetimes }: Settings): Checke
   ) {
     throw new ConfigError('issueToken({ scopes })', "list scopes by name, such as ['schools:read']");
   }
-  const seconds = checkDuration('issueToken({ lifetime })', lifetime, 1);
-  // Signing keys are published until the last token of that age has expired, and no longer.
-  if (seconds > lifetimes.accessToken) {
-    throw new ConfigError(
-      'issueToken({ lifetime })',
-      `at most lifetimes.accessToken, which is ${lifetimes.accessToken} s; a token cannot outlive the key that signed it`,
-    );
-  }
-  return { clientId: client, userId: user, scopes, lifetime: seconds };
+  return {
+    clientId: client,
+    userId: user,
+    scopes,
+    lifetime: lifetime === undefined ? undefined : checkDuration('issueToken({ lifetime })', lifetime, 1),
+  };
+}
+
+/** In seconds: what was asked for, as far as the client and the server allow it. */
+function lifetimeFor(
+  client: Client,
+  wanted: number | undefined,
+  server: ResolvedOptions['lifetimes'],
+): number {
+  const { accessToken: most } = effectiveLifetimes(client, server);
+  if (wanted === undefined || wanted <= most) return wanted ?? most;
+  throw new ConfigError(
+    'issueToken({ lifetime })',
+    wanted > server.accessToken
+      ? // Signing keys are published until the last token of that age has expired, and no longer.
+        `at most lifetimes.accessToken, which is ${server.accessToken} s; a token cannot outlive the key that signed it`
+      : `at most the lifetimes.accessToken of the client ${client.id}, which is ${most} s`,
+  );
 }
 
 function isId(value: unknown): value is string {

@@ -64,7 +64,7 @@ export function createLoginSessions(
   async function removeSession(ctx: Context): Promise<{ userId: string; uid: string } | undefined> {
     const { accountId: userId, jti, uid } = await provider().Session.get(ctx);
     if (userId === undefined) return undefined;
-    await storage.sessions.remove(hashCredential(jti));
+    await storage.sessions.delete(hashCredential(jti));
     return { userId, uid };
   }
 

@@ -34,7 +34,7 @@ const ENGINE_LOGOUT = /^\/oauth\/logout\/confirm\/?$/i;
 export function createMount(
   options: ResolvedOptions,
   {
-    admission,
+    concurrencyLimit,
     pages,
     provider,
     report,
@@ -42,7 +42,7 @@ export function createMount(
     trace,
     unwrapToken,
   }: {
-    admission: Pick<ConcurrencyLimit, 'run'>;
+    concurrencyLimit: Pick<ConcurrencyLimit, 'run'>;
     pages: Pages;
     provider: () => Provider;
     report: Report;
@@ -68,7 +68,7 @@ export function createMount(
     const handled = await atPath(ctx, path, async () => {
       // Nothing is worked out: it is always answered, or it is the host's.
       if (work === undefined) return answer();
-      return admission.run(
+      return concurrencyLimit.run(
         ctx,
         async () => trace(`gatehouse.${work}`, answer),
         async (overload) => {

@@ -7,6 +7,7 @@ import type { AuditLog, ClientThrottle, CredentialStore, StoredClient } from '..
 import { ConfigError, TooManyAttemptsError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 import { auditEvents, recordErrors } from './audit.ts';
+import { keepLifetimes } from './client-lifetimes.ts';
 import { engineConfiguration } from './configuration.ts';
 import type { ConfigurationParts } from './configuration.ts';
 import { currentRequest, requestOf } from './engine-request.ts';
@@ -67,7 +68,7 @@ export function createProvider(options: ResolvedOptions, parts: ProviderParts): 
     }
   };
 
-  keepBuiltClients(provider, clients);
+  keepBuiltClients(provider, clients, options.lifetimes);
 
   // The engine builds URLs from the Host header, which is the caller's word; the issuer is ours.
   provider.OIDCContext.prototype.urlFor = (name, values) => provider.urlFor(name, values);
@@ -112,7 +113,11 @@ function startEngine(
  *
  * A disabled client does not exist for the engine.
  */
-function keepBuiltClients(provider: Provider, clients: Pick<ClientDirectory, 'find'>): void {
+function keepBuiltClients(
+  provider: Provider,
+  clients: Pick<ClientDirectory, 'find'>,
+  lifetimes: ResolvedOptions['lifetimes'],
+): void {
   const build = provider.Client.find.bind(provider.Client);
   // By what is remembered: a client that was changed or read anew is another object, and built anew.
   const built = new WeakMap<StoredClient, Client>();
@@ -128,7 +133,10 @@ function keepBuiltClients(provider: Provider, clients: Pick<ClientDirectory, 'fi
     const known = stored && built.get(stored);
     if (known) return known;
     const client = await build(id);
-    if (stored && client) built.set(stored, client);
+    if (stored && client) {
+      built.set(stored, client);
+      keepLifetimes(client, stored, lifetimes);
+    }
     return client;
   };
 }

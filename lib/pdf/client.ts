@@ -1,3 +1,4 @@
+import type { Duration } from '../contracts/duration.ts';
 import { unusable } from './attempt.ts';
 import type { Answer } from './attempt.ts';
 import { collect, limited } from './body.ts';
@@ -40,17 +41,18 @@ export class PdfClient {
     return this.#settings.baseUrl;
   }
 
-  /** In milliseconds: see {@link PdfClientOptions.timeout}. */
-  get timeout(): number {
-    return this.#settings.timeout;
+  /** In seconds where these are whole, else in milliseconds such as `'500 ms'`: see {@link PdfClientOptions.timeout}. */
+  get timeout(): Duration {
+    const { timeout } = this.#settings;
+    return timeout % 1000 === 0 ? timeout / 1000 : `${timeout} ms`;
   }
 
   /**
    * Sets it for calls to come; those that are under way keep theirs.
-   * @throws ConfigError when it is no whole number of 1 or more
+   * @throws ConfigError when it is no duration, 0, or more than an hour
    */
-  set timeout(milliseconds: number) {
-    this.#settings = { ...this.#settings, timeout: checkTimeout(milliseconds) };
+  set timeout(timeout: Duration) {
+    this.#settings = { ...this.#settings, timeout: checkTimeout(timeout) };
   }
 
   /** See {@link PdfClientOptions.retries}. */

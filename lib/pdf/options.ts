@@ -1,6 +1,7 @@
 import type { Agent as HttpAgent } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
 
+import type { Duration } from '../contracts/duration.ts';
 import type { PdfError } from './error.ts';
 
 /** Options of `new PdfClient()`. */
@@ -13,12 +14,12 @@ export interface PdfClientOptions {
   /** Sent with every request as `Authorization: Bearer`, unless empty. Appears in no error and no log. */
   readonly apiKey?: string | undefined;
   /**
-   * How long the service may keep one try waiting, in milliseconds: for the connection, for taking the next bytes of the
+   * How long the service may keep one try waiting, such as `'30 seconds'` or `'500 ms'`: for the connection, for taking the next bytes of the
    * upload, for the beginning of the answer, and for the rest of it. An upload may take longer as long as it moves. To
    * limit a call as a whole, pass `signal: AbortSignal.timeout()`.
-   * @default 60_000
+   * @default '60 seconds'
    */
-  readonly timeout?: number | undefined;
+  readonly timeout?: Duration | undefined;
   /**
    * How many more tries may follow the first one when it fails, 0 to 100: 2 makes three requests at most. Tried again are
    * lost and refused connections, timeouts, and the statuses 408, 425, 429 and 500 and above, except 501.
@@ -26,17 +27,17 @@ export interface PdfClientOptions {
    */
   readonly retries?: number | undefined;
   /**
-   * The wait before the second try, in milliseconds; it doubles with every further one. Each wait is shortened at random,
+   * The wait before the second try; it doubles with every further one. Each wait is shortened at random,
    * by half at most, so that many clients do not come back at once.
-   * @default 1000
+   * @default '1 second'
    */
-  readonly retryDelay?: number | undefined;
+  readonly retryDelay?: Duration | undefined;
   /**
-   * The longest wait between tries, in milliseconds. When the service asks for a longer one (`Retry-After`), the call
+   * The longest wait between tries. When the service asks for a longer one (`Retry-After`), the call
    * fails at once.
-   * @default 30_000
+   * @default '30 seconds'
    */
-  readonly maxRetryDelay?: number | undefined;
+  readonly maxRetryDelay?: Duration | undefined;
   /**
    * How large an answer may be, in bytes, uncompressed.
    * @default 134_217_728
@@ -59,8 +60,8 @@ export interface PdfClientOptions {
 
 /** Options of one call. What is left out is as the client has it. */
 export interface PdfCallOptions {
-  /** In milliseconds: see {@link PdfClientOptions.timeout}. */
-  readonly timeout?: number | undefined;
+  /** See {@link PdfClientOptions.timeout}. */
+  readonly timeout?: Duration | undefined;
   /** See {@link PdfClientOptions.retries}. */
   readonly retries?: number | undefined;
   /** See {@link PdfClientOptions.maxResponseBytes}. */

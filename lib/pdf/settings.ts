@@ -1,5 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 
+import { parseMilliseconds } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
 import type { PdfCallOptions, PdfClientOptions, PdfHooks } from './options.ts';
 
@@ -11,6 +12,7 @@ export interface Settings {
   readonly configured: boolean;
   /** Empty: none. */
   readonly apiKey: string;
+  /** In milliseconds, as the two delays. */
   readonly timeout: number;
   readonly retries: number;
   readonly retryDelay: number;
@@ -25,8 +27,8 @@ export interface Settings {
 
 const LOCAL_SERVICE = 'http://127.0.0.1:7330';
 
-// A longer timer fires at once (Node's `setTimeout`).
-const LONGEST_TIMER = 2 ** 31 - 1;
+// A number of milliseconds, given by mistake, is longer than that in seconds.
+const LONGEST_WAIT = 3_600_000;
 
 /** Checks the options of a client. Throws a `ConfigError` that names the option and the remedy. */
 export function readSettings(options: PdfClientOptions): Settings {
@@ -36,10 +38,10 @@ export function readSettings(options: PdfClientOptions): Settings {
     baseUrl: checkBaseUrl(options.baseUrl === undefined ? 'PDF_BASE_URL' : 'baseUrl', given ?? LOCAL_SERVICE),
     configured: given !== undefined,
     apiKey: checkApiKey(options.apiKey ?? ''),
-    timeout: checkTimeout(options.timeout ?? 60_000),
+    timeout: checkTimeout(options.timeout ?? '60 seconds'),
     retries: checkRetries(options.retries ?? 2),
-    retryDelay: checkInteger('retryDelay', options.retryDelay ?? 1000, 0, LONGEST_TIMER),
-    maxRetryDelay: checkInteger('maxRetryDelay', options.maxRetryDelay ?? 30_000, 0, LONGEST_TIMER),
+    retryDelay: checkWait('retryDelay', options.retryDelay ?? '1 second', 0),
+    maxRetryDelay: checkWait('maxRetryDelay', options.maxRetryDelay ?? '30 seconds', 0),
     maxResponseBytes: checkMaxResponseBytes(options.maxResponseBytes ?? 128 * 1024 * 1024),
     localFiles: options.localFiles ?? true,
     headers: checkHeaders(options.headers ?? {}),
@@ -52,15 +54,26 @@ export function readSettings(options: PdfClientOptions): Settings {
 export function settingsOfCall(settings: Settings, options: PdfCallOptions): Settings {
   return {
     ...settings,
-    timeout: checkTimeout(options.timeout ?? settings.timeout),
+    timeout: options.timeout === undefined ? settings.timeout : checkTimeout(options.timeout),
     retries: checkRetries(options.retries ?? settings.retries),
     maxResponseBytes: checkMaxResponseBytes(options.maxResponseBytes ?? settings.maxResponseBytes),
     headers: { ...settings.headers, ...checkHeaders(options.headers ?? {}) },
   };
 }
 
-export function checkTimeout(milliseconds: unknown): number {
-  return checkInteger('timeout', milliseconds, 1, LONGEST_TIMER);
+/** In milliseconds. */
+export function checkTimeout(timeout: unknown): number {
+  return checkWait('timeout', timeout, 1);
+}
+
+function checkWait(option: string, duration: unknown, least: 0 | 1): number {
+  const milliseconds = parseMilliseconds(duration);
+  if (milliseconds !== undefined && milliseconds >= least && milliseconds <= LONGEST_WAIT)
+    return milliseconds;
+  throw new ConfigError(
+    option,
+    `give seconds, or a number and a unit such as '30 seconds' or '500 ms'; ${least === 0 ? '' : 'more than 0, '}at most 1 hour`,
+  );
 }
 
 export function checkRetries(retries: unknown): number {

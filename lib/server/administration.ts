@@ -9,9 +9,16 @@ import { createKeyMaterial } from '../keys/keys.ts';
 import type { KeyMaterial } from '../keys/keys.ts';
 import { createKeyRing, listSigningKeys } from '../keys/key-ring.ts';
 import type { SigningKey } from '../keys/key-ring.ts';
-import { checkAlgorithm, checkDuration, checkIssuer, checkLogger, checkScopes } from '../options/checks.ts';
+import {
+  checkAlgorithm,
+  checkDuration,
+  checkIssuer,
+  checkLifetimes,
+  checkLogger,
+  checkScopes,
+} from '../options/checks.ts';
 import type { Duration } from '../contracts/duration.ts';
-import type { AuthServerOptions, SigningAlgorithm } from '../options/options.ts';
+import type { AuthServerOptions, LifetimePreset, Lifetimes, SigningAlgorithm } from '../options/options.ts';
 import { checkGate, checkKeyEncryptionKey, checkStorage, requireKeyEncryptionKey } from '../options/ports.ts';
 import { createRevoke } from '../tokens/revoke.ts';
 import type { RevocationTarget } from '../tokens/revoke.ts';
@@ -25,6 +32,8 @@ export interface AdministrationOptions<P extends string = string, R extends stri
 > {
   /** The servers' gate: names of roles and permissions are checked with it. @default they are taken as they are given */
   readonly gate?: Gate<P, R>;
+  /** The servers' lifetimes: those of clients are checked with them. @default they are taken as they are given */
+  readonly lifetimes?: LifetimePreset | Lifetimes;
 }
 
 /** How a key is made: as the servers that will sign with it are set up. */
@@ -102,7 +111,8 @@ export function createAdministration<P extends string, R extends string>(
     logger: checkLogger(options.logger),
     retention: checkDuration('auditRetention', options.auditRetention ?? '90 days', 0),
   });
-  const names = { gate, scopes };
+  const lifetimes = options.lifetimes === undefined ? undefined : checkLifetimes(options.lifetimes);
+  const names = { gate, scopes, lifetimes };
 
   return {
     clients: createClientRegistry(storage.clients, names, { audit, onChange() {} })(),

@@ -11,9 +11,7 @@ import type {
   ClientRegistry,
   Finding,
   Gate,
-  Logger,
   Observer,
-  Storage,
   User,
 } from '../contracts/index.ts';
 import type { Duration } from '../contracts/duration.ts';
@@ -21,7 +19,6 @@ import type { IssueTokenOptions } from '../oidc/issue-token.ts';
 import type { SigningKey } from '../keys/key-ring.ts';
 import type { RevocationTarget } from '../tokens/revoke.ts';
 import type { Readiness } from './health.ts';
-import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import type { PruneOptions } from './jobs.ts';
 import type { CloseOptions } from './shutdown.ts';
 
@@ -34,10 +31,6 @@ export interface AuthServer<
 > {
   /** The server's identity and base URL, without a trailing slash. */
   readonly issuer: string;
-  /** The issuer's path, in front of all of the server's own: `''` or such as `/auth`. */
-  readonly basePath: string;
-  /** Where its paths begin in the requests of this app: `''`, or such as `/auth`. */
-  readonly mountPath: string;
   /** The registered clients. */
   readonly clients: ClientRegistry<P, R>;
   /** The roles and permissions of users, for a user store that keeps neither. */
@@ -71,7 +64,7 @@ export interface AuthServer<
    * `token_issued` with the grant type `host`. The caller decides whether the user agrees: consent is neither asked for nor kept.
    *
    * @throws ConfigError for a user whom the user store does not find, a client that is disabled or of the other grant type, a scope
-   * that the client may not ask for, and a lifetime above `lifetimes.accessToken`
+   * that the client may not ask for, and a lifetime above `lifetimes.accessToken` of the client or the server
    * @throws ClientNotFoundError when there is no such client
    * @throws StorageError when the storage cannot be reached; then no token is good
    */
@@ -120,16 +113,10 @@ export interface AuthServer<
    * @throws ConfigError when the timeout is no duration
    */
   close(options?: CloseOptions): Promise<void>;
-  /** Which requests are let in; the API router asks it too. */
-  readonly admission: ConcurrencyLimit;
-  /** Where the server writes; the API router writes there too. */
-  readonly logger: Logger;
   /** Who may do what, as it was given. */
   readonly gate: Gate<P, R, S>;
   /** What clients may ask for, by name. */
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
-  /** What the API router asks of the storage. */
-  readonly storage: Pick<Storage, 'idempotency' | 'transaction'>;
   /**
    * The engine as it is now, for what this package does not cover. It is another one when the signing keys have changed: what is
    * to be done to each of them goes into the option `engine`.

@@ -18,7 +18,7 @@ import { stands } from '../tokens/revoke.ts';
 
 /** What access asks of the rest of the server. */
 export interface AccessParts {
-  readonly admission: Pick<ConcurrencyLimit, 'isClosing'>;
+  readonly concurrencyLimit: Pick<ConcurrencyLimit, 'isClosing'>;
   readonly audit: AuditLog;
   readonly invalidation: CacheInvalidation;
   readonly lastUses: LastUses;
@@ -40,8 +40,8 @@ export interface Access<P extends string, R extends string, U extends User> {
 
 /** Puts them together; the guard and the directory forget at once what is changed on this node. */
 export function createAccess<P extends string, R extends string, U extends User>(
-  { gate, issuer, logger, revocationLag, scopes, storage, users }: ResolvedOptions<P, R, U>,
-  { admission, audit, invalidation, lastUses, observers, trace, verify }: AccessParts,
+  { gate, issuer, lifetimes, logger, revocationLag, scopes, storage, users }: ResolvedOptions<P, R, U>,
+  { concurrencyLimit, audit, invalidation, lastUses, observers, trace, verify }: AccessParts,
 ): Access<P, R, U> {
   const directory = createClientDirectory(lastUses.clients, { maxAge: revocationLag, logger });
   const holders = createHolders({ users, assignments: storage.assignments });
@@ -49,7 +49,7 @@ export function createAccess<P extends string, R extends string, U extends User>
   const noteUse = createNoteUse(lastUses.consents, logger);
   const guard = createGuard<P, U>({
     realm: issuer,
-    server: admission,
+    server: concurrencyLimit,
     logger,
     observers,
     trace,
@@ -70,7 +70,7 @@ export function createAccess<P extends string, R extends string, U extends User>
   });
   const registryFor = createClientRegistry(
     storage.clients,
-    { gate, scopes },
+    { gate, scopes, lifetimes },
     { audit, onChange: (clientId) => invalidation.notify({ clientId }) },
   );
   const assignments = createAssignments({

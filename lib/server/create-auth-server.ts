@@ -8,6 +8,7 @@ import { createDeveloperArea } from '../developer/developer-area.ts';
 import { runChecks } from '../doctor/run-checks.ts';
 import { MigrationsPendingError } from '../errors.ts';
 import { createConcurrencyLimit } from '../http/concurrency-limit.ts';
+import { setServerParts } from '../http/server-parts.ts';
 import { createKeyMaterial, ensureKeys } from '../keys/keys.ts';
 import { createKeyRing } from '../keys/key-ring.ts';
 import { createObservers } from '../observability/observers.ts';
@@ -69,7 +70,7 @@ export async function createAuthServer<
   const { gate, issuer, logger, revocationLag, scopes, users } = options;
 
   // What is told of requests, and how many may run.
-  const admission = createConcurrencyLimit(options);
+  const concurrencyLimit = createConcurrencyLimit(options);
   const audit = createAuditLog(storage.audit, { logger, retention: options.auditRetention });
   logLogins(audit, logger);
   const observers = createObservers(logger);
@@ -96,7 +97,7 @@ export async function createAuthServer<
   const lastUses = followLastUses(storage);
   const { assignments, directory, guard, heldByClient, holders, noteUse, registryFor } = createAccess(
     options,
-    { admission, audit, invalidation, lastUses, observers, trace, verify },
+    { concurrencyLimit, audit, invalidation, lastUses, observers, trace, verify },
   );
   const revokeFor = (origin?: AuditOrigin): ReturnType<typeof createRevoke> =>
     createRevoke(storage, {
@@ -154,7 +155,7 @@ export async function createAuthServer<
   });
 
   const mount = createMount(options, {
-    admission,
+    concurrencyLimit,
     pages,
     provider: engine.provider,
     report: createReport(logger, observers),
@@ -168,13 +169,11 @@ export async function createAuthServer<
   const keyDelay = Math.max(60, 2 * revocationLag + 5);
   const stopJobs = startJobs(jobsOf(options, { keyDelay, keyRing, storage }), logger);
 
-  const ready = createReadiness({ storage, server: admission, logger });
+  const ready = createReadiness({ storage, server: concurrencyLimit, logger });
   const health = healthEndpoints(ready);
 
-  return {
+  const auth: AuthServer<P, R, U, S> = {
     issuer,
-    basePath: options.basePath,
-    mountPath: options.mountPath,
     clients: registryFor(),
     assignments,
     events: audit,
@@ -205,14 +204,13 @@ export async function createAuthServer<
       }),
     ready,
     health: () => health,
-    close: createClose({ admission, audit, lastUses, logger, stopJobs, storage }),
-    admission,
-    logger,
+    close: createClose({ concurrencyLimit, audit, lastUses, logger, stopJobs, storage }),
     gate,
     scopes,
-    storage,
     get provider() {
       return engine.provider();
     },
   };
+  setServerParts(auth, { concurrencyLimit, logger, mountPath: options.mountPath, storage });
+  return auth;
 }

@@ -12,7 +12,7 @@ export interface CloseOptions {
 
 /** What there is to end, in a server. */
 export interface RunningParts {
-  readonly admission: Pick<ConcurrencyLimit, 'close' | 'count'>;
+  readonly concurrencyLimit: Pick<ConcurrencyLimit, 'close' | 'count'>;
   readonly audit: { flush(): Promise<void> };
   readonly lastUses: Pick<LastUses, 'written'>;
   readonly storage: Pick<Storage, 'close'>;
@@ -29,13 +29,13 @@ const TIME_TO_WRITE = 5;
  * written is written, and then the storage is closed. Every call gives the same promise; the first one's timeout counts.
  */
 export function createClose(parts: RunningParts): (options?: CloseOptions) => Promise<void> {
-  const { admission, audit, lastUses, logger, stopJobs, storage } = parts;
+  const { concurrencyLimit, audit, lastUses, logger, stopJobs, storage } = parts;
   let closing: Promise<void> | undefined;
 
   async function close(timeout: number): Promise<void> {
-    const ended = Promise.all([admission.close(), stopJobs()]);
+    const ended = Promise.all([concurrencyLimit.close(), stopJobs()]);
     if (!(await endsWithin(timeout, ended))) {
-      logger.warn({ requests: admission.count, timeout }, 'closing without waiting any longer');
+      logger.warn({ requests: concurrencyLimit.count, timeout }, 'closing without waiting any longer');
     }
     // Requests leave these behind, so they come last. What could not be written is in the log.
     const written = Promise.all([lastUses.written(), audit.flush().catch(() => {})]);

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 
-import type { Client, User, UserStore } from '../contracts/index.ts';
+import type { Client, NewSecret, User, UserStore } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import type { Decision, Decisions } from './decisions.ts';
 
@@ -8,7 +8,7 @@ import type { Decision, Decisions } from './decisions.ts';
 export interface RegisteredClient {
   readonly client: Client;
   /** `undefined` for a public one. */
-  readonly secret: string | undefined;
+  readonly secret: Pick<NewSecret, 'value'> | undefined;
 }
 
 /** What a client asks for. */
@@ -79,7 +79,7 @@ export async function authorize(
         redirect_uri: asked.redirectUri,
         code_verifier: codeVerifier,
         client_id: client.id,
-        ...(secret === undefined ? {} : { client_secret: secret }),
+        ...(secret === undefined ? {} : { client_secret: secret.value }),
       }),
   };
 }

@@ -25,7 +25,7 @@ let isInUse = false;
  * @example
  * import { fakeClock } from 'koa-gatehouse/testing';
  * using clock = fakeClock();
- * const token = await issueToken(auth, { user: ann, expiresIn: '1 hour' });
+ * const token = await issueToken(auth, { user: ann, lifetime: '1 hour' });
  * clock.advance('1 hour'); // and the guard answers 401
  */
 export function fakeClock(): FakeClock {

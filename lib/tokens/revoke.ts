@@ -42,7 +42,7 @@ export function createRevoke(
     } else if ('user' in target) {
       await storage.revocations.end({ userId: target.user });
       // They are dead already; nobody needs their rows.
-      await storage.sessions.removeOfUser(target.user);
+      await storage.sessions.deleteOfUser(target.user);
       audit.record({ type: 'tokens_revoked', target: 'user', userId: target.user });
     } else {
       await storage.revocations.end({ clientId: target.client });

@@ -45,9 +45,9 @@ test('a user holds what they were assigned, by role or directly, at once', async
   t.is(await schools(), 403, 'the role is gone');
   await assignments.assign('1', { permissions: ['view_schools'] });
   t.is(await schools(), 200);
-  t.true(await assignments.remove('1'));
+  t.true(await assignments.delete('1'));
   t.is(await schools(), 403);
-  t.false(await assignments.remove('1'));
+  t.false(await assignments.delete('1'));
 });
 
 test('identity says where it comes from', async (t) => {
@@ -147,8 +147,8 @@ test('a change is an audit event', async (t) => {
   const { assignments } = platform.auth;
   await assignments.assign('1', { roles: ['registrar'] });
   await t.throwsAsync(assignments.assign('', {}));
-  await assignments.remove('1');
-  await assignments.remove('1');
+  await assignments.delete('1');
+  await assignments.delete('1');
   t.like(events, [
     { type: 'assignment_changed', userId: '1', roles: ['registrar'], permissions: [] },
     { type: 'assignment_changed', userId: '1', roles: [], permissions: [] },
@@ -184,7 +184,7 @@ test('a host that keeps roles or permissions itself is asked alone, and cannot a
     const { assignments } = platform.auth;
     for (const attempt of [
       async () => assignments.assign('1', {}),
-      async () => assignments.remove('1'),
+      async () => assignments.delete('1'),
       async () => assignments.find('1'),
     ]) {
       await t.throwsAsync(attempt, {
@@ -233,7 +233,7 @@ test('a request that began before a change is not remembered', async (t) => {
   const before = schools();
   await reached;
   await new Promise(setImmediate);
-  await platform.auth.assignments.remove('1');
+  await platform.auth.assignments.delete('1');
   const after = schools();
   resume();
   t.is(await before, 200, 'it had read the assignment already');

@@ -58,7 +58,7 @@ async function registerOwned(
     ownerId: owner,
     ...(held as object),
   });
-  return { client, secret: secret!, redirectUri: '' };
+  return { client, secret: secret!.value, redirectUri: '' };
 }
 
 async function tokenOf(platform: Platform, { client, secret }: RegisteredApp): Promise<string> {

@@ -46,7 +46,7 @@ onEachDatabase(
     });
     t.teardown(async () => host.destroy());
     let runs = 0;
-    const failing = transact(knexStorage(host, { timeout }), async () => {
+    const failing = transact(knexStorage(host, { timeout: `${timeout} ms` }), async () => {
       runs += 1;
     });
     await t.throwsAsync(failing, { code: 'ERR_STORAGE', message: /did not answer within 100 ms/ });
@@ -102,7 +102,7 @@ onEachDatabase(
   'work that idles too long on connections that are opened here is ended by the server',
   async (t, database, address) => {
     const { names } = await openSchools(t, database, address);
-    const storage = knexStorage(address, { timeout: 500 });
+    const storage = knexStorage(address, { timeout: '500 ms' });
     t.teardown(async () => storage.close());
     for (const goesOn of [true, false]) {
       const failing = transact(storage, async (transaction) => {
@@ -125,7 +125,7 @@ onEachDatabase(
   async (t, database, address) => {
     const { names } = await openSchools(t, database, address);
     const proxy = await freezingProxy(address);
-    const storage = knexStorage(proxy.address, { timeout: 300 });
+    const storage = knexStorage(proxy.address, { timeout: '300 ms' });
     t.teardown(async () => {
       proxy.close();
       await storage.close();

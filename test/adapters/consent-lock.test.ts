@@ -74,7 +74,7 @@ for (const [{ name, register, empty }, client, level] of [
     const starting = storage.credentials.start(aGrant(), aCode(), { consent: aConsent() });
     await delay(200);
     let isRemoved = false;
-    const removing = storage.consents.remove('ann', 'timetable').finally(() => {
+    const removing = storage.consents.delete('ann', 'timetable').finally(() => {
       isRemoved = true;
     });
     await delay(200);

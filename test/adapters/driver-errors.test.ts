@@ -94,7 +94,7 @@ function open(
   { client }: { readonly client: string },
   address: string,
 ): { readonly storage: Storage; readonly other: Knex } {
-  const storage = knexStorage(address, { timeout: 500 });
+  const storage = knexStorage(address, { timeout: '500 ms' });
   const connection = client === 'better-sqlite3' ? { filename: address.slice('sqlite:'.length) } : address;
   const other = knex({ client, connection, useNullAsDefault: true, pool: { min: 0, max: 1 } });
   t.teardown(async () => {

@@ -96,10 +96,11 @@ test('a driver that is not installed is named', (t) => {
 });
 
 test('a timeout that is none is refused', (t) => {
-  for (const timeout of [0, -1, Number.NaN]) {
+  for (const timeout of [0, -1, Number.NaN, 0.5, 5000, '11 min', '2 moons', '0.5 ms'] as never[]) {
     t.throws(() => knexStorage('data.db', { timeout }), {
       code: 'ERR_CONFIG',
-      message: 'storage: timeout must be a number of milliseconds above 0',
+      message:
+        "knexStorage({ timeout }): give seconds, or a number and a unit such as '5 seconds' or '500 ms'; more than 0, at most 10 minutes",
     });
   }
 });

@@ -82,7 +82,7 @@ onEachDatabase(
   'a transaction of the host that waits for too long is told so, and those behind it have their turn',
   async (t, _database, address) => {
     const host = connectHost('better-sqlite3', address);
-    const storage = knexStorage(host, { timeout: 100 });
+    const storage = knexStorage(host, { timeout: '100 ms' });
     t.teardown(async () => host.destroy());
     await storage.migrate();
     const mayEnd = Promise.withResolvers<void>();

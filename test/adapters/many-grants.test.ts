@@ -106,7 +106,7 @@ async function beginEnd(
 onEachDatabase(
   'while a user is being ended nobody waits for it, but who is ended at the same moment',
   async (t, { client }, address) => {
-    const storage = await withManyGrants(t, knexStorage(address, { timeout: 3000 }));
+    const storage = await withManyGrants(t, knexStorage(address, { timeout: '3000 ms' }));
     const other = knex({ client, connection: address, pool: { min: 0, max: 1 } });
     t.teardown(async () => other.destroy());
     const { credentials, revocations, sessions } = storage;
@@ -152,7 +152,7 @@ onEachDatabase(
   'while a client with many grants is removed, others are served',
   async (t, _database, address) => {
     const storage = await withManyGrants(t, knexStorage(address));
-    t.true((await answeredMeanwhile(storage, storage.clients.remove('timetable'))) > 0);
+    t.true((await answeredMeanwhile(storage, storage.clients.delete('timetable'))) > 0);
   },
   [sqlite],
 );
@@ -223,7 +223,7 @@ onEachDatabase(
     const count = async (): Promise<number> => (await host('gatehouse_grants').select('id')).length;
 
     failAfter(8);
-    await t.throwsAsync(storage.clients.remove('timetable'), { code: 'ERR_STORAGE' });
+    await t.throwsAsync(storage.clients.delete('timetable'), { code: 'ERR_STORAGE' });
     failAfter(Infinity);
     t.is(await storage.clients.find('timetable'), undefined);
     const left = await count();
@@ -232,9 +232,9 @@ onEachDatabase(
     await storage.clients.insert(aClient({ id: 'timetable' }), []);
     t.deepEqual(await living(storage), [], 'nor of one that has its id afterwards');
 
-    t.true(await storage.clients.remove('timetable'));
+    t.true(await storage.clients.delete('timetable'));
     t.is(await count(), 0);
-    t.false(await storage.clients.remove('timetable'));
+    t.false(await storage.clients.delete('timetable'));
   },
   [postgresql, mariadb],
 );

@@ -29,6 +29,7 @@ const THIRD = '0003_attempts';
 const FOURTH = '0004_disabled_by';
 const FIFTH = '0005_revocation_sequence';
 const SIXTH = '0006_consent_hosts';
+const SEVENTH = '0007_client_lifetimes';
 
 const cluster = startCluster(4);
 
@@ -54,6 +55,7 @@ async function isWhole(t: ExecutionContext, host: Knex): Promise<void> {
     FOURTH,
     FIFTH,
     SIXTH,
+    SEVENTH,
   ]);
   t.deepEqual(await clients.find(aClient().id), {
     client: aClient(),
@@ -115,7 +117,7 @@ async function standsAsBefore(
 onEachDatabase('a database of the first version keeps its rows', async (t, database, address) => {
   const host = await onFirstVersion(t, database, address);
   const storage = knexStorage(host);
-  t.deepEqual(await storage.pendingMigrations(), [SECOND, THIRD, FOURTH, FIFTH, SIXTH]);
+  t.deepEqual(await storage.pendingMigrations(), [SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH]);
   await t.throwsAsync(storage.audit.list({}), { code: 'ERR_MIGRATIONS_PENDING' });
   await t.throwsAsync(storage.consents.list('ann'), { code: 'ERR_MIGRATIONS_PENDING' });
   await t.throwsAsync(storage.diagnose(), { code: 'ERR_MIGRATIONS_PENDING' });
@@ -123,6 +125,18 @@ onEachDatabase('a database of the first version keeps its rows', async (t, datab
   await t.throwsAsync(storage.revocations.sequence(), { code: 'ERR_MIGRATIONS_PENDING' });
   await storage.migrate();
   await isWhole(t, host);
+});
+
+onEachDatabase('records of secrets that were deleted before are found', async (t, database, address) => {
+  const host = await onFirstVersion(t, database, address);
+  const storage = knexStorage(host);
+  await storage.migrate();
+  const record = { id: 'a', at: NOW * 1000, type: 'secret_removed', client_id: 'timetable', payload: '{}' };
+  await host('gatehouse_audit').insert({ ...record, expires_at: NOW + HOUR });
+  await host.raw('alter table gatehouse_clients drop column lifetimes');
+  await host('gatehouse_migrations').where({ name: SEVENTH }).delete();
+  await storage.migrate();
+  t.like(await storage.audit.list({ types: ['secret_deleted'] }), [{ id: 'a', clientId: 'timetable' }]);
 });
 
 onEachDatabase(

@@ -20,7 +20,7 @@ for (const kind of SCRATCH_KINDS) {
       const server = await makeScratchServer(kind, programs);
       t.teardown(async () => server.remove());
       await server.start();
-      const storage = knexStorage(server.address, { timeout: 1000 });
+      const storage = knexStorage(server.address, { timeout: '1000 ms' });
       t.teardown(async () => storage.close());
       await storage.migrate();
       const families = await Promise.all(

@@ -25,7 +25,7 @@ export async function openSchools(
     await host.destroy();
     await other.destroy();
   });
-  const storage = knexStorage(host, { timeout });
+  const storage = knexStorage(host, { timeout: `${timeout} ms` });
   await storage.migrate();
   await other.schema.createTable('schools', (table) => {
     table.string('name').primary();

@@ -17,7 +17,7 @@ onEachDatabase(
   async (t, { client }, address) => {
     const host = knex({ client, connection: address, pool: { min: 0, max: 1 } });
     t.teardown(async () => host.destroy());
-    const storage = knexStorage(host, { timeout: 200 });
+    const storage = knexStorage(host, { timeout: '200 ms' });
     await storage.migrate();
     await storage.credentials.start(aGrant(), aCode());
 
@@ -89,13 +89,13 @@ onEachDatabase(
     limited.username = user;
     limited.password = 'geheim';
 
-    const storage = knexStorage(limited.href, { timeout: 1000 });
+    const storage = knexStorage(limited.href, { timeout: '1000 ms' });
     await storage.migrate();
     await storage.credentials.start(aGrant(), aCode());
     await storage.close();
 
     const hog = knex({ client, connection: limited.href, pool: { min: 0, max: 1 } });
-    const late = knexStorage(limited.href, { timeout: 400 });
+    const late = knexStorage(limited.href, { timeout: '400 ms' });
     t.teardown(async () => {
       await late.close();
       await hog.destroy();
@@ -105,7 +105,7 @@ onEachDatabase(
       code: 'ERR_STORAGE',
       message: /has as many connections as it takes/,
     });
-    const patient = knexStorage(limited.href, { timeout: 5000 });
+    const patient = knexStorage(limited.href, { timeout: '5000 ms' });
     t.teardown(async () => patient.close());
     const waiting = patient.credentials.redeem(aCode(), exchange);
     await delay(200);

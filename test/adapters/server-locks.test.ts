@@ -34,7 +34,7 @@ function onLockedServers(
       `${title}, on ${owner}`,
       async (t, database, address) => {
         const connections = connectionsOf(database.client, address);
-        const storage = knexStorage(connections, { timeout });
+        const storage = knexStorage(connections, { timeout: `${timeout} ms` });
         const other = knex({ client: database.client, connection: address, pool: { min: 0, max: 2 } });
         t.teardown(async () => {
           await other.destroy();

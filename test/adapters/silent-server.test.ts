@@ -10,7 +10,7 @@ onEachDatabase(
   'a server that goes silent is an error in time, and used again when it answers',
   async (t, _database, address) => {
     const proxy = await freezingProxy(address);
-    const storage = knexStorage(proxy.address, { timeout: 300 });
+    const storage = knexStorage(proxy.address, { timeout: '300 ms' });
     t.teardown(async () => {
       proxy.close();
       await storage.close();

@@ -110,7 +110,7 @@ test('many calls of host and storage on the one connection do not disturb each o
 
 test('a call that waits for a transaction that waits for the call ends with an error', async (t) => {
   const host = await openHost(t);
-  const storage = knexStorage(host, { timeout: 50 });
+  const storage = knexStorage(host, { timeout: '50 ms' });
   await storage.migrate();
 
   await host.transaction(async (transaction) => {
@@ -126,7 +126,7 @@ test('a call that waits for a transaction that waits for the call ends with an e
 
 test('a transaction that the host began without telling its pool is not mixed with', async (t) => {
   const host = await openHost(t);
-  const storage = knexStorage(host, { timeout: 50 });
+  const storage = knexStorage(host, { timeout: '50 ms' });
   await storage.migrate();
   await host.raw('begin');
   await t.throwsAsync(storage.clients.find('unknown'), { code: 'ERR_STORAGE' });

@@ -16,7 +16,7 @@ async function openTwice(
   timeout: number,
 ): Promise<{ storage: Storage; other: Knex; filename: string }> {
   const filename = temporaryFile();
-  const storage = knexStorage(filename, { timeout });
+  const storage = knexStorage(filename, { timeout: `${timeout} ms` });
   const other = knex({ client: 'better-sqlite3', connection: { filename }, useNullAsDefault: true });
   t.teardown(async () => {
     await other.destroy();
@@ -58,7 +58,7 @@ test("the wait for a lock lets everything else go on, on a host's connection as 
   t.teardown(async () => host.destroy());
   // Knex opens files with a wait of five seconds, which block the thread.
   t.deepEqual(await host.raw('pragma busy_timeout'), [{ timeout: 5000 }]);
-  await waitsAside(t, knexStorage(host, { timeout: 60_000 }), other);
+  await waitsAside(t, knexStorage(host, { timeout: '1 minute' }), other);
 });
 
 async function waitsAside(t: ExecutionContext, storage: Storage, other: Knex): Promise<void> {
@@ -79,7 +79,7 @@ test('a file that does not even let itself be read', async (t) => {
   await storage.close();
   await other.raw('pragma journal_mode = delete');
   await other.raw('begin exclusive');
-  const late = knexStorage(filename, { timeout: 50 });
+  const late = knexStorage(filename, { timeout: '50 ms' });
   t.teardown(async () => late.close());
   const error = await t.throwsAsync(late.grants.find(aGrant().id), { code: 'ERR_STORAGE' });
   t.is(

@@ -9,7 +9,7 @@ import { start } from './processes.ts';
 onEachDatabase(
   'a file that another process locks for two seconds',
   async (t, _database, address) => {
-    const [patient, hasty] = [knexStorage(address), knexStorage(address, { timeout: 300 })];
+    const [patient, hasty] = [knexStorage(address), knexStorage(address, { timeout: '300 ms' })];
     t.teardown(async () => {
       await patient.close();
       await hasty.close();

@@ -50,7 +50,7 @@ test('no statement reads a whole table, but the list of clients', async (t) => {
   await storage.clients.find(id);
   await storage.clients.update(aClient());
   await storage.clients.addSecret(id, aSecret({ id: 'second' }));
-  await storage.clients.removeSecret(id, 'second');
+  await storage.clients.deleteSecret(id, 'second');
   await storage.clients.touchSecret(id, aSecret().id, NOW);
   await storage.clients.rehashSecret(id, aSecret().id, { from: 'a', to: 'b' });
   await storage.clients.list({ ownerId: 'ann' });
@@ -59,7 +59,7 @@ test('no statement reads a whole table, but the list of clients', async (t) => {
   await storage.consents.find('ann', id);
   await storage.consents.list('ann');
   await storage.consents.touch('ann', id, NOW);
-  await storage.consents.remove('ann', id);
+  await storage.consents.delete('ann', id);
   await storage.credentials.start(aGrant(), aCode());
   const basis = { consent: aConsent({ createdAt: 0 }), sessionId: aSession().id };
   for (const on of [basis, { consent: basis.consent }, { sessionId: basis.sessionId }])
@@ -80,14 +80,14 @@ test('no statement reads a whole table, but the list of clients', async (t) => {
   await storage.sessions.insert(aSession());
   await storage.sessions.update(aSession());
   await storage.sessions.find(aSession().id);
-  await storage.sessions.remove(aSession().id);
-  await storage.sessions.removeOfUser('ann');
+  await storage.sessions.delete(aSession().id);
+  await storage.sessions.deleteOfUser('ann');
   await storage.keys.add(aKey());
   await storage.keys.list('token');
   await storage.keys.retire(aKey().id, NOW);
   await storage.assignments.save('ann', { roles: [], permissions: [] });
   await storage.assignments.find('ann');
-  await storage.assignments.remove('ann');
+  await storage.assignments.delete('ann');
   await storage.idempotency.begin(aRequest(), NOW);
   await storage.idempotency.begin(aRequest({ attempt: 'late' }), NOW);
   await storage.idempotency.extend(aRequest(), NOW);
@@ -105,7 +105,7 @@ test('no statement reads a whole table, but the list of clients', async (t) => {
   }
   await storage.diagnose();
   await storage.prune(NOW, 100);
-  await storage.clients.remove(id);
+  await storage.clients.delete(id);
 
   const statements = prepared.filter((sql) => sql.includes('gatehouse_'));
   t.true(statements.length > 60);

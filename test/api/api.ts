@@ -5,6 +5,9 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import type { ApiAuth } from '../../lib/api/auth.ts';
 import { createApiRouter } from '../../lib/api/router.ts';
 import type { ApiRouter, ApiRouterOptions } from '../../lib/api/router.ts';
+import { createConcurrencyLimit } from '../../lib/http/concurrency-limit.ts';
+import { setServerParts } from '../../lib/http/server-parts.ts';
+import type { ServerParts } from '../../lib/http/server-parts.ts';
 import { createPlatform, gate, ISSUER, scopes } from '../access/platform.ts';
 import type { Permission, Person, Platform } from '../access/platform.ts';
 import { request, serve } from '../access/serve.ts';
@@ -20,29 +23,29 @@ export interface Api {
   readonly post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
 }
 
-/** What the API sees of the authorization server of a platform. */
+/** What the API sees of the authorization server of a platform, at a path. */
 export function authOf(
   platform: Platform,
-  mountPath = '',
-  storage: ApiAuth['storage'] = memoryStorage(),
+  path = '',
+  { mountPath = path, storage = memoryStorage() }: Partial<Pick<ServerParts, 'mountPath' | 'storage'>> = {},
 ): ApiAuth<Permission, Person> {
   const guard = platform.guard();
   const { logger, requires } = platform;
   const described = new Map(Array.from(scopes.keys(), (name) => [name, { description: `May ${name}` }]));
-  return {
-    issuer: ISSUER + mountPath,
-    mountPath,
-    logger,
+  const auth = {
+    issuer: ISSUER + path,
     gate,
     scopes: described,
-    storage,
     guard: () => guard,
     requires,
   };
+  const concurrencyLimit = createConcurrencyLimit({ maxRequests: 0, bodyTimeout: 30, maxBodyBytes: 0 });
+  setServerParts(auth, { concurrencyLimit, logger, mountPath, storage });
+  return auth;
 }
 
 export interface ServeOptions extends Omit<ApiRouterOptions<Permission, Person>, 'auth'> {
-  readonly storage?: ApiAuth['storage'];
+  readonly storage?: ServerParts['storage'];
   readonly platform?: Platform;
   /** Adds routes, as a host would. */
   readonly extend?: (api: ApiRouter<Permission, Person>, platform: Platform) => void;
@@ -55,7 +58,7 @@ export async function serveApi(
 ): Promise<Api> {
   const options = typeof given === 'function' ? { extend: given } : given;
   const { extend, storage, platform = createPlatform(), ...rest } = options;
-  const api = createApiRouter({ auth: authOf(platform, '', storage), ...rest });
+  const api = createApiRouter({ auth: authOf(platform, '', storage && { storage }), ...rest });
   extend?.(api, platform);
   const app = new Koa();
   const errors: unknown[] = [];

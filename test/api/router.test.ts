@@ -29,6 +29,14 @@ test("a host's own route runs behind the guard and its permission", async (t) =>
   t.is(refused.body['message'], 'You may not see grades.');
 });
 
+test('an object that is not the server itself is refused', (t) => {
+  const auth = authOf(createPlatform());
+  t.throws(() => createApiRouter({ auth: { ...auth } }), {
+    code: 'ERR_CONFIG',
+    message: 'auth: pass the server that createAuthServer() resolved to, not a copy of it',
+  });
+});
+
 test('the state of a handler is typed', async (t) => {
   const { platform, origin } = await serveApi(t, (api, { requires }) => {
     api.get('/types', requires('view_schools'), (ctx) => {

@@ -57,6 +57,7 @@ test('a client that is created here gets tokens; its secret is shown once', asyn
     owner_id: null,
     disabled: false,
     disabled_by: null,
+    lifetimes: { access_token: null, refresh_token: null, refresh_token_absolute: null },
   });
   t.deepEqual(created.notes, []);
   await using platform = await startPlatform({ storage: knexStorage(given.address) });
@@ -71,6 +72,7 @@ test('a client that is created here gets tokens; its secret is shown once', asyn
   t.false(shown.output.includes(created.client_secret!));
   const { secrets } = JSON.parse(shown.output) as ClientDocument;
   t.deepEqual(Object.keys(secrets[0]!), ['id', 'label', 'hint', 'created_at', 'expires_at', 'last_used_at']);
+  t.deepEqual(created.secret, { ...secrets[0]!, last_used_at: null });
   t.like(secrets[0], { label: 'first', hint: created.client_secret!.slice(-4), expires_at: null });
 });
 
@@ -101,7 +103,7 @@ test('public and native clients have no secret', async (t) => {
     client(given.address, ...code, 'https://app.example/', '--public'),
     client(given.address, ...code, 'com.example.app:/callback', '--native'),
   ]);
-  t.like(browser, { client_secret: null, client: { confidential: false, native: false } });
+  t.like(browser, { client_secret: null, secret: null, client: { confidential: false, native: false } });
   t.like(installed, { client_secret: null, client: { confidential: false, native: true } });
 });
 
@@ -133,7 +135,7 @@ test('secrets are added, listed, removed and rotated', async (t) => {
   t.regex(listed.output, /^Secret ID +Label  Ends in  Created \(UTC\) +Expires \(UTC\) +Last used \(UTC\)\n/);
   t.regex(listed.output, /\bMay +\S{4} +\d{4}-\d\d-\d\d \d\d:\d\d  2099-05-31 00:00  never\n/);
 
-  await client(given.address, 'secrets', 'remove', id, first!.id, '--yes');
+  await client(given.address, 'secrets', 'delete', id, first!.id, '--yes');
   t.like(await clients.secrets(id), [{ label: 'May' }]);
 
   const overlapping = await client(
@@ -185,6 +187,64 @@ test('update changes what is given and nothing else', async (t) => {
   const nothing = await gatehouse(['client', 'update', id], { DATABASE_URL: given.address });
   t.is(nothing.code, 2);
   t.is(nothing.errors, 'Say what to change; `gatehouse client update --help` lists the options.\n');
+});
+
+test('lifetimes are set, changed one at a time and taken away', async (t) => {
+  await using given = await database();
+  const service = ['--name', 'Nightly', '--grant-type', 'client_credentials'];
+  const made = await client(given.address, 'create', ...service, '--access-token-lifetime', '15 minutes');
+  t.like(made.client['lifetimes'], { access_token: 900, refresh_token: null });
+  const app = await given.administration.clients.create({
+    name: 'Gate',
+    grantType: 'authorization_code',
+    redirectUris: ['https://a.example/'],
+    lifetimes: { accessToken: '15 minutes', refreshToken: '1 hour' },
+  });
+  const update = ['update', app.client.id] as const;
+  const both = ['--refresh-token-lifetime', '1day', '--refresh-token-absolute-lifetime', '864000'];
+  const changed = await client(given.address, ...update, ...both);
+  t.deepEqual(changed.client['lifetimes'], {
+    access_token: 900,
+    refresh_token: 86_400,
+    refresh_token_absolute: 864_000,
+  });
+  const shown = await gatehouse(['client', 'show', app.client.id], { DATABASE_URL: given.address });
+  t.regex(
+    shown.output,
+    /\nLifetimes +access token 900 s\n +refresh token 86400 s\n +an authorization 864000 s\n/,
+  );
+  const reset = await client(
+    given.address,
+    ...update,
+    '--server-lifetimes',
+    '--access-token-lifetime',
+    '1 h',
+  );
+  t.deepEqual(reset.client['lifetimes'], {
+    access_token: 3600,
+    refresh_token: null,
+    refresh_token_absolute: null,
+  });
+  await client(given.address, ...update, '--server-lifetimes');
+  t.deepEqual((await given.administration.clients.find(app.client.id))?.lifetimes, {});
+
+  const soon = await gatehouse(['client', ...update, '--access-token-lifetime', 'soon'], {
+    DATABASE_URL: given.address,
+  });
+  t.is(soon.code, 2);
+  t.regex(soon.errors, /'soon' is invalid\. Give seconds, or a number and a unit such as '15 minutes'/);
+  const gate = temporaryFile('gate.ts');
+  writeFileSync(
+    gate,
+    `import { defineGate } from ${JSON.stringify(import.meta.resolve('koa-gatehouse'))};
+     export const gate = defineGate({ permissions: {} });
+     export const lifetimes = 'short';`,
+  );
+  const tooLong = await gatehouse(['--gate', gate, 'client', ...update, '--access-token-lifetime', '1 day'], {
+    DATABASE_URL: given.address,
+  });
+  t.is(tooLong.code, 1);
+  t.regex(tooLong.errors, /^lifetimes\.accessToken: at most 3600 s, which is the server's own/);
 });
 
 test('permissions are added and removed, checked by a gate where one is given', async (t) => {
@@ -271,8 +331,8 @@ test('a client is disabled, enabled and deleted; what cannot be undone needs --y
     [['delete', id], `Delete "Nightly" (${id}) with its secrets, consents and tokens?`],
     [['rotate-secret', id], 'Replace all secrets? The old ones stop at once.'],
     [
-      ['secrets', 'remove', id, secret!.id],
-      'Remove the secret "first"? Apps that use it get no more tokens.',
+      ['secrets', 'delete', id, secret!.id],
+      'Delete the secret "first"? Apps that use it get no more tokens.',
     ],
   ] as const) {
     const refused = await gatehouse(['client', ...words], { DATABASE_URL: given.address });
@@ -335,8 +395,8 @@ test('options that cannot be meant are refused before the database is opened', a
     [['client', 'list', '--limit', 'many'], /Give a number from 1 to 200\./],
     [[...secret, 'tomorrow'], /Give a date such as 2027-05-31, or a time such as 2027-05-31T12:00Z\./],
     [[...secret, '2020-01-01'], /Give a time that is still to come\./],
-    [['client', 'rotate-secret', 'x', '--overlap', '-1'], /Give whole seconds\./],
-    [['keys', 'rotate', '--after', '1h'], /Give whole seconds\./],
+    [['client', 'rotate-secret', 'x', '--overlap', '-1'], /Give seconds, or a number and a unit/],
+    [['keys', 'rotate', '--after', '1 moon'], /Give seconds, or a number and a unit/],
   ] as const) {
     const { code, errors } = await gatehouse(words, { DATABASE_URL: 'postgres://127.0.0.1:1/x' });
     t.is(code, 2, errors);

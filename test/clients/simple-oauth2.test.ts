@@ -23,15 +23,16 @@ const WAYS: Readonly<Record<string, Options>> = {
 
 function settings(platform: Platform, { client, secret }: RegisteredApp, options: Options): ModuleOptions {
   const { origin, auth } = platform;
+  const path = new URL(auth.issuer).pathname.replace(/\/$/, '');
   // Its defaults are the paths of this server; a path in the issuer has to be said.
   const paths = {
-    tokenPath: `${auth.basePath}/oauth/token`,
-    revokePath: `${auth.basePath}/oauth/revoke`,
-    authorizePath: `${auth.basePath}/oauth/authorize`,
+    tokenPath: `${path}/oauth/token`,
+    revokePath: `${path}/oauth/revoke`,
+    authorizePath: `${path}/oauth/authorize`,
   };
   return {
     client: { id: client.id, secret },
-    auth: { tokenHost: origin, ...(auth.basePath === '' ? {} : paths) },
+    auth: { tokenHost: origin, ...(path === '' ? {} : paths) },
     options,
   };
 }

@@ -31,16 +31,16 @@ test('secrets: added beside the old one, told apart, removed', async (t) => {
   t.is(after.text.split('production, May').length, 3);
   t.regex(after.text, /production, May.*Expires \w+ \d+, \d{4}/);
 
-  const link = /<bdi>first<[^]*?href="([^"]+\/remove)"/.exec(after.html)?.[1] ?? '';
+  const link = /<bdi>first<[^]*?href="([^"]+\/delete)"/.exec(after.html)?.[1] ?? '';
   const confirm = await browser.open(new URL(link, after.url));
-  t.is(confirm.heading, 'Remove the secret first ?');
+  t.is(confirm.heading, 'Delete the secret first ?');
   t.true(confirm.text.includes('Wherever Nightly import still uses it, it gets no more tokens.'));
-  const removed = await browser.submit(confirm, 'Remove');
+  const removed = await browser.submit(confirm, 'Delete');
   t.is(removed.status, 303);
-  t.true((await browser.follow(removed)).text.startsWith('The secret is removed.'));
+  t.true((await browser.follow(removed)).text.startsWith('The secret is deleted.'));
   t.is((await token({ ...request, client_secret: secret })).status, 401);
   t.is((await token({ ...request, client_secret: fresh })).status, 200);
-  t.is((await browser.submit(confirm, 'Remove')).status, 303);
+  t.is((await browser.submit(confirm, 'Delete')).status, 303);
   t.is((await browser.open(new URL(link, after.url))).status, 404);
 });
 
@@ -67,7 +67,7 @@ test('mistakes in the form of a secret', async (t) => {
     expires: '',
   });
   t.is(full.status, 422);
-  t.true(full.text.includes('The app has 20 secrets, the most that there can be. Remove one first.'));
+  t.true(full.text.includes('The app has 20 secrets, the most that there can be. Delete one first.'));
 });
 
 test('a public app has no secrets, and its page says why', async (t) => {

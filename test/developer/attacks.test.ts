@@ -29,13 +29,13 @@ const PAGES = [
   '/disable',
   '/enable',
   '/delete',
-  '/secrets/SECRET/remove',
+  '/secrets/SECRET/delete',
 ];
 const FORMS: Readonly<Record<string, Record<string, string>>> = {
   '': { name: 'Mine now', version: 'VERSION', redirectUris: 'https://evil.example/' },
   '/permissions': { version: 'VERSION', 'permission-0': 'view_schools' },
   '/secrets': { once: ONCE, label: 'mine', expires: '' },
-  '/secrets/SECRET/remove': {},
+  '/secrets/SECRET/delete': {},
   '/revoke': {},
   '/disable': {},
   '/enable': {},
@@ -73,8 +73,8 @@ test('somebody else’s app is not there, under any address, like one that does 
     t.is(bare(theirs), bare(none), path);
   }
   // One's own app, and a secret of somebody else's.
-  t.is((await browser.open(at(own.client.id, '/secrets/SECRET/remove'))).status, 404);
-  await browser.post(at(own.client.id, '/secrets/SECRET/remove'), new URLSearchParams());
+  t.is((await browser.open(at(own.client.id, '/secrets/SECRET/delete'))).status, 404);
+  await browser.post(at(own.client.id, '/secrets/SECRET/delete'), new URLSearchParams());
 
   t.deepEqual(await auth.clients.find(foreign.client.id), foreign.client);
   t.deepEqual(await auth.clients.secrets(foreign.client.id), [secret!]);

@@ -176,7 +176,7 @@ test('ten clicks at once disconnect once', async (t) => {
 test('when the server dies half way the tokens are dead, and the app is listed to be disconnected again', async (t) => {
   let broken = true;
   const storage = around(memoryStorage(), async (name, call) => {
-    if (name === 'consents.remove' && broken) throw new Error('the server is gone');
+    if (name === 'consents.delete' && broken) throw new Error('the server is gone');
     return call();
   });
   const platform = await start(t, { storage });
@@ -191,7 +191,7 @@ test('when the server dies half way the tokens are dead, and the app is listed t
   t.deepEqual(await anns.list(), []);
 });
 
-for (const moment of ['consents.remove', 'grants.revoke'] as const) {
+for (const moment of ['consents.delete', 'grants.revoke'] as const) {
   test(`an authorization that comes through before ${moment} leaves no token behind`, async (t) => {
     const { storage, pause } = held(memoryStorage());
     const platform = await start(t, { storage });

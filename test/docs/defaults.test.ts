@@ -40,8 +40,13 @@ const DEFAULTS: ReadonlyMap<string, unknown> = new Map([
   ...entries('api.', checkLimits({})),
   ...entries('api.bulk.', checkLimits({}).bulk),
   ...entries('api.uploads.', checkLimits({}).uploads),
-  ...entries('pdf.', pdf),
+  ...entries('pdf.', { ...pdf, ...inSeconds(pdf) }),
 ]);
+
+/** Timeouts are milliseconds once they are read. */
+function inSeconds({ maxRetryDelay, retryDelay, timeout }: typeof pdf): object {
+  return { maxRetryDelay: maxRetryDelay / 1000, retryDelay: retryDelay / 1000, timeout: timeout / 1000 };
+}
 
 function entries(prefix: string, values: object): [string, unknown][] {
   return Object.entries(values).map(([name, value]) => [prefix + name, value]);
@@ -246,9 +251,8 @@ test('a sentence of a guide that tells a default tells the right one', (t) => {
       t.true(isThere, `no guide says ${option} as /${pattern}/ any more: correct the pattern`);
     }
   }
-  // In milliseconds, unlike the rest.
   const [, said = ''] = new RegExp(`\`timeout\` \\((${AMOUNT})`).exec(proseOf('docs/pdf.md')) ?? [];
-  t.is(amount(said) * 1000, pdf.timeout);
+  t.is(amount(said) * 1000, pdf.timeout, 'docs/pdf.md');
 });
 
 /** The cells of the rows of the first table in a guide whose head begins so. */

@@ -51,9 +51,9 @@ test('confidential clients without a secret that is valid, and those that soon h
   const [first] = await clients.secrets(client.id);
   const now = Math.floor(Date.now() / 1000);
 
-  const { secret } = await clients.addSecret(client.id, { expiresAt: now + 3 * 86_400 });
+  const { value: _value, ...secret } = await clients.addSecret(client.id, { expiresAt: now + 3 * 86_400 });
   t.deepEqual(await check(), [], 'another one lives on');
-  await clients.removeSecret(client.id, first!.id);
+  await clients.deleteSecret(client.id, first!.id);
   const day = new Date((now + 3 * 86_400) * 1000).toISOString().slice(0, 10);
   t.deepEqual(await check(), [
     {
@@ -63,7 +63,7 @@ test('confidential clients without a secret that is valid, and those that soon h
       remedy: 'Add another with `gatehouse client secrets add` and give it to the app.',
     },
   ]);
-  await clients.removeSecret(client.id, secret.id);
+  await clients.deleteSecret(client.id, secret.id);
   t.deepEqual(await check(), [
     {
       code: 'client_without_secret',

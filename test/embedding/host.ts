@@ -51,7 +51,7 @@ export function hostApp(options: HostOptions = {}): NonNullable<Mounting['app']>
     for (const middleware of front) app.use(middleware);
     if (mounted) app.use(auth.middleware());
     for (const middleware of behind) app.use(middleware);
-    app.use(api.routes()).use(ownRoutes(auth.basePath));
+    app.use(api.routes()).use(ownRoutes(new URL(auth.issuer).pathname.replace(/\/$/, '')));
     return listenerOf(app);
   };
 }

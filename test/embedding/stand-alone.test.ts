@@ -265,11 +265,11 @@ test('over HTTP/2, where a body needs no Content-Length', async (t) => {
     server.close();
     await auth.close();
   });
-  const { client, secret = '' } = await auth.clients.create({
+  const { client, secret } = await auth.clients.create({
     name: 'Nightly',
     grantType: 'client_credentials',
   });
-  const parameters = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
+  const parameters = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret!.value };
   for (const [type, body] of [
     ['application/x-www-form-urlencoded', new URLSearchParams(parameters).toString()],
     ['application/json', JSON.stringify(parameters)],

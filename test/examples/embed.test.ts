@@ -43,7 +43,7 @@ test('people log in on the host’s own page, once, and the app calls the API fo
     body: JSON.stringify({
       grant_type: 'authorization_code',
       client_id: client.id,
-      client_secret: secret,
+      client_secret: secret!.value,
       redirect_uri: redirectUri,
       code: location?.searchParams.get('code'),
     }),

@@ -35,7 +35,11 @@ async function begin(
     state: 'x',
   }).toString();
   const browser = new Browser();
-  return { browser, page: await browser.open(url), client: { client_id: client.id, client_secret: secret! } };
+  return {
+    browser,
+    page: await browser.open(url),
+    client: { client_id: client.id, client_secret: secret!.value },
+  };
 }
 
 const ANN = { login: 'ann@school.example', password: 'correct horse' };

@@ -24,7 +24,7 @@ const { client, secret } = await school.auth.clients.create({
   grantType: 'client_credentials',
   permissions: ['introspect_tokens'],
 });
-const library = createLibrary({ issuer: school.origin, clientId: client.id, clientSecret: secret! });
+const library = createLibrary({ issuer: school.origin, clientId: client.id, clientSecret: secret!.value });
 library.silent = true;
 const served = await serve(() => listenerOf(library));
 test.after.always(async () => {
@@ -69,7 +69,11 @@ test.serial('a revoked token is good for five seconds more at most', async (t) =
 
 test('it is no fault of the caller when the keys or the answer cannot be had', async (t) => {
   const unknown = createLibrary({ issuer: school.origin, clientId: client.id, clientSecret: 'wrong' });
-  const away = createLibrary({ issuer: 'http://127.0.0.1:1', clientId: client.id, clientSecret: secret! });
+  const away = createLibrary({
+    issuer: 'http://127.0.0.1:1',
+    clientId: client.id,
+    clientSecret: secret!.value,
+  });
   const token = await issueToken(school.auth, { user: ann });
   for (const app of [unknown, away]) {
     app.silent = true;
@@ -87,7 +91,7 @@ test('it runs as a process of its own', async (t) => {
       ...compileCache,
       ISSUER: school.origin,
       CLIENT_ID: client.id,
-      CLIENT_SECRET: secret!,
+      CLIENT_SECRET: secret!.value,
       PORT: '0',
     },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -16,7 +16,7 @@ test('a service of its own gives out tokens, to form posts with HTTP Basic too',
 
   const response = await fetch(`${service.origin}/oauth/token`, {
     method: 'POST',
-    headers: { authorization: `Basic ${btoa(`${client.id}:${secret}`)}` },
+    headers: { authorization: `Basic ${btoa(`${client.id}:${secret!.value}`)}` },
     body: new URLSearchParams({ grant_type: 'client_credentials' }),
   });
   t.is(response.status, 200);

@@ -50,7 +50,7 @@ postgresql.register('a person and a client never notice that there are two nodes
   );
   const { location } = await browser.follow(await browser.submit(consent, 'Authorize'));
 
-  const credentials = { client_id: client.id, client_secret: secret! };
+  const credentials = { client_id: client.id, client_secret: secret!.value };
   const code = {
     grant_type: 'authorization_code',
     code: location!.searchParams.get('code')!,
@@ -82,7 +82,7 @@ postgresql.register('what is revoked on one node is refused on the other', async
   const issued = await postForm(`${origins[0]}/oauth/token`, {
     grant_type: 'client_credentials',
     client_id: client.id,
-    client_secret: secret!,
+    client_secret: secret!.value,
   });
   const headers = { authorization: `Bearer ${String(issued.body?.['access_token'])}` };
   const asked = async (): Promise<number[]> =>

@@ -14,6 +14,7 @@ export function completeClient(given: Pick<Client, 'id' | 'name'> & Partial<Clie
     ownerId: undefined,
     disabled: false,
     disabledBy: undefined,
+    lifetimes: {},
     createdAt: 0,
     updatedAt: 0,
     ...given,

@@ -189,7 +189,7 @@ export function platformOf(
 
   async function register(fields: Parameters<AuthServer['clients']['create']>[0]): Promise<RegisteredApp> {
     const { client, secret } = await (auth as unknown as AuthServer).clients.create(fields);
-    return { client, secret: secret ?? '', redirectUri: client.redirectUris[0] ?? '' };
+    return { client, secret: secret?.value ?? '', redirectUri: client.redirectUris[0] ?? '' };
   }
 
   return {

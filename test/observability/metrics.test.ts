@@ -141,6 +141,16 @@ test('they can be in a register of the host, once', async (t) => {
   t.throws(() => createMetrics(platform.auth, { register }), { message: /already been registered/ });
 });
 
+test('an object that is not the server itself is refused, and registers nothing', async (t) => {
+  await using platform = await startPlatform();
+  const register = new Registry();
+  t.throws(() => createMetrics({ ...platform.auth }, { register }), {
+    code: 'ERR_CONFIG',
+    message: 'auth: pass the server that createAuthServer() resolved to, not a copy of it',
+  });
+  t.deepEqual(register.getMetricsAsArray(), []);
+});
+
 test('what is counted stays when the counting stops', async (t) => {
   await using platform = await startPlatform();
   const service = await platform.registerService();

@@ -158,7 +158,7 @@ test('no credential and nothing that a stranger wrote is in a record or a line o
     'consent_given',
     'tokens_revoked',
     'secret_added',
-    'secret_removed',
+    'secret_deleted',
     'client_deleted',
     'key_rotated',
   ] as const) {

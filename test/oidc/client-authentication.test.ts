@@ -145,7 +145,7 @@ test('a secret works until it is removed, and a new one beside it', async (t) =>
   const second = await clients.addSecret(client.id, { label: 'May' });
   t.deepEqual([await tokenWith(secret), await tokenWith(second.value)], [200, 200]);
   const first = (await clients.secrets(client.id)).find(({ label }) => label === 'first')!;
-  await clients.removeSecret(client.id, first.id);
+  await clients.deleteSecret(client.id, first.id);
   t.deepEqual([await tokenWith(secret), await tokenWith(second.value)], [401, 200]);
   const third = await clients.rotateSecret(client.id);
   t.deepEqual([await tokenWith(second.value), await tokenWith(third.value)], [401, 200]);

@@ -132,7 +132,7 @@ test('a client that is not there', async (t) => {
   }
   t.is(await clients.find('gone'), undefined);
   t.false(await clients.delete('gone'));
-  t.false(await clients.removeSecret('gone', 'x'));
+  t.false(await clients.deleteSecret('gone', 'x'));
   t.deepEqual(await platform.auth.audit.list({ clientId: 'gone' }), []);
 });
 
@@ -230,7 +230,7 @@ test('what changes nothing is not recorded as a change', async (t) => {
 test('a client that is gone is recorded as deleted, although an error says that something of it is left', async (t) => {
   const storage = around(memoryStorage(), async (name, call) => {
     const result = await call();
-    if (name === 'clients.remove') throw new StorageError('The database went away.');
+    if (name === 'clients.delete') throw new StorageError('The database went away.');
     return result;
   });
   const own = await startPlatform({ storage });
@@ -242,6 +242,23 @@ test('a client that is gone is recorded as deleted, although an error says that 
   t.deepEqual((await recordsOf(own, client.id)).slice(2), [{ type: 'client_deleted', name: 'Reports' }]);
 });
 
+test('a secret is given out once, in one shape wherever it is made: as it is listed, and its value', async (t) => {
+  const created = await clients.create(CODE);
+  const { id } = created.client;
+  const made = [created.secret!, await clients.addSecret(id, { label: 'May' })];
+  for (const { value } of made) t.regex(value, /^gatehouse_secret_[\w-]{43}$/);
+  const listed = await clients.secrets(id);
+  t.deepEqual(
+    new Map(made.map(({ value: _value, ...secret }) => [secret.id, secret])),
+    new Map(listed.map((secret) => [secret.id, secret])),
+  );
+  const { value, ...rotated } = await clients.rotateSecret(id);
+  t.is(rotated.hint, value.slice(-4));
+  t.deepEqual(await clients.secrets(id), [rotated]);
+  const { secret } = await clients.create({ ...CODE, confidential: false });
+  t.is(secret, undefined);
+});
+
 test('every change is recorded, with the names of the fields and no values', async (t) => {
   const { client, secret } = await clients.create(CODE);
   const { id } = client;
@@ -250,22 +267,21 @@ test('every change is recorded, with the names of the fields and no values', asy
   await clients.enable(id);
   const [first] = await clients.secrets(id);
   const second = await clients.addSecret(id, { label: ' May ' });
-  await clients.removeSecret(id, first!.id);
-  await clients.removeSecret(id, first!.id);
+  await clients.deleteSecret(id, first!.id);
+  await clients.deleteSecret(id, first!.id);
   const third = await clients.rotateSecret(id);
   await clients.delete(id);
   await clients.delete(id);
-  const { secret: may } = second;
   t.deepEqual(await recordsOf(platform, id), [
     { type: 'client_created', name: 'Reports' },
-    { type: 'secret_added', secretId: first!.id, label: 'first', hint: secret!.slice(-4) },
+    { type: 'secret_added', secretId: first!.id, label: 'first', hint: secret!.value.slice(-4) },
     { type: 'client_updated', fields: ['name', 'scopes'] },
     { type: 'client_disabled', name: 'Renamed' },
     { type: 'client_enabled', name: 'Renamed' },
-    { type: 'secret_added', secretId: may.id, label: 'May', hint: second.value.slice(-4) },
-    { type: 'secret_removed', secretId: first!.id, label: 'first', hint: secret!.slice(-4) },
-    { type: 'secret_added', secretId: third.secret.id, label: '', hint: third.value.slice(-4) },
-    { type: 'secret_removed', secretId: may.id, label: 'May', hint: second.value.slice(-4) },
+    { type: 'secret_added', secretId: second.id, label: 'May', hint: second.value.slice(-4) },
+    { type: 'secret_deleted', secretId: first!.id, label: 'first', hint: secret!.value.slice(-4) },
+    { type: 'secret_added', secretId: third.id, label: '', hint: third.value.slice(-4) },
+    { type: 'secret_deleted', secretId: second.id, label: 'May', hint: second.value.slice(-4) },
     { type: 'client_deleted', name: 'Renamed' },
   ]);
 });

@@ -36,7 +36,7 @@ async function service(platform: Platform, scopes: readonly string[] | undefined
     permissions: ['view_schools', 'edit_schools'],
     scopes,
   });
-  return { client, secret: secret!, redirectUri: '' };
+  return { client, secret: secret!.value, redirectUri: '' };
 }
 
 async function serviceToken(

@@ -28,7 +28,7 @@ test.serial('a secret that is removed stops at once here, and within the lag the
   const service = await here.registerService();
   t.deepEqual(await works(service, service.secret), [true, true]);
   const [first] = await clients.secrets(service.client.id);
-  t.true(await clients.removeSecret(service.client.id, first!.id));
+  t.true(await clients.deleteSecret(service.client.id, first!.id));
   t.false((await works(service, service.secret))[0]);
   passTime(LAG);
   t.deepEqual(await works(service, service.secret), [false, false]);
@@ -65,8 +65,8 @@ test.serial(
     const service = await here.registerService();
     const { id } = service.client;
     const brief = await clients.addSecret(id, { expiresAt: now() + 60 });
-    const { value, secret } = await clients.rotateSecret(id, { label: 'May', overlap: '1 hour' });
-    t.is(secret.label, 'May');
+    const { value, label } = await clients.rotateSecret(id, { label: 'May', overlap: '1 hour' });
+    t.is(label, 'May');
     passTime(LAG);
     for (const live of [value, service.secret, brief.value])
       t.deepEqual(await works(service, live), [true, true]);
@@ -85,7 +85,7 @@ test.serial(
 
 test.serial('the new secret is there before the old one goes', async (t) => {
   const service = await here.registerService();
-  const { reached, resume } = pause('clients.removeSecret');
+  const { reached, resume } = pause('clients.deleteSecret');
   const rotating = clients.rotateSecret(service.client.id);
   await reached;
   t.is((await clients.secrets(service.client.id)).length, 2);
@@ -139,7 +139,7 @@ test.serial('a client has at most 20; those that have expired make room', async 
   for (let count = 2; count < 20; count += 1) await clients.addSecret(id);
   const refused = {
     code: 'ERR_CLIENT_INVALID',
-    message: 'label: a client has at most 20 secrets; remove one that is not used',
+    message: 'label: a client has at most 20 secrets; delete one that is not used',
   };
   await t.throwsAsync(clients.addSecret(id), refused);
   await t.throwsAsync(clients.rotateSecret(id, { overlap: 60 }), refused);

@@ -215,7 +215,7 @@ test.serial('what was disconnected while somebody authorizes more does not come 
   const { reached, resume } = pause('consents.add');
   const answer = browser.submit(more, 'Authorize');
   await reached;
-  await storage.consents.remove('1', app.client.id);
+  await storage.consents.delete('1', app.client.id);
   resume();
   const end = await browser.follow(await answer);
   t.truthy(end.location?.searchParams.get('code'));
@@ -231,7 +231,7 @@ test('a consent without scopes is no consent to scopes', async (t) => {
 test('a consent that was taken back asks again', async (t) => {
   const app = await platform.registerApp();
   await authorize(platform, app);
-  await storage.consents.remove('1', app.client.id);
+  await storage.consents.delete('1', app.client.id);
   t.is((await arrive(app)).heading, 'Authorize Reports');
 });
 

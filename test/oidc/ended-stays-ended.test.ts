@@ -19,6 +19,7 @@ interface Nodes {
   readonly t: ExecutionContext;
   readonly here: Platform;
   readonly there: Platform;
+  readonly storage: HeldStorage['storage'];
   readonly pause: HeldStorage['pause'];
   readonly app: RegisteredApp;
   /** A browser whose requests reach the other node. */
@@ -39,7 +40,7 @@ function onTwoNodes(title: string, run: (nodes: Nodes) => Promise<void>): void {
     const app = await here.registerApp({ firstParty: true });
     const toThere = (url: URL): URL =>
       url.origin === here.origin ? new URL(url.pathname + url.search, there.origin) : url;
-    await run({ t, here, there, pause, app, elsewhere: () => new Browser(toThere) });
+    await run({ t, here, there, storage, pause, app, elsewhere: () => new Browser(toThere) });
   });
 }
 
@@ -296,7 +297,7 @@ onEachDatabase(
 onTwoNodes(
   'a client or a user whose id is used again has nothing of what was there before',
   async (nodes) => {
-    const { t, here, there, app } = nodes;
+    const { t, here, there, storage, app } = nodes;
     const service = await here.registerService();
     const ofService = await here.token({ grant_type: 'client_credentials', ...asClient(service) });
     const browser = new Browser();
@@ -306,7 +307,6 @@ onTwoNodes(
     await there.auth.revoke({ user: '1' });
 
     here.users.all.unshift(ann!);
-    const { storage } = here.auth as unknown as { storage: HeldStorage['storage'] };
     for (const { client } of [app, service]) await storage.clients.insert(client, []);
     passTime(2);
     for (const { body } of [ofService, ofUser])

@@ -34,7 +34,7 @@ async function importClient(
     grantType: 'client_credentials',
   });
   const { clients } = into;
-  for (const { id } of (await clients.find(client.id))!.secrets) await clients.removeSecret(client.id, id);
+  for (const { id } of (await clients.find(client.id))!.secrets) await clients.deleteSecret(client.id, id);
   for (const [index, imported] of hashes.entries()) {
     const secret: ClientSecret = {
       id: randomUUID(),
@@ -90,7 +90,7 @@ test('one that was removed or has expired does not work', async (t) => {
   t.is((await ask(expired, SECRET)).status, 401);
   const removed = await importClient([await bcrypt(SECRET)]);
   const [secret] = await platform.auth.clients.secrets(removed);
-  await platform.auth.clients.removeSecret(removed, secret!.id);
+  await platform.auth.clients.deleteSecret(removed, secret!.id);
   t.is((await ask(removed, SECRET)).status, 401);
 });
 
@@ -102,7 +102,7 @@ test('one that is removed while it is being checked does not work', async (t) =>
   const answer = ask(id, SECRET, slow);
   await reached;
   const [secret] = await slow.auth.clients.secrets(id);
-  await slow.auth.clients.removeSecret(id, secret!.id);
+  await slow.auth.clients.deleteSecret(id, secret!.id);
   resume();
   t.is((await answer).status, 401);
 });

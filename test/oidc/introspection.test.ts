@@ -168,7 +168,7 @@ test('an API in another process may ask about access tokens of every client, and
   const ofJob = await issueToken(server.auth, { client: job.client });
 
   const asks = async (by: typeof job, token: string): Promise<Answer['body']> => {
-    const credentials = basic(by.client.id, by.secret!);
+    const credentials = basic(by.client.id, by.secret!.value);
     return (await postForm(`${server.origin}/oauth/introspect`, { token }, credentials)).body;
   };
   const api = await clients.create({
@@ -283,7 +283,7 @@ test('an app that a person owns asks about the tokens of others only while its o
   const [owned, free] = [await clients.create({ ...fields, ownerId: 'olga' }), await clients.create(fields)];
   const token = await issueToken(server.auth, { client: free.client });
   const isActive = async ({ client, secret }: typeof owned): Promise<unknown> => {
-    const credentials = { client_id: client.id, client_secret: secret! };
+    const credentials = { client_id: client.id, client_secret: secret!.value };
     return (await postForm(`${server.auth.issuer}/oauth/introspect`, { ...credentials, token })).body?.[
       'active'
     ];

@@ -10,6 +10,7 @@ import { z } from 'zod';
 
 import { listenerOf, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
+import { requestsInProgress } from '../harness/requests-in-progress.ts';
 import { around } from '../harness/storage.ts';
 import { Wire } from '../harness/wire.ts';
 import type { WireAnswer } from '../harness/wire.ts';
@@ -104,7 +105,7 @@ test('a request counts from its first byte on: of 200 that wait for their last o
     headers: { 'Content-Type': FORM },
     body: `grant_type=client_credentials&client_id=${crypto.randomUUID()}&client_secret=x`,
   });
-  t.true(platform.auth.admission.count <= 20);
+  t.true((await requestsInProgress(platform.auth)) <= 20);
   for (const wire of wires) wire.write('x');
   const statuses = await Promise.all(wires.map(async (wire) => (await wire.answer()).status));
   const answered = tally(statuses);
@@ -115,7 +116,7 @@ test('a request counts from its first byte on: of 200 that wait for their last o
     [],
   );
   t.true(most <= 20, String(most));
-  t.is(platform.auth.admission.count, 0);
+  t.is(await requestsInProgress(platform.auth), 0);
 });
 
 test('bodies that drip make way for requests that come at once', async (t) => {
@@ -143,7 +144,7 @@ test('bodies that drip make way for requests that come at once', async (t) => {
     error_description: 'The body did not arrive in time.',
   });
   for (const wire of wires) wire.close();
-  while (platform.auth.admission.count > 0) await new Promise(setImmediate);
+  while ((await requestsInProgress(platform.auth)) > 0) await new Promise(setImmediate);
 });
 
 test('a body that does not arrive in time is given up, at every endpoint that waits for one', async (t) => {
@@ -182,7 +183,7 @@ test('a body that does not arrive in time is given up, at every endpoint that wa
     await wire!.closed().catch(() => {});
   });
   await Promise.all(given);
-  while (platform.auth.admission.count > 0) await new Promise(setImmediate);
+  while ((await requestsInProgress(platform.auth)) > 0) await new Promise(setImmediate);
   t.false(platform.logger.lines.some(({ level }) => level === 'error'));
 });
 
@@ -210,7 +211,7 @@ test('of 250 large bodies that lack one byte, those wait that there is room for,
         detail: 'The server has no room for a body of this size at the moment. Send the request again later.',
       });
     }
-    t.is(platform.auth.admission.count, 8);
+    t.is(await requestsInProgress(platform.auth), 8);
     t.is((await platform.api('/identity', token)).status, 200, 'what has a small body or none goes on');
     for (const wire of accepted) wire.write(' ');
     t.deepEqual(tally(await Promise.all(answers)), { 200: 8, 503: 242 });
@@ -232,7 +233,7 @@ test('the files that are sent to a route of the host take room as well', async (
   const wires = await beginAll(t, platform.origin, { path: '/api/v1/own', wires: 3, headers, body });
   const statuses = wires.map(async (wire) => (await wire.answer()).status);
   t.is(await Promise.race(statuses), 503);
-  while (platform.auth.admission.count > 1) await new Promise(setImmediate);
+  while ((await requestsInProgress(platform.auth)) > 1) await new Promise(setImmediate);
   for (const wire of wires) wire.write('\n');
   t.deepEqual(tally(await Promise.all(statuses)), { 200: 1, 503: 2 });
 });
@@ -254,7 +255,7 @@ test('a body of unknown length takes room as it arrives, and one that is larger 
   const known = { path: BULK, wires: 1, headers };
   t.is(await chunked(MEBIBYTE), 200);
   const [half] = await beginAll(t, platform.origin, { ...known, body: bulkOf(MEBIBYTE / 2) });
-  while (platform.auth.admission.count === 0) await new Promise(setImmediate);
+  while ((await requestsInProgress(platform.auth)) === 0) await new Promise(setImmediate);
   t.is(await chunked(MEBIBYTE / 4), 200);
   t.is(await chunked(MEBIBYTE), 503);
   half!.write(' ');
@@ -263,7 +264,7 @@ test('a body of unknown length takes room as it arrives, and one that is larger 
   const [large] = await beginAll(t, platform.origin, { ...known, body: bulkOf(MEBIBYTE + 1) });
   t.is((await large!.answer()).status, 413);
   t.is(await chunked(2 * MEBIBYTE), 413);
-  while (platform.auth.admission.count > 0) await new Promise(setImmediate);
+  while ((await requestsInProgress(platform.auth)) > 0) await new Promise(setImmediate);
 });
 
 test('limits that are none are refused at start', async (t) => {

@@ -155,7 +155,7 @@ onEachDatabase(
   'a database that goes silent: not ready within a second, 503 everywhere, and ready again when it answers',
   async (t, _database, address) => {
     const proxy = await freezingProxy(address);
-    const storage = knexStorage(proxy.address, { timeout: 300 });
+    const storage = knexStorage(proxy.address, { timeout: '300 ms' });
     await using platform = await startPlatform({ storage }, { app: host });
     t.teardown(() => proxy.close());
     t.deepEqual(await platform.auth.ready(), { ready: true });

@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { listenerOf, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
+import { requestsInProgress } from '../harness/requests-in-progress.ts';
 import { around } from '../harness/storage.ts';
 import { Wire } from '../harness/wire.ts';
 import { host } from './host.ts';
@@ -43,7 +44,7 @@ async function takePlace(t: { teardown(f: () => void): void }, { origin, auth }:
   t.teardown(() => wire.close());
   const form = new URLSearchParams(fieldsOfNobody()).toString();
   wire.post('/oauth/token', form, { 'Content-Type': 'application/x-www-form-urlencoded' });
-  while (auth.admission.count === 0) await new Promise(setImmediate);
+  while ((await requestsInProgress(auth)) === 0) await new Promise(setImmediate);
   await new Promise(setImmediate);
 }
 
@@ -70,11 +71,11 @@ test('a flood on a storage that hangs: as many as may run wait, the others are r
     }
   }
   t.is(most(), 20);
-  t.is(platform.auth.admission.count, 20);
+  t.is(await requestsInProgress(platform.auth), 20);
 
   release();
   for (const { status } of await Promise.all(first)) t.is(status, 401);
-  t.is(platform.auth.admission.count, 0);
+  t.is(await requestsInProgress(platform.auth), 0);
   const { client, secret } = await platform.registerService();
   const fields = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
   const well = await Promise.all(Array.from({ length: 20 }, async () => platform.token(fields)));
@@ -105,7 +106,7 @@ test('pages and the API take part; keys, metadata, health and the host’s own r
   for (const path of ['/oauth/own', '/']) t.is((await send(platform.url(path))).text, 'the host’s', path);
 
   release();
-  while (platform.auth.admission.count > 0) await new Promise(setImmediate);
+  while ((await requestsInProgress(platform.auth)) > 0) await new Promise(setImmediate);
   t.is((await platform.api('/identity', 'x')).status, 401);
   t.is((await send(platform.url('/oauth/login'))).status, 200);
 });
@@ -167,13 +168,13 @@ test('an answer that is sent as it is made counts until its end, or until its re
   t.is((await bulk(left.signal)).status, 200);
   t.is((await platform.token(fields)).status, 503);
   left.abort();
-  while (platform.auth.admission.count > 0) await new Promise(setImmediate);
+  while ((await requestsInProgress(platform.auth)) > 0) await new Promise(setImmediate);
 
   const answer = await bulk();
   t.is((await platform.token(fields)).status, 503);
   working.resolve();
   t.is((await answer.text()).trim().split('\n').length, 3);
-  while (platform.auth.admission.count > 0) await new Promise(setImmediate);
+  while ((await requestsInProgress(platform.auth)) > 0) await new Promise(setImmediate);
   t.is((await platform.token(fields)).status, 200);
 });
 
@@ -184,7 +185,7 @@ test('requests that fail give their place back', async (t) => {
     t.is((await send(platform.url('/oauth/interaction/gone'))).status, 400);
     t.is((await platform.api('/identity', 'x')).status, 401);
   }
-  t.is(platform.auth.admission.count, 0);
+  t.is(await requestsInProgress(platform.auth), 0);
 });
 
 test('a limit that is none is refused at start', async (t) => {

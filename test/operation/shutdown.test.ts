@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { authorizeUrl, connect, listenerOf, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Platform, RegisteredApp } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
+import { requestsInProgress } from '../harness/requests-in-progress.ts';
 import { around, held } from '../harness/storage.ts';
 import { Wire } from '../harness/wire.ts';
 import { host } from './host.ts';
@@ -205,7 +206,7 @@ test('closing waits for a request whose body is still on its way', async (t) => 
     `POST /oauth/token HTTP/1.1\r\nHost: wire\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: ${body.length}\r\n\r\n`,
   );
   wire.write(body.slice(0, 20));
-  while (platform.auth.admission.count === 0) await new Promise(setImmediate);
+  while ((await requestsInProgress(platform.auth)) === 0) await new Promise(setImmediate);
 
   const closing = platform.auth.close();
   wire.write(body.slice(20));

@@ -9,6 +9,7 @@ import { pages } from 'koa-gatehouse/interactions';
 import { CONNECTION_LIMITS } from '../../examples/server/connection-limits.ts';
 import { gate, people, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
+import { requestsInProgress } from '../harness/requests-in-progress.ts';
 import { Wire } from '../harness/wire.ts';
 
 const HALF = 'POST /oauth/token HTTP/1.1\r\nHost: wire\r\n';
@@ -37,7 +38,7 @@ test('200 half-open connections and 200 bodies that drip keep nobody out for lon
     slow.push(wire);
     wire.write(count % 2 === 0 ? HALF : HEAD);
   }
-  while (platform.auth.admission.count < 100) await new Promise(setImmediate);
+  while ((await requestsInProgress(platform.auth)) < 100) await new Promise(setImmediate);
   const dripping = setInterval(() => {
     for (const [index, wire] of slow.entries()) wire.write(index % 2 === 0 ? 'X-Field: x\r\n' : ' ');
   }, 20);
@@ -52,7 +53,7 @@ test('200 half-open connections and 200 bodies that drip keep nobody out for lon
 
   t.log(`50 tokens: ${alone.toFixed()} ms, beside 400 slow connections ${beside?.toFixed()} ms`);
   t.true(beside! < 10 * alone + 2000);
-  while (platform.auth.admission.count > 0) await new Promise(setImmediate);
+  while ((await requestsInProgress(platform.auth)) > 0) await new Promise(setImmediate);
   await fiftyTokens(platform, fields);
 });
 
@@ -83,7 +84,7 @@ test('the limits of the bundled example cut slow and half-open requests off', as
     t.is((await wire.answer()).status, 408, begin);
     await wire.closed().catch(() => {});
   }
-  while (auth.admission.count > 0) await new Promise(setImmediate);
+  while ((await requestsInProgress(auth)) > 0) await new Promise(setImmediate);
   await auth.close();
 });
 
@@ -135,7 +136,7 @@ test('a body without end is answered at its limit, at every endpoint that takes 
     t.true(statuses.includes(answer.status), `${path} as ${type}: ${answer.status} ${answer.body}`);
     wire.close();
   }
-  while (platform.auth.admission.count > 0) await new Promise(setImmediate);
+  while ((await requestsInProgress(platform.auth)) > 0) await new Promise(setImmediate);
   t.false(platform.logger.lines.some(({ level }) => level === 'error'));
 });
 

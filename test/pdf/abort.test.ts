@@ -78,14 +78,14 @@ test('aborted in the wait before the next try', async (t) => {
       setImmediate(() => gone.abort(new Error('No time')));
     },
   };
-  const call = clientOf(service, { hooks, retryDelay: 30_000 }).extract(PDF, { signal: gone.signal });
+  const call = clientOf(service, { hooks, retryDelay: '30000 ms' }).extract(PDF, { signal: gone.signal });
   await t.throwsAsync(call, { message: 'No time' });
   t.is(service.received.length, 1);
 });
 
 test('AbortSignal.timeout limits a call with all its tries', async (t) => {
   await using service = await faultServer(answer(503, ''));
-  const call = clientOf(service, { retries: 100, retryDelay: 20 }).extract(PDF, {
+  const call = clientOf(service, { retries: 100, retryDelay: '20 ms' }).extract(PDF, {
     signal: AbortSignal.timeout(100),
   });
   await t.throwsAsync(call, { instanceOf: DOMException, name: 'TimeoutError' });
@@ -130,7 +130,7 @@ test('a picture that is handed on: aborted while it is read', async (t) => {
 test('a picture that nobody reads: destroying it ends the connection', async (t) => {
   const { service, closed } = await halfPicture();
   t.teardown(async () => service[Symbol.asyncDispose]());
-  const image = await clientOf(service, { timeout: 60_000 }).renderStream(PDF);
+  const image = await clientOf(service, { timeout: '60000 ms' }).renderStream(PDF);
   image.stream.destroy();
   await closed;
   t.pass();

@@ -65,7 +65,7 @@ test('the key is in no error, whatever goes wrong, and in no hook', async (t) =>
     errorOf(clientOf(html, options).extract(PDF)),
     errorOf(clientOf(picture, options).render(PDF)),
     errorOf(clientOf(cut, options).extract(PDF)),
-    errorOf(clientOf(still, { ...options, timeout: 30 }).extract(PDF)),
+    errorOf(clientOf(still, { ...options, timeout: '30 ms' }).extract(PDF)),
     errorOf(clientOf({ origin: 'http://127.0.0.1:1' }, options).extract(PDF)),
     errorOf(clientOf(echoing, options).extract('/not/there')),
   ]);

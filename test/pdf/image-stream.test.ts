@@ -65,7 +65,7 @@ test('a picture may take longer than the timeout, as long as it moves', async (t
     }
     response.end();
   });
-  const { stream } = await clientOf(service, { timeout: 900 }).renderStream(PDF);
+  const { stream } = await clientOf(service, { timeout: '900 ms' }).renderStream(PDF);
   t.deepEqual(await buffer(stream), PNG);
 });
 
@@ -74,7 +74,7 @@ test('a picture that stops arriving ends the stream with an error', async (t) =>
     request.resume();
     response.writeHead(200, { 'content-type': 'image/png' }).write(PNG.subarray(0, 10));
   });
-  const { stream } = await clientOf(service, { timeout: 60 }).renderStream(PDF);
+  const { stream } = await clientOf(service, { timeout: '60 ms' }).renderStream(PDF);
   const error = await errorOf(buffer(stream));
   t.is(error.code, 'ERR_PDF_TIMEOUT');
 });

@@ -73,7 +73,10 @@ test('a connection is refused until the service is there', async (t) => {
     },
   };
   t.teardown(() => server.close());
-  const client = clientOf({ origin: `http://127.0.0.1:${port}` }, { hooks, retries: 20, maxRetryDelay: 50 });
+  const client = clientOf(
+    { origin: `http://127.0.0.1:${port}` },
+    { hooks, retries: 20, maxRetryDelay: '50 ms' },
+  );
   t.deepEqual(await client.extract(PDF), TREE);
 });
 
@@ -154,7 +157,7 @@ async function waits(service: { origin: string }, options: object): Promise<numb
 
 test('waits double up to the longest, each shortened by half at most', async (t) => {
   await using service = await faultServer(unavailable);
-  const delays = await waits(service, { retries: 5, retryDelay: 16, maxRetryDelay: 40 });
+  const delays = await waits(service, { retries: 5, retryDelay: '16 ms', maxRetryDelay: '40 ms' });
   t.is(delays.length, 5);
   for (const [index, most] of [16, 32, 40, 40, 40].entries()) {
     t.true(delays[index]! <= most && delays[index]! >= most / 2, `${index}: ${delays[index]}`);

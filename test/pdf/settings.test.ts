@@ -38,20 +38,23 @@ test('a path in the base URL is kept, with or without a slash at its end', async
 });
 
 test('defaults: 60 seconds, two retries', (t) => {
-  t.like(new PdfClient(), { timeout: 60_000, retries: 2 });
+  t.like(new PdfClient(), { timeout: 60, retries: 2 });
 });
 
 test('timeout and retries have setters, and each is checked', (t) => {
-  const client = new PdfClient({ timeout: 5, retries: 0 });
+  const client = new PdfClient({ timeout: '5 seconds', retries: 0 });
   t.like(client, { timeout: 5, retries: 0 });
-  client.timeout = 1000;
+  client.timeout = '250 ms';
+  t.is(client.timeout, '250 ms');
+  client.timeout = '2 min';
   client.retries = 7;
-  t.like(client, { timeout: 1000, retries: 7 });
-  for (const wrong of [0, -1, 1.5, NaN, Infinity, 2 ** 31, '5', null, undefined]) {
+  t.like(client, { timeout: 120, retries: 7 });
+  for (const wrong of [0, -1, 1.5, NaN, Infinity, 3601, 60_000, '5', '0.5 ms', null, undefined]) {
     t.throws(() => (client.timeout = wrong as number), {
       instanceOf: ConfigError,
       code: 'ERR_CONFIG',
-      message: 'timeout: give a whole number from 1 to 2147483647',
+      message:
+        "timeout: give seconds, or a number and a unit such as '30 seconds' or '500 ms'; more than 0, at most 1 hour",
     });
   }
   for (const wrong of [-1, 0.5, 101, NaN, '2', null, undefined]) {
@@ -60,7 +63,7 @@ test('timeout and retries have setters, and each is checked', (t) => {
       message: 'retries: give a whole number from 0 to 100',
     });
   }
-  t.like(client, { timeout: 1000, retries: 7 });
+  t.like(client, { timeout: 120, retries: 7 });
 });
 
 test('what the service says of itself cannot be written', (t) => {
@@ -81,10 +84,19 @@ const WRONG: readonly [options: object, message: string][] = [
   ],
   [{ baseUrl: 'https://pdf.example/?v=2' }, 'baseUrl: leave out query and fragment'],
   [{ baseUrl: 'https://pdf.example/#top' }, 'baseUrl: leave out query and fragment'],
-  [{ timeout: 0 }, 'timeout: give a whole number from 1 to 2147483647'],
+  [
+    { timeout: 0 },
+    "timeout: give seconds, or a number and a unit such as '30 seconds' or '500 ms'; more than 0, at most 1 hour",
+  ],
   [{ retries: -1 }, 'retries: give a whole number from 0 to 100'],
-  [{ retryDelay: -1 }, 'retryDelay: give a whole number from 0 to 2147483647'],
-  [{ maxRetryDelay: '1s' }, 'maxRetryDelay: give a whole number from 0 to 2147483647'],
+  [
+    { retryDelay: -1 },
+    "retryDelay: give seconds, or a number and a unit such as '30 seconds' or '500 ms'; at most 1 hour",
+  ],
+  [
+    { maxRetryDelay: '2 hours' },
+    "maxRetryDelay: give seconds, or a number and a unit such as '30 seconds' or '500 ms'; at most 1 hour",
+  ],
   [{ maxResponseBytes: 0 }, 'maxResponseBytes: give a whole number from 1 to 9007199254740991'],
   [
     { headers: { Authorization: 'Bearer x' } },

@@ -7,7 +7,7 @@ import test from 'ava';
 import { PDF, clientOf, errorOf } from './clients.ts';
 import { TREE, faultServer, json } from './fault-server.ts';
 
-const SHORT = { timeout: 60, retries: 1 };
+const SHORT = { timeout: '60 ms', retries: 1 } as const;
 
 test('a service that does not begin to answer', async (t) => {
   await using service = await faultServer((request) => request.resume());
@@ -28,7 +28,7 @@ test('a service that says again and again that it is busy, and never answers', a
     const busy = setInterval(() => response.writeProcessing(), 10);
     response.on('close', () => clearInterval(busy));
   });
-  const error = await errorOf(clientOf(service, { timeout: 700, retries: 0 }).extract(PDF));
+  const error = await errorOf(clientOf(service, { timeout: '700 ms', retries: 0 }).extract(PDF));
   t.is(error.code, 'ERR_PDF_TIMEOUT');
   t.regex(error.message, /^For 700 ms the PDF service did not begin to answer/);
 });
@@ -40,7 +40,7 @@ test('a service that lets its answer drip for ever', async (t) => {
     const drip = setInterval(() => response.write(' '), 10);
     response.on('close', () => clearInterval(drip));
   });
-  const error = await errorOf(clientOf(service, { timeout: 700, retries: 0 }).extract(PDF));
+  const error = await errorOf(clientOf(service, { timeout: '700 ms', retries: 0 }).extract(PDF));
   t.is(error.code, 'ERR_PDF_TIMEOUT');
   t.regex(error.message, /^For 700 ms the PDF service did not finish its answer/);
 });
@@ -84,13 +84,13 @@ test('an upload may take longer than the timeout, as long as it moves', async (t
       }
     },
   };
-  t.deepEqual(await clientOf(service, { timeout: 900 }).extract(slow), TREE);
+  t.deepEqual(await clientOf(service, { timeout: '900 ms' }).extract(slow), TREE);
 });
 
 test('the call’s own timeout counts, and a setter is for the calls that follow', async (t) => {
   await using service = await faultServer((request) => request.resume());
-  const client = clientOf(service, { retries: 0, timeout: 60_000 });
-  t.regex((await errorOf(client.extract(PDF, { timeout: 30 }))).message, /^For 30 ms/);
-  client.timeout = 40;
+  const client = clientOf(service, { retries: 0, timeout: '60000 ms' });
+  t.regex((await errorOf(client.extract(PDF, { timeout: '30 ms' }))).message, /^For 30 ms/);
+  client.timeout = '40 ms';
   t.regex((await errorOf(client.extract(PDF))).message, /^For 40 ms/);
 });

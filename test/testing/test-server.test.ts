@@ -73,7 +73,7 @@ test('the code and its verifier are the app’s to exchange', async (t) => {
     code_verifier: codeVerifier,
     redirect_uri: REPORTS.redirectUris[0],
     client_id: client.id,
-    client_secret: secret,
+    client_secret: secret!.value,
   });
   t.is(answer.status, 200, answer.text);
 });
@@ -112,7 +112,7 @@ test('without options there is a server that gives out tokens', async (t) => {
   const answer = await postJson(`${server.origin}/oauth/token`, {
     grant_type: 'client_credentials',
     client_id: client.id,
-    client_secret: secret,
+    client_secret: secret!.value,
   });
   t.is(answer.status, 200);
 });

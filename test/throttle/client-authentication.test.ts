@@ -32,7 +32,7 @@ async function ask(
 async function importClient(server: GuessedPlatform, storage: Storage): Promise<string> {
   const { client } = await server.platform.registerService();
   for (const { id } of await server.platform.auth.clients.secrets(client.id))
-    await storage.clients.removeSecret(client.id, id);
+    await storage.clients.deleteSecret(client.id, id);
   await storage.clients.addSecret(client.id, {
     id: randomUUID(),
     hash: await hash(CHOSEN, 4),

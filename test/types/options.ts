@@ -3,6 +3,7 @@ import type { ApiAuth, AuthServer, AuthServerOptions, Duration, User, UserStore 
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
+import { PdfClient } from 'koa-gatehouse/pdf';
 
 const gate = defineGate({
   permissions: { view_schools: 'View schools' },
@@ -103,6 +104,14 @@ await createAuthServer({
 await createAuthServer({ ...needed, tokenClaims: () => undefined });
 // @ts-expect-error claims have names
 await createAuthServer({ ...needed, tokenClaims: () => 'north' });
+
+knexStorage('sqlite:./gatehouse.db', { timeout: '500 ms' });
+// @ts-expect-error no such unit
+knexStorage('sqlite:./gatehouse.db', { timeout: '500 msec' });
+const pdf = new PdfClient({ timeout: '30 seconds', retryDelay: '500 ms' });
+pdf.timeout = 10;
+// @ts-expect-error no such unit
+pdf.timeout = '2 blinks';
 
 '1 year' satisfies Duration;
 '90s' satisfies Duration;

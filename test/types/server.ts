@@ -5,6 +5,7 @@ import type {
   AuthServerOptions,
   Client,
   ClientPrincipal,
+  NewSecret,
   UserPrincipal,
   UserStore,
 } from 'koa-gatehouse';
@@ -87,11 +88,28 @@ await auth.clients.create({ name: 'Sync', grantType: 'client_credentials', permi
 // @ts-expect-error there is no such permission
 await auth.clients.create({ name: 'Sync', grantType: 'client_credentials', permissions: ['edit_schools'] });
 
+// A client may have lifetimes of its own; they are kept in seconds.
+const { client } = await auth.clients.create({
+  name: 'Sync',
+  grantType: 'client_credentials',
+  lifetimes: { accessToken: '15 minutes' },
+});
+client.lifetimes.accessToken satisfies number | undefined;
+await auth.clients.update(client.id, { lifetimes: { ...client.lifetimes, refreshToken: '1 day' } });
+// @ts-expect-error no such lifetime
+await auth.clients.update(client.id, { lifetimes: { session: '1 day' } });
+// @ts-expect-error no such unit
+await auth.clients.update(client.id, { lifetimes: { accessToken: '1 fortnight' } });
+
 // A token from the host's own code is for a client, and maybe a user.
 same<ReturnType<typeof auth.issueToken>, Promise<string>>();
 await auth.issueToken({ client: 'b0f8', user: '1', scopes: ['schools:read'], lifetime: '1 hour' });
 // @ts-expect-error through which client?
 await auth.issueToken({ user: '1' });
+const made = await auth.clients.create({ name: 'Sync', grantType: 'client_credentials' });
+same<typeof made.secret, NewSecret | undefined>();
+(await auth.clients.addSecret('b0f8')).value satisfies string;
+same<ReturnType<typeof auth.clients.rotateSecret>, Promise<NewSecret>>();
 await auth.clients.rotateSecret('b0f8', { overlap: '1 hour' });
 await auth.clients.rotateSecret('b0f8', { overlap: 3600 });
 // @ts-expect-error no such unit
@@ -102,3 +120,15 @@ await auth.issueToken({ client: 'b0f8', lifetime: '1 fortnight' });
 // A user store may leave it to the storage who holds what.
 const nobody = async (): Promise<undefined> => undefined;
 ({ authenticate: nobody, find: nobody }) satisfies UserStore<Person>;
+
+// How the server is wired is its own.
+// @ts-expect-error not public
+void auth.admission;
+// @ts-expect-error not public
+void auth.storage;
+// @ts-expect-error not public
+void auth.logger;
+// @ts-expect-error not public
+void auth.basePath;
+// @ts-expect-error not public
+void auth.mountPath;

@@ -6,6 +6,7 @@ import { attempts } from './0003-attempts.ts';
 import { disabledBy } from './0004-disabled-by.ts';
 import { revocationSequence } from './0005-revocation-sequence.ts';
 import { consentHosts } from './0006-consent-hosts.ts';
+import { clientLifetimes } from './0007-client-lifetimes.ts';
 import type { Migration } from './migration.ts';
 
 /** Every step of the schema, oldest first. */
@@ -16,6 +17,7 @@ export const migrations: readonly Migration[] = [
   disabledBy,
   revocationSequence,
   consentHosts,
+  clientLifetimes,
 ];
 
 /** Names of the migrations that have not run, in order. All of them on a database that Gatehouse has never seen. */

@@ -24,7 +24,7 @@ export function assignmentStore(database: Database): AssignmentStore {
     async save(userId, { roles, permissions }) {
       await database.run(save, [userId, JSON.stringify(roles), JSON.stringify(permissions)]);
     },
-    async remove(userId) {
+    async delete(userId) {
       return (await database.run('delete from gatehouse_assignments where user_id = ?', [userId])) > 0;
     },
   };

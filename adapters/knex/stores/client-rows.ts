@@ -18,6 +18,7 @@ export const CLIENT_COLUMNS: readonly string[] = [
   'owner_id',
   'disabled',
   'disabled_by',
+  'lifetimes',
   'created_at',
   'updated_at',
 ];
@@ -36,6 +37,7 @@ export interface ClientRow {
   readonly owner_id: string | null;
   readonly disabled: number;
   readonly disabled_by: string | null;
+  readonly lifetimes: string | null;
   readonly created_at: Integer;
   readonly updated_at: Integer;
 }
@@ -82,6 +84,7 @@ export function toClient(row: ClientRow): Client {
     ownerId: row.owner_id ?? undefined,
     disabled: row.disabled === 1,
     disabledBy: row.disabled_by ?? undefined,
+    lifetimes: row.lifetimes === null ? {} : (JSON.parse(row.lifetimes) as Client['lifetimes']),
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
   };
@@ -117,6 +120,7 @@ export function toClientValues(client: Client): Value[] {
     client.ownerId ?? null,
     Number(client.disabled),
     client.disabledBy ?? null,
+    JSON.stringify(client.lifetimes),
     client.createdAt,
     client.updatedAt,
   ];

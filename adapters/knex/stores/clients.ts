@@ -38,7 +38,7 @@ export function clientStore(database: Database): ClientStore {
           : await database.run(`${UPDATE} and updated_at = ?`, [...values, ifUpdatedAt]);
       return changed > 0;
     },
-    async remove(id) {
+    async delete(id) {
       // Without these two nobody gets a token of the client any more, so they go together and first.
       const removed = await database.transaction(async (statements) => {
         await statements.run('delete from gatehouse_client_secrets where client_id = ?', [id]);
@@ -64,8 +64,8 @@ export function clientStore(database: Database): ClientStore {
         return client !== undefined;
       });
     },
-    async removeSecret(clientId, secretId) {
-      return (await database.run(REMOVE_SECRET, [clientId, secretId])) > 0;
+    async deleteSecret(clientId, secretId) {
+      return (await database.run(DELETE_SECRET, [clientId, secretId])) > 0;
     },
     async expireSecret(clientId, secretId, expiresAt) {
       await database.run(EXPIRE_SECRET, [expiresAt, clientId, secretId, expiresAt]);
@@ -113,7 +113,7 @@ const ADD_SECRET = `
   insert into gatehouse_client_secrets (client_id, id, hash, label, hint, created_at, expires_at, last_used_at)
   values (?, ?, ?, ?, ?, ?, ?, ?)`;
 
-const REMOVE_SECRET = 'delete from gatehouse_client_secrets where client_id = ? and id = ?';
+const DELETE_SECRET = 'delete from gatehouse_client_secrets where client_id = ? and id = ?';
 
 const EXPIRE_SECRET = `
   update gatehouse_client_secrets set expires_at = ?

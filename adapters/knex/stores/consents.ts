@@ -44,7 +44,7 @@ export function consentStore(database: Database): ConsentStore {
     async touch(userId, clientId, at) {
       await database.run(TOUCH, [at, userId, clientId, at]);
     },
-    async remove(userId, clientId) {
+    async delete(userId, clientId) {
       const removed = await database.run(
         'delete from gatehouse_consents where user_id = ? and client_id = ?',
         [userId, clientId],

@@ -16,10 +16,10 @@ export function sessionStore(database: Database): SessionStore {
     async update({ id, payload, expiresAt }) {
       return (await database.run(UPDATE, [JSON.stringify(payload), expiresAt, id])) > 0;
     },
-    async remove(id) {
+    async delete(id) {
       await database.run('delete from gatehouse_sessions where id = ?', [id]);
     },
-    async removeOfUser(userId) {
+    async deleteOfUser(userId) {
       return database.run('delete from gatehouse_sessions where user_id = ?', [userId]);
     },
   };

@@ -44,11 +44,11 @@ export function addClientChanges(client: Command): void {
   client
     .command('delete')
     .argument('<client-id>')
-    .summary('remove it for ever')
-    .description('Remove a client with its secrets, consents and tokens, for ever.')
+    .summary('delete it for ever')
+    .description('Delete a client with its secrets, consents and tokens, for ever.')
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"deleted": "<client-id>"}')
-    .action(opened(remove));
+    .action(opened(deleteClient));
 }
 
 function changed(client: Client): Report {
@@ -69,7 +69,7 @@ async function revokeTokens(session: Session, options: { yes?: boolean }, id: st
   };
 }
 
-async function remove(session: Session, options: { yes?: boolean }, id: string): Promise<Report> {
+async function deleteClient(session: Session, options: { yes?: boolean }, id: string): Promise<Report> {
   const { clients } = session.administration;
   // One that was interrupted has left a client's grants behind without the client.
   if (!(await clients.find(id))) await clients.delete(id);

@@ -3,14 +3,15 @@ import type { Command } from 'commander';
 import type { ClientGrantType } from 'koa-gatehouse';
 
 import { clientText, newSecretText } from '../client-text.ts';
-import { clientJson } from '../report.ts';
-import { repeated } from '../repeated.ts';
+import { clientJson, secretJson } from '../report.ts';
+import { changedLifetimes, lifetimeOptions, repeated } from '../arguments.ts';
+import type { LifetimeOptions } from '../arguments.ts';
 import type { Report } from '../report.ts';
 import { opened } from '../session.ts';
 import type { Session } from '../session.ts';
 import { uncheckedNames } from '../gate-file.ts';
 
-interface Options {
+interface Options extends LifetimeOptions {
   readonly name: string;
   readonly grantType: ClientGrantType;
   readonly redirectUri?: readonly string[];
@@ -25,7 +26,7 @@ interface Options {
 
 /** `gatehouse client create` */
 export function addClientCreate(client: Command): void {
-  client
+  const command = client
     .command('create')
     .summary('register a client')
     .description('Register a client. A confidential one gets a secret, which is shown this once.')
@@ -48,12 +49,14 @@ export function addClientCreate(client: Command): void {
       '\nExamples:\n' +
         '  gatehouse client create --name Reports --grant-type client_credentials --permission view_schools\n' +
         '  gatehouse client create --name Portal --grant-type authorization_code --redirect-uri https://portal.example/callback\n\n' +
-        'JSON: {"client": {...}, "client_secret": "..." | null, "notes": []}, a client as in `client show`',
+        'JSON: {"client": {...}, "client_secret": "..." | null, "secret": {...} | null, "notes": []},\n  as in `client show`',
     )
     .action(opened(create));
+  for (const option of lifetimeOptions()) command.addOption(option);
 }
 
 async function create({ administration, names }: Session, options: Options): Promise<Report> {
+  const lifetimes = changedLifetimes(options);
   const { client, secret } = await administration.clients.create({
     name: options.name,
     grantType: options.grantType,
@@ -65,13 +68,16 @@ async function create({ administration, names }: Session, options: Options): Pro
     scopes: options.scope,
     roles: options.role ?? [],
     permissions: options.permission ?? [],
+    ...(lifetimes && { lifetimes }),
   });
   const notes = uncheckedNames(names, client);
   return {
-    json: { client: clientJson(client), client_secret: secret ?? null },
-    text: [clientText(client), ...(secret === undefined ? [] : [newSecretText(client.id, secret)])].join(
-      '\n\n',
-    ),
+    json: {
+      client: clientJson(client),
+      client_secret: secret?.value ?? null,
+      secret: secret ? secretJson(secret) : null,
+    },
+    text: [clientText(client), ...(secret ? [newSecretText(client.id, secret.value)] : [])].join('\n\n'),
     notes,
   };
 }

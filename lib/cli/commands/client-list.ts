@@ -78,7 +78,9 @@ export function addClientShow(client: Command): void {
     .addHelpText(
       'after',
       '\nJSON: {"client": {"client_id", "name", "grant_type", "redirect_uris", "confidential", "native", "first_party",\n' +
-        '  "scopes" (null: all), "roles", "permissions", "owner_id", "disabled", "created_at", "updated_at"},\n' +
+        '  "scopes" (null: all), "roles", "permissions", "owner_id", "disabled", "disabled_by",\n' +
+        '  "lifetimes": {"access_token", "refresh_token", "refresh_token_absolute"} (in seconds, null: the server\'s),\n' +
+        '  "created_at", "updated_at"},\n' +
         '  "secrets": [{"id", "label", "hint", "created_at", "expires_at", "last_used_at"}]}',
     )
     .action(opened(show));

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Client, PermissionSource } from 'koa-gatehouse';
 
-import { repeated } from '../repeated.ts';
+import { repeated } from '../arguments.ts';
 import type { Report } from '../report.ts';
 import { findClient, opened } from '../session.ts';
 import type { Session } from '../session.ts';

@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 
+import { duration } from '../arguments.ts';
 import { newSecretText, secretsText } from '../client-text.ts';
 import { confirm } from '../terminal.ts';
 import { UsageError } from '../failure.ts';
@@ -9,13 +10,13 @@ import type { Report } from '../report.ts';
 import { opened } from '../session.ts';
 import type { Session } from '../session.ts';
 
-/** `gatehouse client secrets list | add | remove`, `gatehouse client rotate-secret` */
+/** `gatehouse client secrets list | add | delete`, `gatehouse client rotate-secret` */
 export function addClientSecrets(client: Command): void {
   const secrets = client
     .command('secrets')
     .helpCommand(false)
-    .summary('list, add or remove secrets')
-    .description('List, add or remove secrets. Rotation without downtime: add, deploy, remove the old one.');
+    .summary('list, add or delete secrets')
+    .description('List, add or delete secrets. Rotation without downtime: add, deploy, delete the old one.');
   secrets
     .command('list', { isDefault: true })
     .argument('<client-id>')
@@ -33,20 +34,20 @@ export function addClientSecrets(client: Command): void {
     .addHelpText('after', '\nJSON: {"client_id", "client_secret": "...", "secret": {...}}')
     .action(opened(add));
   secrets
-    .command('remove')
+    .command('delete')
     .argument('<client-id>')
     .argument('<secret-id>')
-    .summary('remove one')
-    .description('Remove a secret; it stops at once.')
+    .summary('delete one')
+    .description('Delete a secret; it stops at once.')
     .option('--yes', 'do not ask')
-    .addHelpText('after', '\nJSON: {"client_id", "removed": "<secret-id>"}')
-    .action(opened(remove));
+    .addHelpText('after', '\nJSON: {"client_id", "deleted": "<secret-id>"}')
+    .action(opened(deleteSecret));
   client
     .command('rotate-secret')
     .argument('<client-id>')
     .summary('replace all secrets by a new one')
     .description('Replace all secrets of a client by a new one, which is shown this once.')
-    .option('--overlap <seconds>', 'for how long the old ones still work', wholeSeconds, 0)
+    .option('--overlap <duration>', 'for how long the old ones still work', duration, 0)
     .option('--label <text>', 'what people call it', '')
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"client_id", "client_secret": "...", "secret": {...}}')
@@ -66,17 +67,17 @@ async function add(
   { expires, label }: { expires?: number; label: string },
   id: string,
 ): Promise<Report> {
-  const { secret, value } = await administration.clients.addSecret(id, {
+  const secret = await administration.clients.addSecret(id, {
     label,
     ...(expires === undefined ? {} : { expiresAt: expires }),
   });
   return {
-    json: { client_id: id, client_secret: value, secret: secretJson(secret) },
-    text: newSecretText(id, value),
+    json: { client_id: id, client_secret: secret.value, secret: secretJson(secret) },
+    text: newSecretText(id, secret.value),
   };
 }
 
-async function remove(
+async function deleteSecret(
   { administration }: Session,
   options: { yes?: boolean },
   id: string,
@@ -88,9 +89,9 @@ async function remove(
       `The client ${id} has no secret ${secretId}; see \`gatehouse client secrets ${id}\`.`,
     );
   }
-  await confirm(`Remove the secret "${secret.label}"? Apps that use it get no more tokens.`, options);
-  await administration.clients.removeSecret(id, secretId);
-  return { json: { client_id: id, removed: secretId }, text: `Removed the secret "${secret.label}".` };
+  await confirm(`Delete the secret "${secret.label}"? Apps that use it get no more tokens.`, options);
+  await administration.clients.deleteSecret(id, secretId);
+  return { json: { client_id: id, deleted: secretId }, text: `Deleted the secret "${secret.label}".` };
 }
 
 async function rotate(
@@ -102,10 +103,10 @@ async function rotate(
   if (overlap === 0 && count > 0) {
     await confirm('Replace all secrets? The old ones stop at once.', { yes: yes ?? false });
   }
-  const { secret, value } = await administration.clients.rotateSecret(id, { label, overlap });
+  const secret = await administration.clients.rotateSecret(id, { label, overlap });
   return {
-    json: { client_id: id, client_secret: value, secret: secretJson(secret) },
-    text: newSecretText(id, value),
+    json: { client_id: id, client_secret: secret.value, secret: secretJson(secret) },
+    text: newSecretText(id, secret.value),
   };
 }
 
@@ -116,9 +117,4 @@ function futureTime(text: string): number {
   }
   if (milliseconds <= Date.now()) throw new InvalidArgumentError('Give a time that is still to come.');
   return Math.floor(milliseconds / 1000);
-}
-
-function wholeSeconds(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Give whole seconds.');
-  return Number(text);
 }

@@ -1,8 +1,9 @@
-import { InvalidArgumentError, Option } from 'commander';
+import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Administration, SigningKey } from 'koa-gatehouse';
 
 import { keyJson, timeText } from '../report.ts';
+import { duration } from '../arguments.ts';
 import type { Report } from '../report.ts';
 import { opened } from '../session.ts';
 import type { Session } from '../session.ts';
@@ -33,15 +34,18 @@ export function addKeysCommands(program: Command): void {
       'Make a new key. It is published at once and signs after some seconds, by when every server knows it; tokens of the key before it stay good.',
     )
     .option(
-      '--after <seconds>',
+      '--after <duration>',
       'when it signs; more than twice the revocationLag of the servers',
-      seconds,
+      duration,
       15,
     )
-    .option(
-      '--access-token-lifetime <duration>',
-      "the servers' lifetimes.accessToken: for so long the key before it is kept",
-      '1 year',
+    .addOption(
+      new Option(
+        '--access-token-lifetime <duration>',
+        "the servers' lifetimes.accessToken: for so long the key before it is kept",
+      )
+        .argParser(duration)
+        .default(31_536_000, '1 year'),
     )
     .addOption(
       new Option(
@@ -91,9 +95,4 @@ function toTable(keys: readonly SigningKey[]): string {
       timeText(retiresAt),
     ]),
   );
-}
-
-function seconds(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Give whole seconds.');
-  return Number(text);
 }

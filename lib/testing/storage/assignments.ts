@@ -29,10 +29,10 @@ export function assignmentContract(test: StorageTest): void {
   test('assignments: remove tells whether there was one', async (t, { assignments }) => {
     await assignments.save('ann', { roles: ['registrar'], permissions: [] });
     await assignments.save('bob', nothing);
-    t.true(await assignments.remove('ann'));
-    t.false(await assignments.remove('ann'));
+    t.true(await assignments.delete('ann'));
+    t.false(await assignments.delete('ann'));
     t.deepEqual(await assignments.find('ann'), nothing);
-    t.true(await assignments.remove('bob'));
+    t.true(await assignments.delete('bob'));
   });
 
   test('assignments: user ids and lists may be long', async (t, { assignments }) => {

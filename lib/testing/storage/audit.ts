@@ -71,7 +71,7 @@ export function auditContract(test: StorageTest): void {
       { type: 'client_created', clientId: aClient().id, name: 'Timetable' },
     );
     await audit.append([record], LATER);
-    await clients.remove(aClient().id);
+    await clients.delete(aClient().id);
     t.deepEqual(await audit.list({ clientId: aClient().id }), [record]);
   });
 

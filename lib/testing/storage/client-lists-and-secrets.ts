@@ -12,8 +12,8 @@ export function clientSecretContract(test: StorageTest): void {
     const added = aSecret({ id: 'new', createdAt: NOW + 1 });
     t.true(await clients.addSecret(id, added));
     t.deepEqual((await clients.find(id))?.secrets, [aSecret({ id: 'old' }), added]);
-    t.true(await clients.removeSecret(id, 'old'));
-    t.false(await clients.removeSecret(id, 'old'));
+    t.true(await clients.deleteSecret(id, 'old'));
+    t.false(await clients.deleteSecret(id, 'old'));
     t.deepEqual((await clients.find(id))?.secrets, [added]);
   });
 
@@ -26,7 +26,7 @@ export function clientSecretContract(test: StorageTest): void {
   test('clients: a secret is removed only from its own client', async (t, { clients }) => {
     await clients.insert(aClient(), [aSecret()]);
     await clients.insert(aClient({ id: 'other' }), []);
-    t.false(await clients.removeSecret('other', aSecret().id));
+    t.false(await clients.deleteSecret('other', aSecret().id));
     t.deepEqual((await clients.find(id))?.secrets, [aSecret()]);
   });
 

@@ -18,6 +18,7 @@ export function clientContract(test: StorageTest): void {
       ownerId: 'ann',
       disabled: true,
       disabledBy: 'bob',
+      lifetimes: { accessToken: 900, refreshToken: 3600, refreshTokenAbsolute: 86_400 },
     });
     const secrets = [
       aSecret({ id: 'a' }),
@@ -32,6 +33,16 @@ export function clientContract(test: StorageTest): void {
     await clients.insert(aClient({ id: 'none', scopes: [] }), []);
     t.is((await clients.find('every'))?.client.scopes, undefined);
     t.deepEqual((await clients.find('none'))?.client.scopes, []);
+  });
+
+  test('clients: lifetimes are kept, changed and taken away', async (t, { clients }) => {
+    await clients.insert(aClient({ lifetimes: { accessToken: 900 } }), []);
+    t.deepEqual((await clients.list({}))[0]?.lifetimes, { accessToken: 900 });
+    for (const lifetimes of [{ refreshToken: 60, refreshTokenAbsolute: 3600 }, {}]) {
+      const changed = aClient({ lifetimes });
+      t.true(await clients.update(changed));
+      t.deepEqual(await clients.find(changed.id), { client: changed, secrets: [], sequence: 0 });
+    }
   });
 
   test('clients: ids that strangers make up are not found, and are no error', async (t, { clients }) => {
@@ -118,7 +129,7 @@ export function clientContract(test: StorageTest): void {
         aCode({ id: `code of ${clientId}`, grantId }),
       );
     }
-    t.true(await clients.remove('gone'));
+    t.true(await clients.delete('gone'));
     t.is(await clients.find('gone'), undefined);
     t.is(await consents.find('ann', 'gone'), undefined);
     t.is(await grants.find('grant of gone'), undefined);
@@ -132,7 +143,7 @@ export function clientContract(test: StorageTest): void {
     t.deepEqual((await clients.find('kept'))?.secrets, [aSecret()]);
     t.deepEqual(await consents.list('ann'), [aConsent({ clientId: 'kept' })]);
     t.is((await grants.find('grant of kept'))?.clientId, 'kept');
-    t.false(await clients.remove('gone'));
+    t.false(await clients.delete('gone'));
   });
 
   test('clients: one that is removed and registered again has none of the tokens of before', async (t, storage) => {
@@ -141,7 +152,7 @@ export function clientContract(test: StorageTest): void {
     const token = { id: 'jti-1', clientId: aClient().id, grant: undefined, sequence };
     await clients.insert(aClient(), []);
     t.is((await clients.find(aClient().id))?.sequence, 0);
-    await clients.remove(aClient().id);
+    await clients.delete(aClient().id);
     await clients.insert(aClient(), []);
     t.false(await revocations.stands(token));
     const found = await clients.find(aClient().id);
@@ -160,7 +171,7 @@ export function clientContract(test: StorageTest): void {
       await consents.add(aConsent({ userId: id, clientId: 'gone' }));
       await credentials.start(aGrant({ id, clientId: 'gone' }), aCode({ id, grantId: id }));
     }
-    t.true(await clients.remove('gone'));
+    t.true(await clients.delete('gone'));
     for (const id of ids) t.is(await grants.find(id), undefined);
     const left = await Promise.all(ids.map(async (id) => consents.find(id, 'gone')));
     t.deepEqual(new Set(left), new Set([undefined]));

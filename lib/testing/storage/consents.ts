@@ -66,12 +66,12 @@ export function consentContract(test: StorageTest): void {
       await consents.add(aConsent({ scopes: ['before'] }));
       await Promise.all([
         consents.add(aConsent({ scopes: ['one'] })),
-        consents.remove('ann', 'timetable'),
+        consents.delete('ann', 'timetable'),
         consents.add(aConsent({ scopes: ['other'] })),
       ]);
       const left = (await consents.find('ann', 'timetable'))?.scopes ?? [];
       t.false(left.includes('before'), left.join(' '));
-      await consents.remove('ann', 'timetable');
+      await consents.delete('ann', 'timetable');
     }
   });
 
@@ -108,7 +108,7 @@ export function consentContract(test: StorageTest): void {
       await consents.add(aConsent({ lastUsedAt }));
       t.deepEqual(await consents.find('ann', 'timetable'), aConsent({ lastUsedAt: NOW + 5 }));
     }
-    await consents.remove('ann', 'timetable');
+    await consents.delete('ann', 'timetable');
     await consents.add(aConsent());
     t.is((await consents.find('ann', 'timetable'))?.lastUsedAt, undefined, 'of a consent given anew');
   });
@@ -136,15 +136,15 @@ export function consentContract(test: StorageTest): void {
     for (const userId of LOOKALIKES) {
       t.is(await consents.find(userId, 'timetable'), undefined, userId);
       t.deepEqual(await consents.list(userId), [], userId);
-      t.false(await consents.remove(userId, 'timetable'), userId);
+      t.false(await consents.delete(userId, 'timetable'), userId);
     }
     t.deepEqual(await consents.list('Id'), [aConsent({ userId: 'Id' })]);
   });
 
   test('consents: remove tells whether there was one', async (t, { consents }) => {
     await consents.add(aConsent());
-    t.true(await consents.remove('ann', 'timetable'));
-    t.false(await consents.remove('ann', 'timetable'));
+    t.true(await consents.delete('ann', 'timetable'));
+    t.false(await consents.delete('ann', 'timetable'));
     t.is(await consents.find('ann', 'timetable'), undefined);
   });
 }

@@ -29,7 +29,7 @@ export function credentialContract(test: StorageTest): void {
     const [grant, code] = [aGrant({ id: 'other' }), aCode({ id: 'other', grantId: 'other' })];
     const others = [{ userId: 'bob' }, { clientId: 'other' }, { createdAt: NOW + 1 }, { userId: 'Ann' }];
     for (const other of others) t.false(await credentials.start(grant, code, { consent: aConsent(other) }));
-    await consents.remove('ann', 'timetable');
+    await consents.delete('ann', 'timetable');
     t.false(await credentials.start(grant, code, { consent: aConsent() }));
     t.is(await grants.find('other'), undefined);
     t.is(await credentials.find('code', 'other'), undefined);
@@ -47,7 +47,7 @@ export function credentialContract(test: StorageTest): void {
     const [grant, other] = [aGrant({ id: 'other' }), aCode({ id: 'other', grantId: 'other' })];
     t.false(await credentials.start(grant, other, { sessionId: 'Session-1' }));
     t.false(await credentials.start(grant, other, { sessionId, consent: aConsent({ createdAt: 0 }) }));
-    await sessions.remove(sessionId);
+    await sessions.delete(sessionId);
     t.false(await credentials.start(grant, other, { sessionId }));
     t.false(await credentials.start(grant, other, { sessionId, consent }));
     t.is(await grants.find('other'), undefined);
@@ -65,7 +65,7 @@ export function credentialContract(test: StorageTest): void {
       const [isStarted] = await Promise.all([
         credentials.start(aGrant({ id }), aCode({ id, grantId: id }), { consent: aConsent() }),
         (async () => {
-          t.true(await consents.remove('ann', 'timetable'));
+          t.true(await consents.delete('ann', 'timetable'));
           await grants.revoke({ userId: 'ann', clientId: 'timetable' }, NOW);
         })(),
         consents.touch('ann', 'timetable', NOW),

@@ -159,6 +159,7 @@ export function completeClient(given: Partial<Client>, grantType: ClientGrantTyp
     ownerId: undefined,
     disabled: false,
     disabledBy: undefined,
+    lifetimes: {},
     createdAt,
     updatedAt: createdAt,
     ...given,

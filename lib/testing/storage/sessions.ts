@@ -6,8 +6,8 @@ export function sessionContract(test: StorageTest): void {
     await sessions.insert(aSession());
     t.deepEqual((await sessions.find(aSession().id))?.session, aSession());
     await t.throwsAsync(sessions.insert(aSession({ uid: 'uid-2' })), { code: 'ERR_STORAGE' });
-    await sessions.remove(aSession().id);
-    await sessions.remove(aSession().id);
+    await sessions.delete(aSession().id);
+    await sessions.delete(aSession().id);
     t.is(await sessions.find(aSession().id), undefined);
   });
 
@@ -16,7 +16,7 @@ export function sessionContract(test: StorageTest): void {
     const changed = { id: aSession().id, payload: { loginTs: NOW + 1 }, expiresAt: NOW + 2 * HOUR };
     t.true(await sessions.update(changed));
     t.deepEqual((await sessions.find(changed.id))?.session, aSession(changed));
-    await sessions.remove(changed.id);
+    await sessions.delete(changed.id);
     t.false(await sessions.update(changed));
     t.is(await sessions.find(changed.id), undefined);
   });
@@ -34,7 +34,7 @@ export function sessionContract(test: StorageTest): void {
       const session = aSession({ id: `session ${round}`, uid: `uid ${round}` });
       await sessions.insert(session);
       const updates = Array.from({ length: 5 }, async () => sessions.update(session));
-      await Promise.all([...updates, sessions.remove(session.id)]);
+      await Promise.all([...updates, sessions.delete(session.id)]);
       t.is(await sessions.find(session.id), undefined);
     }
   });
@@ -65,12 +65,12 @@ export function sessionContract(test: StorageTest): void {
     t.is((await sessions.find('new'))?.session.id, 'new');
   });
 
-  test('sessions: removeOfUser ends those of one user and counts them', async (t, { sessions }) => {
+  test('sessions: deleteOfUser ends those of one user and counts them', async (t, { sessions }) => {
     await sessions.insert(aSession({ id: '1', uid: '1' }));
     await sessions.insert(aSession({ id: '2', uid: '2' }));
     await sessions.insert(aSession({ id: '3', uid: '3', userId: 'Ann' }));
-    t.is(await sessions.removeOfUser('ann'), 2);
-    t.is(await sessions.removeOfUser('ann'), 0);
+    t.is(await sessions.deleteOfUser('ann'), 2);
+    t.is(await sessions.deleteOfUser('ann'), 0);
     t.is(await sessions.find('1'), undefined);
     t.is((await sessions.find('3'))?.session.userId, 'Ann');
   });
@@ -80,7 +80,7 @@ export function sessionContract(test: StorageTest): void {
     for (const id of LOOKALIKES) {
       t.is(await sessions.find(id), undefined, id);
       t.false(await sessions.update(aSession({ id })), id);
-      await sessions.remove(id);
+      await sessions.delete(id);
     }
     t.deepEqual((await sessions.find('Id'))?.session, aSession({ id: 'Id', uid: 'Id' }));
   });

@@ -1,0 +1,52 @@
+/** What options of commands are given, as the commands need it. */
+import { InvalidArgumentError, Option } from 'commander';
+import type { Client, ClientLifetimes } from 'koa-gatehouse';
+
+import { parseDuration } from '../contracts/duration.ts';
+
+/** For options that can be given several times. */
+export function repeated(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+/** In seconds, of a duration such as `15 minutes`, `15min` or `900`. */
+export function duration(text: string): number {
+  const seconds = parseDuration(/^\d{1,15}$/.test(text) ? Number(text) : text);
+  if (seconds !== undefined) return seconds;
+  throw new InvalidArgumentError("Give seconds, or a number and a unit such as '15 minutes' or '30 days'.");
+}
+
+/** What a command was told of the lifetimes of a client. */
+export interface LifetimeOptions {
+  readonly accessTokenLifetime?: number;
+  readonly refreshTokenLifetime?: number;
+  readonly refreshTokenAbsoluteLifetime?: number;
+}
+
+/** The options for the lifetimes of a client. */
+export function lifetimeOptions(): readonly Option[] {
+  return [
+    new Option(
+      '--access-token-lifetime <duration>',
+      "such as '15 minutes'; where the servers' is shorter, theirs counts",
+    ),
+    new Option('--refresh-token-lifetime <duration>', 'of one that is not used, for authorization_code'),
+    new Option(
+      '--refresh-token-absolute-lifetime <duration>',
+      'how long an authorization can be refreshed, for authorization_code',
+    ),
+  ].map((option) => option.argParser(duration));
+}
+
+/** The lifetimes of a client with those that a command was told; `undefined`: it was told none. */
+export function changedLifetimes(
+  { accessTokenLifetime, refreshTokenAbsoluteLifetime, refreshTokenLifetime }: LifetimeOptions,
+  before: Client['lifetimes'] = {},
+): ClientLifetimes<number> | undefined {
+  const told = {
+    ...(accessTokenLifetime !== undefined && { accessToken: accessTokenLifetime }),
+    ...(refreshTokenLifetime !== undefined && { refreshToken: refreshTokenLifetime }),
+    ...(refreshTokenAbsoluteLifetime !== undefined && { refreshTokenAbsolute: refreshTokenAbsoluteLifetime }),
+  };
+  return Object.keys(told).length === 0 ? undefined : { ...before, ...told };
+}

@@ -1,0 +1,12 @@
+import { createMetrics } from 'koa-gatehouse/metrics';
+import type { Metrics, ObservedServer } from 'koa-gatehouse/metrics';
+
+const metricsOf = new WeakMap<ObservedServer, Metrics>();
+
+/** How many requests a server is working on, as its metrics say. */
+export async function requestsInProgress(auth: ObservedServer): Promise<number> {
+  const metrics = metricsOf.get(auth) ?? createMetrics(auth);
+  metricsOf.set(auth, metrics);
+  const gauge = await metrics.register.getSingleMetric('gatehouse_requests_in_progress')!.get();
+  return gauge.values[0]!.value;
+}

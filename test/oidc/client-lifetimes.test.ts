@@ -1,0 +1,165 @@
+import test from 'ava';
+import { createAdministration } from 'koa-gatehouse';
+import type { AuthServerOptions, ClientLifetimes } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { onEachDatabase } from '../adapters/databases.ts';
+import { passTime } from '../harness/clock.ts';
+import { connect, startPlatform } from '../harness/platform.ts';
+import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+import { asClient } from './families.ts';
+
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+
+const OWN = { accessToken: '15 minutes', refreshToken: '1 day', refreshTokenAbsolute: '2 days' } as const;
+
+async function refresh(platform: Platform, app: RegisteredApp, token: string): Promise<TokenAnswer> {
+  return platform.token({ grant_type: 'refresh_token', ...asClient(app), refresh_token: token });
+}
+
+async function asService(platform: Platform, service: RegisteredApp): Promise<TokenAnswer> {
+  return platform.token({ grant_type: 'client_credentials', ...asClient(service) });
+}
+
+/** From when a token was issued until it expires, in seconds. */
+function lifeOf(token: string): number {
+  const { exp, iat } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as {
+    exp: number;
+    iat: number;
+  };
+  return exp - iat;
+}
+
+function lives({ body, status }: TokenAnswer): readonly number[] {
+  return [status, body.expires_in, lifeOf(body.access_token)];
+}
+
+onEachDatabase('a client has lifetimes of its own, for every grant', async (t, _database, address) => {
+  await using platform = await startPlatform({ storage: knexStorage(address) });
+  const { clients } = platform.auth;
+  const app = await platform.registerApp({ lifetimes: OWN, firstParty: true });
+  t.deepEqual(app.client.lifetimes, { accessToken: 900, refreshToken: DAY, refreshTokenAbsolute: 2 * DAY });
+  t.deepEqual((await clients.find(app.client.id))?.lifetimes, app.client.lifetimes);
+  const service = await platform.registerService();
+  const { id } = service.client;
+  t.deepEqual(lives(await asService(platform, service)), [200, 365 * DAY, 365 * DAY]);
+  await clients.update(id, { lifetimes: { accessToken: 600 } });
+  t.deepEqual(lives(await asService(platform, service)), [200, 600, 600], 'from the next token on');
+  await clients.update(id, { name: 'Renamed' });
+  t.deepEqual(lives(await asService(platform, service)), [200, 600, 600]);
+  await clients.update(id, { lifetimes: {} });
+  t.deepEqual(lives(await asService(platform, service)), [200, 365 * DAY, 365 * DAY]);
+
+  const first = await connect(platform, app);
+  t.deepEqual(lives(first), [200, 900, 900]);
+  const second = await refresh(platform, app, first.body.refresh_token);
+  t.deepEqual(lives(second), [200, 900, 900]);
+  await clients.update(app.client.id, { lifetimes: { accessToken: '5 minutes' } });
+  t.deepEqual(lives(await refresh(platform, app, second.body.refresh_token)), [200, 300, 300]);
+  const records = await platform.auth.audit.list({ clientId: app.client.id, types: ['client_updated'] });
+  t.like(records[0], { fields: ['lifetimes'] });
+});
+
+test.serial('a refresh token that is not used, and an authorization, end when the client says', async (t) => {
+  await using platform = await startPlatform({});
+  const app = await platform.registerApp({ lifetimes: OWN, firstParty: true });
+  const unused = await connect(platform, app);
+  let { body } = await connect(platform, app);
+  for (let time = 1; time <= 3; time += 1) {
+    passTime(15 * HOUR);
+    const next = await refresh(platform, app, body.refresh_token);
+    t.is(next.status, 200, `time ${time}`);
+    ({ body } = next);
+  }
+  const tooLate = await refresh(platform, app, unused.body.refresh_token);
+  t.deepEqual([tooLate.status, tooLate.body.error], [400, 'invalid_grant'], 'a day unused');
+  passTime(4 * HOUR);
+  const ended = await refresh(platform, app, body.refresh_token);
+  t.deepEqual([ended.status, ended.body.error], [400, 'invalid_grant'], 'two days after the consent');
+});
+
+test('the smaller one counts when the lifetimes of the server are lowered, and the client can be changed still', async (t) => {
+  const storage = memoryStorage();
+  const start = async (lifetimes?: AuthServerOptions['lifetimes']) =>
+    startPlatform({ storage, ...(lifetimes && { lifetimes }) });
+  await using before = await start();
+  const app = await before.registerApp({ lifetimes: OWN, firstParty: true });
+  await using after = await start({ accessToken: '10 minutes' });
+  t.deepEqual(lives(await connect(after, app)), [200, 600, 600]);
+  const renamed = await after.auth.clients.update(app.client.id, { name: 'Renamed' });
+  t.deepEqual(renamed.lifetimes, app.client.lifetimes);
+  await t.throwsAsync(after.auth.clients.update(app.client.id, { lifetimes: { accessToken: '14 min' } }), {
+    code: 'ERR_CLIENT_INVALID',
+    message: "lifetimes.accessToken: at most 600 s, which is the server's own: a client can only shorten it",
+  });
+});
+
+test('lifetimes that a client cannot have are refused, with the field and the longest', async (t) => {
+  await using platform = await startPlatform({ lifetimes: 'short' });
+  const { clients } = platform.auth;
+  const fields = {
+    name: 'App',
+    grantType: 'authorization_code',
+    redirectUris: ['https://app.example/'],
+  } as const;
+  for (const [lifetimes, field, code, message] of [
+    [
+      { accessToken: '61 min' },
+      'accessToken',
+      'lifetime_too_long',
+      /^at most 3600 s, which is the server's own/,
+    ],
+    [{ refreshToken: '31 days' }, 'refreshToken', 'lifetime_too_long', /^at most 2592000 s/],
+    [{ refreshTokenAbsolute: '2 years' }, 'refreshTokenAbsolute', 'lifetime_too_long', /^at most 31536000 s/],
+    [{ accessToken: 0 }, 'accessToken', 'lifetime_too_short', /^give at least 1 s$/],
+    [{ accessToken: 'soon' }, 'accessToken', 'not_duration', /^give seconds, or a number and a unit/],
+    [{ accessToken: null }, 'accessToken', 'not_duration', /^give seconds/],
+    [{ session: '1 hour' }, 'session', 'unknown_lifetime', /^there is no such lifetime; give accessToken, /],
+    ['15 minutes', undefined, 'lifetimes_form', /^give an object such as \{ accessToken: '15 minutes' \}$/],
+    [[900], undefined, 'lifetimes_form', /^give an object/],
+  ] as [ClientLifetimes, string | undefined, string, RegExp][]) {
+    const error = await t.throwsAsync(clients.create({ ...fields, lifetimes }), {
+      code: 'ERR_CLIENT_INVALID',
+    });
+    const [mistake] = (error as unknown as { fields: { field: string; code: string; message: string }[] })
+      .fields;
+    t.like(mistake, { field: field === undefined ? 'lifetimes' : `lifetimes.${field}`, code });
+    t.regex(mistake!.message, message);
+  }
+  const service = { name: 'Job', grantType: 'client_credentials', lifetimes: { refreshToken: 60 } } as const;
+  await t.throwsAsync(clients.create(service), {
+    message: 'lifetimes.refreshToken: for authorization code clients only',
+  });
+});
+
+test('an operator without a server has any checked that the lifetimes of the servers are given for', async (t) => {
+  const storage = memoryStorage();
+  const fields = {
+    name: 'Job',
+    grantType: 'client_credentials',
+    lifetimes: { accessToken: '1 day' },
+  } as const;
+  const { client } = await createAdministration({ storage }).clients.create(fields);
+  t.deepEqual(client.lifetimes, { accessToken: DAY });
+  const strict = createAdministration({ storage, lifetimes: 'short' });
+  await t.throwsAsync(strict.clients.create(fields), { message: /^lifetimes\.accessToken: at most 3600 s/ });
+  await t.throwsAsync(strict.importClient({ ...fields, id: 'job' }), { message: /at most 3600 s/ });
+  t.is(await createAdministration({ storage }).importClient({ ...fields, id: 'job' }), 'imported');
+  await using platform = await startPlatform({ storage });
+  t.deepEqual((await platform.auth.clients.find('job'))?.lifetimes, { accessToken: DAY });
+});
+
+test('auth.issueToken() keeps to the lifetimes of the client', async (t) => {
+  await using platform = await startPlatform({});
+  const { auth } = platform;
+  const app = await platform.registerApp({ lifetimes: OWN });
+  const options = { client: app.client.id, user: '1' };
+  t.is(lifeOf(await auth.issueToken(options)), 900);
+  t.is(lifeOf(await auth.issueToken({ ...options, lifetime: '1 minute' })), 60);
+  await t.throwsAsync(auth.issueToken({ ...options, lifetime: 901 }), {
+    code: 'ERR_CONFIG',
+    message: `issueToken({ lifetime }): at most the lifetimes.accessToken of the client ${app.client.id}, which is 900 s`,
+  });
+});
