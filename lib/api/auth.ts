@@ -14,7 +14,7 @@ export interface ApiAuth<P extends string = string, U extends User = User, S ext
   /** What clients may ask for. */
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
   readonly storage: Pick<Storage, 'idempotency' | 'transaction'>;
-  /** Which requests are let in. @default all of them */
+  /** Limits how many requests run at once. @default any number */
   readonly admission?: Pick<ConcurrencyLimit, 'run'>;
   /** The middleware that lets good tokens through and says on `ctx.state` who calls. */
   guard(): GuardMiddleware<P, U, S>;

@@ -7,11 +7,9 @@ import { ConfigError } from '../errors.ts';
 import { overloadProblem } from '../http/concurrency-limit.ts';
 import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import { problems, sendProblem } from '../http/problem.ts';
-import { indexActions } from './actions/action-index.ts';
+import { describeAction, indexActions, listActions, withAction } from './actions/action-index.ts';
 import type { Action } from './actions/define-action.ts';
-import { describeAction, listActions } from './actions/discover.ts';
 import { executeOnCollection, executeOnInstance } from './actions/execute.ts';
-import { withAction } from './actions/with-action.ts';
 import type { ApiAuth } from './auth.ts';
 import { runBulk } from './bulk/bulk.ts';
 import { createAnswerOnce } from './idempotency/answer-once.ts';
@@ -91,7 +89,7 @@ export function createApiRouter<P extends string, U extends User, S extends obje
 
   const router: ApiRouter<P, U, S> = new Router({ prefix, sensitive: true });
   const entrance = compose<ParameterizedContext<GuardedState<P, U, S>>>([
-    admitted(auth.admission),
+    limitConcurrency(auth.admission),
     problems(auth),
     auth.guard(),
   ]);
@@ -136,11 +134,11 @@ function checkPrefix(prefix: string): void {
   }
 }
 
-/** Lets in what the server lets in, and answers the rest with a problem. Without a server that counts, all is let in. */
-function admitted(admission: Pick<ConcurrencyLimit, 'run'> | undefined): Middleware {
-  return async function admit(ctx, next) {
-    if (!admission) return next();
-    return admission.run(ctx, next, (overload) => sendProblem(ctx, overloadProblem(overload)));
+/** Counts requests among those of the server, and refuses one that is too many. Without a limit none is. */
+function limitConcurrency(limit: Pick<ConcurrencyLimit, 'run'> | undefined): Middleware {
+  return async function run(ctx, next) {
+    if (!limit) return next();
+    return limit.run(ctx, next, (overload) => sendProblem(ctx, overloadProblem(overload)));
   };
 }
 
