@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import type { Context } from 'koa';
 import { koaBody } from 'koa-body';
+import type { ExtendedFormidableOptions } from 'koa-body';
 
 import { fetchPdf } from './fetch-pdf.ts';
 import { ServiceError, tooLarge } from './service-error.ts';
@@ -58,7 +59,7 @@ async function receive(ctx: Context, settings: Settings, folder: string): Promis
 async function readBody(ctx: Context, maxBytes: number, uploadDir: string): Promise<void> {
   // The parts' own headers take a little, too.
   if ((ctx.request.length ?? 0) > maxBytes + 64 * 1024) throw tooLarge(maxBytes);
-  const formidable = { uploadDir, maxFileSize: maxBytes, maxFields: 10, maxFieldsSize: 64 * 1024 };
+  const formidable = { uploadDir, maxFileSize: maxBytes, maxFields: 10, maxFieldsSize: 64 * 1024, onPart };
   const read = koaBody({ multipart: true, urlencoded: false, text: false, jsonLimit: '16kb', formidable });
   try {
     await read(ctx, async () => {});
@@ -75,3 +76,9 @@ async function readBody(ctx: Context, maxBytes: number, uploadDir: string): Prom
         );
   }
 }
+
+// Formidable has decoded the part by now. It takes the transfer encoding of a field for that of its text, and one that it does not
+// know, such as 7bit, would be an unhandled rejection: the end of the process.
+const onPart: NonNullable<ExtendedFormidableOptions['onPart']> = (part, handle) => {
+  handle(Object.assign(part, { transferEncoding: 'utf-8' }));
+};

@@ -47,12 +47,8 @@ export const METHODS_WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH'];
 
 export function createRouteBodies(limits: Limits, logger: Logger): RouteBodies {
   const { bodyLimit, uploads } = limits;
-  let koaBodyLoaded: ReturnType<typeof importKoaBody> | undefined;
-
-  async function load(): ReturnType<typeof importKoaBody> {
-    koaBodyLoaded ??= importKoaBody();
-    return koaBodyLoaded;
-  }
+  let loading: ReturnType<typeof importKoaBody> | undefined;
+  const load = async () => (loading ??= importKoaBody());
 
   async function parseText(ctx: Context, isJson: boolean): Promise<void> {
     const { koaBody } = await load();

@@ -8,11 +8,9 @@ import { overloadProblem } from '../http/concurrency-limit.ts';
 import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import { problems, sendProblem } from '../http/problem.ts';
 import { serverPartsOf } from '../http/server-parts.ts';
-import { indexActions } from './actions/action-index.ts';
+import { describeAction, indexActions, listActions, withAction } from './actions/action-index.ts';
 import type { Action } from './actions/define-action.ts';
-import { describeAction, listActions } from './actions/discover.ts';
 import { executeOnCollection, executeOnInstance } from './actions/execute.ts';
-import { withAction } from './actions/with-action.ts';
 import type { ApiAuth } from './auth.ts';
 import { runBulk } from './bulk/bulk.ts';
 import { createAnswerOnce } from './idempotency/answer-once.ts';
@@ -95,7 +93,7 @@ export function createApiRouter<P extends string, U extends User, S extends obje
 
   const router: ApiRouter<P, U, S> = new Router({ prefix, sensitive: true });
   const entrance = compose<ParameterizedContext<GuardedState<P, U, S>>>([
-    admitted(concurrencyLimit),
+    limitConcurrency(concurrencyLimit),
     problems({ logger }),
     auth.guard(),
   ]);
@@ -143,10 +141,10 @@ function checkPrefix(prefix: string): void {
   }
 }
 
-/** Lets in what the server lets in, and answers the rest with a problem. */
-function admitted(concurrencyLimit: Pick<ConcurrencyLimit, 'run'>): Middleware {
-  return async function admit(ctx, next) {
-    return concurrencyLimit.run(ctx, next, (overload) => sendProblem(ctx, overloadProblem(overload)));
+/** Counts requests among those of the server, and refuses one that is too many. */
+function limitConcurrency(limit: Pick<ConcurrencyLimit, 'run'>): Middleware {
+  return async function run(ctx, next) {
+    return limit.run(ctx, next, (overload) => sendProblem(ctx, overloadProblem(overload)));
   };
 }
 

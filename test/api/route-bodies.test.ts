@@ -9,6 +9,7 @@ import fc from 'fast-check';
 import Koa from 'koa';
 import type { Middleware } from 'koa';
 import { koaBody } from 'koa-body';
+import { Router } from 'koa-router';
 
 import { createApiRouter } from '../../lib/api/router.ts';
 import type { ApiRouterOptions } from '../../lib/api/router.ts';
@@ -53,6 +54,7 @@ async function startHost(
     );
     ctx.body = { body, rawBody, files: Object.fromEntries(found), unread: !ctx.req.readableDidRead };
   });
+  api.use('/nested', new Router().post('/echo', (ctx) => (ctx.body = { body: ctx.request.body })).routes());
   api.post('/broken', () => {
     throw new TypeError('a fault of the host');
   });
@@ -118,6 +120,7 @@ test.serial('JSON: its value and its text', async (t) => {
 
 test.serial('a form: its fields', async (t) => {
   const { send } = await startHost(t);
+  t.deepEqual((await send(json('[1]'), '/nested/echo')).body, { body: [1] }, 'of a nested router too');
   const { body } = await send({ body: new URLSearchParams('a=%C3%A4+b&tag=1&tag=2&x.y=3&of[name]=4') });
   t.deepEqual(body['body'], { a: 'ä b', tag: ['1', '2'], 'x.y': '3', of: { name: '4' } });
 });

@@ -145,6 +145,16 @@ const RAW: readonly [what: string, path: string, init: RequestInit, status: numb
     'body_invalid',
   ],
   [
+    'a field with a transfer encoding',
+    '/extract',
+    {
+      body: '--x\r\nContent-Disposition: form-data; name="a"\r\nContent-Transfer-Encoding: 7bit\r\n\r\nb\r\n--x--\r\n',
+      headers: { 'content-type': 'multipart/form-data; boundary=x' },
+    },
+    400,
+    'file_missing',
+  ],
+  [
     'a form without a boundary',
     '/extract',
     { body: 'x', headers: { 'content-type': 'multipart/form-data' } },

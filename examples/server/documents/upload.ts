@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import { koaBody } from 'koa-body';
+import type { ExtendedFormidableOptions } from 'koa-body';
 
 /** How large an uploaded PDF may be, in bytes. */
 const LIMIT = 10 * 1024 * 1024;
@@ -22,7 +23,7 @@ export class UploadError extends Error {
 
 /** Receives the file of the upload form into a folder. */
 export async function receiveUpload(ctx: Context, folder: string): Promise<Upload> {
-  const formidable = { uploadDir: folder, maxFileSize: LIMIT, maxFields: 5, maxFieldsSize: 4096 };
+  const formidable = { uploadDir: folder, maxFileSize: LIMIT, maxFields: 5, maxFieldsSize: 4096, onPart };
   const read = koaBody({ multipart: true, urlencoded: false, text: false, json: false, formidable });
   try {
     await read(ctx, async () => {});
@@ -38,3 +39,9 @@ export async function receiveUpload(ctx: Context, folder: string): Promise<Uploa
   if (file && !Array.isArray(file)) return file;
   throw new UploadError(400, 'Choose a PDF first.');
 }
+
+// Formidable has decoded the part by now. It takes the transfer encoding of a field for that of its text, and one that it does not
+// know, such as 7bit, would be an unhandled rejection: the end of the process.
+const onPart: NonNullable<ExtendedFormidableOptions['onPart']> = (part, handle) => {
+  handle(Object.assign(part, { transferEncoding: 'utf-8' }));
+};

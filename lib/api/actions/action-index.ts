@@ -2,7 +2,9 @@ import type { Middleware } from 'koa';
 
 import type { GuardedState } from '../../contracts/index.ts';
 import { ConfigError } from '../../errors.ts';
+import { sendProblem } from '../../http/problem.ts';
 import type { ApiAuth } from '../auth.ts';
+import type { ActionContext } from './answer.ts';
 import type { Action } from './define-action.ts';
 
 /** An action of this API, and who may run it. */
@@ -39,4 +41,60 @@ export function indexActions<P extends string>(
     offered.set(key, { action, requirePermission: requires(permission) });
   }
   return { all: actions, find: (type, name) => offered.get(`${type}/${name}`) };
+}
+
+export type ActionHandler = (ctx: ActionContext, action: Action) => unknown;
+
+/** Finds the action that the path names, for callers who may run it. Others get the 403 of its permission. */
+export function withAction(actions: ActionIndex, handle: ActionHandler): Middleware<GuardedState> {
+  return async function findAction(ctx) {
+    const { type, action: name } = ctx['params'] as { type: string; action: string };
+    const offered = actions.find(type, name);
+    if (!offered) {
+      sendProblem(ctx, {
+        status: 404,
+        code: 'action_not_found',
+        detail: 'There is no such action. The list of actions has those that you may run.',
+      });
+      return;
+    }
+    await offered.requirePermission(ctx, async () => handle(ctx, offered.action));
+  };
+}
+
+/** Answers `GET /actions` with those that the caller may run. `baseUrl` is the API's. */
+export function listActions({ all }: ActionIndex, baseUrl: string): Middleware<GuardedState> {
+  return function list(ctx) {
+    const { principal } = ctx.state;
+    ctx.set('Cache-Control', 'no-store');
+    ctx.body = {
+      data: all
+        .filter(({ permission }) => principal.can(permission))
+        .map((action) => summaryOf(action, baseUrl)),
+    };
+  };
+}
+
+/** Answers `GET /actions/{type}/{action}`. */
+export function describeAction(baseUrl: string): ActionHandler {
+  return function describe(ctx, action) {
+    ctx.set('Cache-Control', 'no-store');
+    ctx.body = {
+      data: { ...summaryOf(action, baseUrl), input: action.inputSchema, output: action.outputSchema },
+    };
+  };
+}
+
+function summaryOf(action: Action, baseUrl: string): object {
+  const { type, name, level, title, description = null, permission, database } = action;
+  const atomic = database !== undefined;
+  const { execute, bulk } = pathsOf(action);
+  const urls = { execute: baseUrl + execute, bulk: baseUrl + bulk };
+  return { type, name, level, title, description, permission, atomic, urls };
+}
+
+/** Where an action is executed, below the API's prefix; `{id}` stands for the object's id. */
+export function pathsOf({ type, name, level }: Action): { readonly execute: string; readonly bulk: string } {
+  const execute = level === 'instance' ? `/actions/${type}/{id}/${name}` : `/actions/${type}/${name}`;
+  return { execute, bulk: `/actions/${type}/${name}/bulk` };
 }

@@ -3,10 +3,9 @@ import { readJson } from '../../http/body.ts';
 import { sendProblem } from '../../http/problem.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import type { AnswerOnce } from '../idempotency/answer-once.ts';
-import { checkInput, inputInvalid } from './check-input.ts';
-import { runAction } from './run-action.ts';
-import { dataAnswer, isObjectId, OBJECT_ID_RULE, problemAnswer, sendAnswer } from './with-action.ts';
-import type { ActionHandler } from './with-action.ts';
+import type { ActionHandler } from './action-index.ts';
+import { dataAnswer, problemAnswer, sendAnswer } from './answer.ts';
+import { checkInput, inputInvalid, isObjectId, OBJECT_ID_RULE, runAction } from './run-action.ts';
 
 export interface ExecuteOptions {
   readonly logger: Logger;

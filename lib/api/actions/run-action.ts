@@ -1,8 +1,70 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+
 import type { Logger } from '../../contracts/index.ts';
 import { explainError } from '../../http/problem.ts';
 import type { Problem } from '../../http/problem.ts';
-import { checkInput } from './check-input.ts';
-import type { Action, ActionCall } from './define-action.ts';
+import type { Action, ActionCall, ActionSchema } from './define-action.ts';
+
+/** What is wrong with one part of a request body. */
+export interface InputError {
+  /** Where, as a JSON Pointer in a URI fragment (RFC 6901 section 6), such as `#/name`. */
+  readonly pointer: string;
+  readonly message: string;
+}
+
+/** Steps from the root of a request body to a part of it. */
+export type Place = readonly (string | number)[];
+
+// More would not be read, and a small body can hold very many mistakes.
+const MOST_ERRORS = 100;
+
+/** Checks a value by a schema, and gives what the schema makes of it. `at` is where the value is in the request body. */
+export async function checkInput(
+  schema: ActionSchema,
+  value: unknown,
+  at: Place = [],
+): Promise<{ readonly value: unknown } | { readonly errors: readonly InputError[] }> {
+  const result = await schema['~standard'].validate(value);
+  if (!result.issues) return { value: result.value };
+  return {
+    errors: result.issues.map(({ message, path = [] }) => ({
+      pointer: pointerTo([...at, ...path.map(keyOf)]),
+      message,
+    })),
+  };
+}
+
+/** The 422 for a body with mistakes. */
+export function inputInvalid(errors: readonly InputError[]): Problem {
+  return {
+    status: 422,
+    code: 'input_invalid',
+    detail: 'The body is not what the action takes; errors has each mistake.',
+    members: { errors: errors.slice(0, MOST_ERRORS) },
+  };
+}
+
+export function pointerTo(place: Place): string {
+  const steps = place.map((step) =>
+    encodeURIComponent(String(step).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')),
+  );
+  return ['#', ...steps].join('/');
+}
+
+function keyOf(segment: PropertyKey | StandardSchemaV1.PathSegment): string | number {
+  const key = typeof segment === 'object' ? segment.key : segment;
+  return typeof key === 'symbol' ? String(key) : key;
+}
+
+// What no object is called, and what some databases stumble over.
+const OBJECT_ID = /^\P{Cc}{1,255}$/u;
+
+export const OBJECT_ID_RULE = 'An id has 1 to 255 characters, and no control characters.';
+
+/** Tells whether an object can have this id. */
+export function isObjectId(value: unknown): value is string {
+  return typeof value === 'string' && OBJECT_ID.test(value);
+}
 
 /** What became of a call: the output as JSON text, or why there is none. */
 export type Outcome = { readonly output: string } | { readonly problem: Problem };

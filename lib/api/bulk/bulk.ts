@@ -2,18 +2,17 @@ import type { Logger, Storage } from '../../contracts/index.ts';
 import { readJson } from '../../http/body.ts';
 import { sendProblem } from '../../http/problem.ts';
 import { requestIdOf } from '../../http/request-id.ts';
-import { inputInvalid } from '../actions/check-input.ts';
+import type { ActionHandler } from '../actions/action-index.ts';
+import { dataAnswer, problemAnswer, sendAnswer, whileCallerWaits } from '../actions/answer.ts';
+import type { ActionContext } from '../actions/answer.ts';
+import { ABORTED, explainFault, inputInvalid, runAction } from '../actions/run-action.ts';
+import { runAtomically, runIndependently } from './run-items.ts';
 import type { Action } from '../actions/define-action.ts';
-import { ABORTED, explainFault, runAction } from '../actions/run-action.ts';
-import { dataAnswer, problemAnswer, sendAnswer, whileCallerWaits } from '../actions/with-action.ts';
-import type { ActionContext, ActionHandler } from '../actions/with-action.ts';
 import type { AnswerOnce, Done, Work } from '../idempotency/answer-once.ts';
 import { checkItem, count } from './check-item.ts';
 import type { BulkResult } from './check-item.ts';
 import { readBulk, sendLines, streamLines, wantsLines } from './read-bulk.ts';
 import type { BulkRequest } from './read-bulk.ts';
-import { runAtomically } from './run-atomically.ts';
-import { runIndependently } from './run-independently.ts';
 
 export interface BulkOptions {
   readonly storage: Pick<Storage, 'transaction'>;

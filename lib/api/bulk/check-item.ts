@@ -1,11 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { problemDocument } from '../../http/problem.ts';
-import { checkInput, pointerTo } from '../actions/check-input.ts';
-import type { InputError, Place } from '../actions/check-input.ts';
+import { checkInput, isObjectId, OBJECT_ID_RULE, pointerTo } from '../actions/run-action.ts';
+import type { InputError, Outcome, Place } from '../actions/run-action.ts';
 import type { Action } from '../actions/define-action.ts';
-import type { Outcome } from '../actions/run-action.ts';
-import { isObjectId, OBJECT_ID_RULE } from '../actions/with-action.ts';
 
 /** An item of a bulk whose input was checked. */
 export interface CheckedItem {

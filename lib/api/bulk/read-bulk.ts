@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 
-import { pointerTo } from '../actions/check-input.ts';
-import type { InputError } from '../actions/check-input.ts';
-import type { ActionContext, Answer } from '../actions/with-action.ts';
+import type { ActionContext, Answer } from '../actions/answer.ts';
+import { pointerTo } from '../actions/run-action.ts';
+import type { InputError } from '../actions/run-action.ts';
 import { isObject } from './check-item.ts';
 import type { BulkResult } from './check-item.ts';
 

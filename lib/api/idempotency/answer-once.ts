@@ -6,8 +6,8 @@ import type { IdempotencyStore, Logger, StoredRequest } from '../../contracts/in
 import { GatehouseError } from '../../errors.ts';
 import { begin, digest } from '../../http/idempotency.ts';
 import type { Attempt } from '../../http/idempotency.ts';
-import { problemAnswer, whileCallerWaits } from '../actions/with-action.ts';
-import type { ActionContext, Answer } from '../actions/with-action.ts';
+import { problemAnswer, whileCallerWaits } from '../actions/answer.ts';
+import type { ActionContext, Answer } from '../actions/answer.ts';
 
 /** The work on a request, while it is under way. */
 export interface Work {

@@ -1,6 +1,6 @@
 import type { Gate } from '../../contracts/index.ts';
 import type { Action } from '../actions/define-action.ts';
-import { pathsOf } from '../actions/discover.ts';
+import { pathsOf } from '../actions/action-index.ts';
 import { schemaReference } from './action-schemas.ts';
 import { json, parameter, problemResponses, WRITE_PROBLEMS } from './components.ts';
 import type { OpenApiPart, OpenApiPath } from './components.ts';
