@@ -1,5 +1,5 @@
 /**
- * The ports: what the rooms of this package ask of each other and of a host. Types only.
+ * The ports: what the modules of this package ask of each other and of a host. Types only.
  *
  * Times are whole seconds since 1970 (RFC 7519 NumericDate) unless a name says otherwise. Ids of credentials in the
  * storage are SHA-256 hashes: no port ever receives a code, a refresh token, a secret or a session id as such.
@@ -7,13 +7,8 @@
 export type * from './people.ts';
 export type * from './clients.ts';
 export type * from './grants.ts';
-export type * from './sessions.ts';
 export type * from './audit.ts';
-export type * from './idempotency.ts';
-export type * from './throttle.ts';
 export type * from './storage.ts';
 export type * from './principals.ts';
 export type * from './pages.ts';
-export type * from './operation.ts';
-export type * from './operation.ts';
 export type * from './operation.ts';

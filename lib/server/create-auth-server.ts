@@ -1,13 +1,18 @@
+import type { RequestListener } from 'node:http';
+
+import Koa from 'koa';
+import type { Context, Middleware } from 'koa';
+
 import { defineGate } from '../access/gate.ts';
 import { createRequires } from '../access/requires.ts';
 import { createAuditLog } from '../audit/audit-log.ts';
 import { followLastUses } from '../clients/last-use.ts';
-import type { AuditOrigin, User } from '../contracts/index.ts';
+import type { AuditOrigin, Logger, User } from '../contracts/index.ts';
 import { createConnectedApps } from '../developer/connected-apps.ts';
 import { createDeveloperArea } from '../developer/developer-area.ts';
 import { runChecks } from '../doctor/run-checks.ts';
 import { MigrationsPendingError } from '../errors.ts';
-import { createConcurrencyLimit } from '../http/concurrency-limit.ts';
+import { createConcurrencyLimit, isConnectionError } from '../http/concurrency-limit.ts';
 import { setServerParts } from '../http/server-parts.ts';
 import { createKeyMaterial, ensureKeys } from '../keys/keys.ts';
 import { createKeyRing } from '../keys/key-ring.ts';
@@ -30,7 +35,6 @@ import { CacheInvalidation, observeRevocations } from '../tokens/cache-invalidat
 import { createRevoke } from '../tokens/revoke.ts';
 import { createVerifyAccessToken } from '../tokens/verify-access-token.ts';
 import type { AuthServer } from './auth-server.ts';
-import { createCallback } from './callback.ts';
 import { createAccess } from './create-access.ts';
 import { createReadiness, healthEndpoints } from './health.ts';
 import { jobsOf, pruneExpired, PAUSES, startJobs } from './jobs.ts';
@@ -213,4 +217,25 @@ export async function createAuthServer<
   };
   setServerParts(auth, { concurrencyLimit, logger, mountPath: options.mountPath, storage });
   return auth;
+}
+
+/** Serves an authorization server in a Koa app of its own. */
+function createCallback({
+  health,
+  logger,
+  mount,
+  trustProxy,
+}: {
+  readonly health: Middleware;
+  readonly mount: Middleware;
+  readonly logger: Logger;
+  readonly trustProxy: boolean;
+}): RequestListener {
+  // Of what the header says, only the last address is the proxy's own word.
+  const app = new Koa({ proxy: trustProxy, maxIpsCount: 1 });
+  app.on('error', (error: Error & { expose?: boolean }, ctx?: Context) => {
+    if (!error.expose && !isConnectionError(error, ctx)) logger.error({ err: error }, 'request failed');
+  });
+  const handle = app.use(health).use(mount).callback();
+  return (request, response) => void handle(request, response);
 }

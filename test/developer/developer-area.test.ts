@@ -128,6 +128,17 @@ test('a new app belongs to whoever made it, whatever they say', async (t) => {
   }
 });
 
+test('how long the tokens of an app live is not for the developer area to say', async (t) => {
+  const { auth, developer } = await start(t);
+  const dora = await developer('dora');
+  const own = { lifetimes: { accessToken: '1 hour' } };
+  const made = await dora.create({ ...MINE, ...own } as never, once());
+  t.deepEqual(made?.client.lifetimes, {});
+  await auth.clients.update(made!.client.id, { lifetimes: { accessToken: 60 } });
+  const changed = await dora.update(made!.client.id, { name: 'Renamed', ...own } as never);
+  t.like(changed, { name: 'Renamed', lifetimes: { accessToken: 60 } });
+});
+
 test('people give to an app what they hold themselves, and a role when they hold all of it', async (t) => {
   const { developer } = await start(t);
   const dora = await developer('dora');
