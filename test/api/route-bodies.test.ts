@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -25,6 +25,7 @@ import { schoolActions } from './school-actions.ts';
 
 // Each worker of ava is a process of its own, so no other test writes here.
 process.env['TMPDIR'] = await mkdtemp(join(tmpdir(), 'route-bodies-'));
+test.after.always(async () => rm(tmpdir(), { recursive: true }));
 
 type Send = (init: RequestInit, path?: string) => Promise<Answer>;
 
