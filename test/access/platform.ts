@@ -20,7 +20,7 @@ import type {
 import { completeClient } from '../harness/client.ts';
 
 export const ISSUER = 'https://platform.example';
-export const START: number = Date.UTC(2026, 0, 1);
+const START: number = Date.UTC(2026, 0, 1);
 
 export type Permission = 'view_schools' | 'edit_schools' | 'view_grades';
 

@@ -102,12 +102,12 @@ onEachDatabase(
   'work that idles too long on connections that are opened here is ended by the server',
   async (t, database, address) => {
     const { names } = await openSchools(t, database, address);
-    const storage = knexStorage(address, { timeout: '500 ms' });
+    const storage = knexStorage(address, { timeout: '1 second' });
     t.teardown(async () => storage.close());
     for (const goesOn of [true, false]) {
       const failing = transact(storage, async (transaction) => {
         await transaction('schools').insert({ name: 'Hill' });
-        await delay(1500);
+        await delay(2500);
         if (goesOn) await transaction('schools').insert({ name: 'Lake' });
       });
       await t.throwsAsync(failing, goesOn ? { message: /schools/ } : { code: 'ERR_STORAGE' });

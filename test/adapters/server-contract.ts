@@ -1,15 +1,21 @@
+import test from 'ava';
 import { storageContract } from 'koa-gatehouse/testing';
 
 import type { Storage } from '../../lib/contracts/index.ts';
 import type { TestDatabase } from './databases.ts';
 
-/** Registers the storage contract on a server. Only the tests of migrations begin without tables. */
+/**
+ * Registers the storage contract on a server. The tests of migrations begin without tables, each with a storage of its
+ * own. All others get the same one, as in a server that runs for long: connecting would take the most time.
+ */
 export function serverContract(
   { register, empty, cleared }: TestDatabase,
   open: (address: string) => Storage,
   prefix = '',
 ): void {
   let isEmpty = false;
+  let lasting: Storage | undefined;
+  test.after.always(`${prefix}close the storage`, async () => lasting?.close());
   storageContract(
     (title, run) => {
       register(`${prefix}${title}`, async (t) => {
@@ -17,6 +23,11 @@ export function serverContract(
         await run(t);
       });
     },
-    async () => open(await (isEmpty ? empty() : cleared())),
+    async () => {
+      if (isEmpty) return open(await empty());
+      const address = await cleared();
+      lasting ??= open(address);
+      return { ...lasting, close: async () => undefined };
+    },
   );
 }

@@ -37,7 +37,7 @@ export const keyboard: Hands = {
   },
 };
 
-export const withoutScript: Hands = {
+const withoutScript: Hands = {
   ...keyboard,
   options: { javaScriptEnabled: false },
   async copySecret(page) {

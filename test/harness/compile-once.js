@@ -5,3 +5,5 @@ import { enableCompileCache } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
 
 if (isMainThread) enableCompileCache();
+// ava asks for source maps: Node would look for one in every file that it loads, and types are stripped without.
+process.setSourceMapsEnabled(false);

@@ -287,5 +287,8 @@ test('the answer to a repeat is kept before the storage is closed, also when its
   const closing = platform.auth.close();
   finishing.resume();
   await closing;
-  t.deepEqual(kept.calls.slice(-3), ['idempotency.finish', 'audit.append', 'close']);
+  // Beside what the server looks for by itself, every few seconds.
+  const ours = ['idempotency.finish', 'audit.append', 'close'];
+  t.deepEqual(kept.calls.filter((name) => ours.includes(name)).slice(-3), ours);
+  t.is(kept.calls.at(-1), 'close');
 });

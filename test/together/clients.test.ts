@@ -1,0 +1,7 @@
+import { together } from '../harness/together.ts';
+
+await together({
+  directory: async () => import('../clients/directory.test.ts'),
+  'openid-client': async () => import('../clients/openid-client.test.ts'),
+  'simple-oauth2': async () => import('../clients/simple-oauth2.test.ts'),
+});

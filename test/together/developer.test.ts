@@ -1,0 +1,16 @@
+import { together } from '../harness/together.ts';
+
+await together({
+  'app-activity': async () => import('../developer/app-activity.test.ts'),
+  'app-list': async () => import('../developer/app-list.test.ts'),
+  'app-names': async () => import('../developer/app-names.test.ts'),
+  'app-permissions': async () => import('../developer/app-permissions.test.ts'),
+  'app-secrets': async () => import('../developer/app-secrets.test.ts'),
+  'app-settings': async () => import('../developer/app-settings.test.ts'),
+  attacks: async () => import('../developer/attacks.test.ts'),
+  'connected-apps': async () => import('../developer/connected-apps.test.ts'),
+  'connection-pages': async () => import('../developer/connection-pages.test.ts'),
+  'developer-area': async () => import('../developer/developer-area.test.ts'),
+  'developer-pages': async () => import('../developer/developer-pages.test.ts'),
+  'new-app': async () => import('../developer/new-app.test.ts'),
+});

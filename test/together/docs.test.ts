@@ -1,0 +1,7 @@
+import { together } from '../harness/together.ts';
+
+await together({
+  'code-blocks': async () => import('../docs/code-blocks.test.ts'),
+  commands: async () => import('../docs/commands.test.ts'),
+  reference: async () => import('../docs/reference.test.ts'),
+});

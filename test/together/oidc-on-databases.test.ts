@@ -1,0 +1,9 @@
+import { together } from '../harness/together.ts';
+
+await together({
+  'at-rest': async () => import('../oidc/at-rest.test.ts'),
+  'issue-token': async () => import('../oidc/issue-token.test.ts'),
+  'redirect-hosts': async () => import('../oidc/redirect-hosts.test.ts'),
+  'round-trips': async () => import('../oidc/round-trips.test.ts'),
+  'token-claims': async () => import('../oidc/token-claims.test.ts'),
+});

@@ -1,0 +1,13 @@
+import { together } from '../harness/together.ts';
+
+await together({
+  'audit-secrecy': async () => import('../oidc/audit-secrecy.test.ts'),
+  'built-clients': async () => import('../oidc/built-clients.test.ts'),
+  'client-authentication': async () => import('../oidc/client-authentication.test.ts'),
+  'client-registry': async () => import('../oidc/client-registry.test.ts'),
+  revocation: async () => import('../oidc/revocation.test.ts'),
+  revoke: async () => import('../oidc/revoke.test.ts'),
+  'token-body': async () => import('../oidc/token-body.test.ts'),
+  'token-connection': async () => import('../oidc/token-connection.test.ts'),
+  'token-endpoint': async () => import('../oidc/token-endpoint.test.ts'),
+});
