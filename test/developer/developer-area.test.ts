@@ -132,10 +132,10 @@ test('how long the tokens of an app live is not for the developer area to say', 
   const { auth, developer } = await start(t);
   const dora = await developer('dora');
   const own = { lifetimes: { accessToken: '1 hour' } };
-  const made = await dora.create({ ...MINE, ...own } as never, once());
+  const made = await dora.create({ ...MINE, ...own }, once());
   t.deepEqual(made?.client.lifetimes, {});
   await auth.clients.update(made!.client.id, { lifetimes: { accessToken: 60 } });
-  const changed = await dora.update(made!.client.id, { name: 'Renamed', ...own } as never);
+  const changed = await dora.update(made!.client.id, { name: 'Renamed', ...own });
   t.like(changed, { name: 'Renamed', lifetimes: { accessToken: 60 } });
 });
 
