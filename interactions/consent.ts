@@ -1,12 +1,12 @@
 import type { Context } from 'koa';
 import type { Interaction } from '../lib/contracts/index.ts';
 import { sentence } from './sentence.ts';
-import type { Site } from './site.ts';
+import type { PageContext } from './page-context.ts';
 import { displayName } from './viewer.ts';
 
 /** Shows the consent page: which app wants what, who is asked, and where they go next. */
-export function askForConsent(ctx: Context, interaction: Interaction, site: Site): void {
-  const { brand, nameOf, show, text } = site;
+export function askForConsent(ctx: Context, interaction: Interaction, pageContext: PageContext): void {
+  const { brand, nameOf, show, text } = pageContext;
   const { action, canSwitchUser, client, limited, redirectUri, scopes, user } = interaction;
   const names = { client: client.name, brand };
   show(ctx, {

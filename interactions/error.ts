@@ -4,14 +4,14 @@ import { GatehouseError } from '../lib/errors.ts';
 import type { GatehouseErrorCode } from '../lib/errors.ts';
 import type { Viewer } from './page.ts';
 import { sentence } from './sentence.ts';
-import type { Site, SiteFor } from './site.ts';
+import type { PageContext, PageContextFor } from './page-context.ts';
 import { isTextKey } from './text.ts';
 import type { TextKey } from './text.ts';
 
 type ErrorName = { [K in TextKey]: K extends `error.${infer Name}.heading` ? Name : never }[TextKey];
 
 /** What a person may run into on the pages themselves. Everything else is a fault, and the caller's to log. */
-const REFUSALS: Partial<Record<GatehouseErrorCode, ErrorName>> = {
+const ERROR_PAGES: Partial<Record<GatehouseErrorCode, ErrorName>> = {
   ERR_INTERACTION_EXPIRED: 'interaction_expired',
   ERR_CROSS_SITE: 'cross_site',
   ERR_BODY: 'unreadable_form',
@@ -26,7 +26,7 @@ const TELLING: Partial<Record<GatehouseErrorCode, { readonly language?: string }
 };
 
 /** Shows an error in words for a person; below them, small, what the developer of the app needs. */
-export function showError(ctx: Context, error: PageError, { show, text }: Site): void {
+export function showError(ctx: Context, error: PageError, { show, text }: PageContext): void {
   const { status, error: code, description, reference } = error;
   const known = isErrorName(code) ? code : undefined;
   const name = known ?? (status >= 500 ? 'server_error' : 'other');
@@ -44,19 +44,24 @@ export function showError(ctx: Context, error: PageError, { show, text }: Site):
 }
 
 /** Answers what a page's step refuses with a page, and lets every other error pass. */
-export function answerRefusals(siteFor: SiteFor): Middleware {
-  return async function answerRefusal(ctx, next) {
+export function answerErrors(pageContextFor: PageContextFor): Middleware {
+  return async function answerError(ctx, next) {
     try {
       await next();
     } catch (error) {
-      showRefusal(ctx, error, siteFor(ctx));
+      showExpectedError(ctx, error, pageContextFor(ctx));
     }
   };
 }
 
 /** Shows what was refused, in the frame of the person who is signed in, if any. Throws every other error again. */
-export function showRefusal(ctx: Context, error: unknown, { show, text }: Site, viewer?: Viewer): void {
-  const name = error instanceof GatehouseError ? REFUSALS[error.code] : undefined;
+export function showExpectedError(
+  ctx: Context,
+  error: unknown,
+  { show, text }: PageContext,
+  viewer?: Viewer,
+): void {
+  const name = error instanceof GatehouseError ? ERROR_PAGES[error.code] : undefined;
   if (!(error instanceof GatehouseError) || !name) throw error;
   const telling = TELLING[error.code];
   show(ctx, {

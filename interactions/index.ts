@@ -23,8 +23,8 @@ export type { Brand, PagesOptions } from './options.ts';
 export type { OwnViews } from './views.ts';
 export type { Link } from './navigation.ts';
 export type {
-  ConnectionRow,
-  ConnectionsView,
+  AuthorizedAppRow,
+  AuthorizedAppsView,
   Detail,
   LayoutData,
   PageData,

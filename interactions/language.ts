@@ -25,7 +25,7 @@ export function chooseLanguage(
   return spoken.find((one) => one === preferred) ?? first;
 }
 
-/** A sentence that says how many: it is in the table once per form, such as `connections.lead.one` and `.other`. */
+/** A sentence that says how many: it is in the table once per form, such as `authorizedApps.lead.one` and `.other`. */
 type PluralKey = {
   [K in TextKey]: K extends `${infer Name}.other` ? CountedKey<Name> : never;
 }[TextKey];

@@ -6,17 +6,17 @@ import { seeOther } from './navigation.ts';
 import type { Problem } from './page.ts';
 import { plain, sentence } from './sentence.ts';
 import type { Sentence } from './sentence.ts';
-import type { Site } from './site.ts';
+import type { PageContext } from './page-context.ts';
 
 /** Goes on without the login page when the host knows who this is; else shows it. Resolves to where to go, if anywhere. */
 export async function askForLogin(
   ctx: Context,
   interaction: Interaction,
-  site: Site,
+  pageContext: PageContext,
 ): Promise<string | undefined> {
-  const next = await site.flow.skipLogin(ctx, interaction);
+  const next = await pageContext.flow.skipLogin(ctx, interaction);
   if (next === undefined)
-    showLoginOf(ctx, interaction, site, { login: interaction.loginHint ?? '', problems: [] });
+    showLoginOf(ctx, interaction, pageContext, { login: interaction.loginHint ?? '', problems: [] });
   return next;
 }
 
@@ -24,46 +24,51 @@ export async function askForLogin(
 export async function submitLogin(
   ctx: Context,
   interaction: Interaction,
-  site: Site,
+  pageContext: PageContext,
 ): Promise<string | undefined> {
-  const checked = await checkLogin(ctx, site);
-  if ('user' in checked) return site.flow.login(ctx, interaction, checked.user);
-  showLoginOf(ctx, interaction, site, checked);
+  const checked = await checkLogin(ctx, pageContext);
+  if ('user' in checked) return pageContext.flow.login(ctx, interaction, checked.user);
+  showLoginOf(ctx, interaction, pageContext, checked);
   return undefined;
 }
 
-function showLoginOf(ctx: Context, { action, client }: Interaction, site: Site, form: LoginForm): void {
-  showLogin(ctx, site, {
+function showLoginOf(
+  ctx: Context,
+  { action, client }: Interaction,
+  pageContext: PageContext,
+  form: LoginForm,
+): void {
+  showLogin(ctx, pageContext, {
     ...form,
     action: `${action}/login`,
-    lead: sentence(site.text['login.lead'], { client: client.name }),
+    lead: sentence(pageContext.text['login.lead'], { client: client.name }),
   });
 }
 
 /** The login page outside an authorization, for the pages that people have here. Whoever is signed in goes on. */
-export async function askToSignIn(ctx: Context, site: Site): Promise<void> {
-  const { flow } = site;
-  const goOn = returnTo(ctx, site);
+export async function askToSignIn(ctx: Context, pageContext: PageContext): Promise<void> {
+  const { flow } = pageContext;
+  const goOn = returnTo(ctx, pageContext);
   const loginUrl = flow.loginUrl(goOn);
   if (await flow.currentUser(ctx)) seeOther(ctx, goOn);
-  else if (isElsewhere(loginUrl, site)) seeOther(ctx, loginUrl);
-  else showSignIn(ctx, site, { login: '', problems: [] });
+  else if (isElsewhere(loginUrl, pageContext)) seeOther(ctx, loginUrl);
+  else showSignIn(ctx, pageContext, { login: '', problems: [] });
 }
 
 /** Checks what was typed, signs in, and goes on; or shows the page again with 422. */
-export async function submitSignIn(ctx: Context, site: Site): Promise<void> {
-  const checked = await checkLogin(ctx, site);
+export async function submitSignIn(ctx: Context, pageContext: PageContext): Promise<void> {
+  const checked = await checkLogin(ctx, pageContext);
   if ('user' in checked) {
-    await site.flow.signIn(ctx, checked.user);
-    seeOther(ctx, returnTo(ctx, site));
+    await pageContext.flow.signIn(ctx, checked.user);
+    seeOther(ctx, returnTo(ctx, pageContext));
   } else {
-    showSignIn(ctx, site, checked);
+    showSignIn(ctx, pageContext, checked);
   }
 }
 
-function showSignIn(ctx: Context, site: Site, form: LoginForm): void {
-  const { brand, flow, text } = site;
-  showLogin(ctx, site, {
+function showSignIn(ctx: Context, pageContext: PageContext, form: LoginForm): void {
+  const { brand, flow, text } = pageContext;
+  showLogin(ctx, pageContext, {
     ...form,
     action: flow.basePath + LOGIN + ctx.search,
     lead: sentence(text['login.leadBrand'], { brand }),
@@ -73,14 +78,14 @@ function showSignIn(ctx: Context, site: Site, form: LoginForm): void {
 const LOGIN = '/oauth/login';
 
 /** The path to go on to: that of `?return_to=` if it is of this server, else the person's own page. */
-function returnTo(ctx: Context, { flow }: Site): string {
+function returnTo(ctx: Context, { flow }: PageContext): string {
   const wanted = ctx.query['return_to'];
   const path = typeof wanted === 'string' ? flow.pathHere(wanted) : undefined;
   return path ?? (flow.accountPath === undefined ? '/' : flow.basePath + flow.accountPath);
 }
 
 /** Whether people sign in on a page of the host. */
-function isElsewhere(loginUrl: string, { flow }: Site): boolean {
+function isElsewhere(loginUrl: string, { flow }: PageContext): boolean {
   const { origin, pathname } = new URL(loginUrl, flow.origin);
   return origin !== flow.origin || pathname !== flow.basePath + LOGIN;
 }
@@ -96,8 +101,8 @@ interface LoginForm {
 }
 
 /** Checks what was typed. Resolves to the user, or to the form to show again. */
-async function checkLogin(ctx: Context, site: Site): Promise<{ user: User } | LoginForm> {
-  const { flow, text } = site;
+async function checkLogin(ctx: Context, pageContext: PageContext): Promise<{ user: User } | LoginForm> {
+  const { flow, text } = pageContext;
   const { login: typed = '', password = '' } = await readForm(ctx);
   // Pasted addresses bring blanks along; in a password they may be meant.
   const login = typed.trim();
@@ -113,7 +118,7 @@ async function checkLogin(ctx: Context, site: Site): Promise<{ user: User } | Lo
   } catch (error) {
     if (!(error instanceof TooManyAttemptsError)) throw error;
     const { retryAfter } = error;
-    return { login, problems: [{ message: plain(whenToTryAgain(site, retryAfter)) }], retryAfter };
+    return { login, problems: [{ message: plain(whenToTryAgain(pageContext, retryAfter)) }], retryAfter };
   }
   return { login, problems: [{ field: 'login', message: text['login.refused'] }], refused: true };
 }
@@ -121,7 +126,7 @@ async function checkLogin(ctx: Context, site: Site): Promise<{ user: User } | Lo
 // A count of seconds above this is nothing that people wait by.
 const LONGEST_IN_SECONDS = 90;
 
-function whenToTryAgain({ count }: Site, seconds: number): Sentence {
+function whenToTryAgain({ count }: PageContext, seconds: number): Sentence {
   return seconds > LONGEST_IN_SECONDS
     ? count('login.throttledMinutes', Math.ceil(seconds / 60))
     : count('login.throttledSeconds', seconds);
@@ -130,7 +135,7 @@ function whenToTryAgain({ count }: Site, seconds: number): Sentence {
 /** Shows the login page; with 422 when there is something to mend, and with 429 after too much of it. */
 function showLogin(
   ctx: Context,
-  { show, text }: Site,
+  { show, text }: PageContext,
   { retryAfter, ...page }: LoginForm & { readonly action: string; readonly lead: Sentence },
 ): void {
   if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));

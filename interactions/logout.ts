@@ -1,16 +1,16 @@
 import type { Context } from 'koa';
 import { sentence } from './sentence.ts';
-import type { Site } from './site.ts';
+import type { PageContext } from './page-context.ts';
 import { describeViewer, displayName } from './viewer.ts';
 
 /** Asks whether to sign out, or says that nobody is signed in. */
-export async function askForLogout(ctx: Context, site: Site): Promise<void> {
-  const { flow, show, text, brand } = site;
+export async function askForLogout(ctx: Context, pageContext: PageContext): Promise<void> {
+  const { flow, show, text, brand } = pageContext;
   const user = await flow.currentUser(ctx);
   if (user) {
     show(ctx, {
       view: 'logout',
-      viewer: await describeViewer(ctx, user, site),
+      viewer: await describeViewer(ctx, user, pageContext),
       heading: sentence(text['logout.heading'], { brand }),
       lead: sentence(text['logout.lead'], { user: displayName(user) }),
       action: `${flow.basePath}/oauth/logout`,
@@ -26,7 +26,7 @@ export async function askForLogout(ctx: Context, site: Site): Promise<void> {
 }
 
 /** Signs out and says so. */
-export async function submitLogout(ctx: Context, { flow, show, text }: Site): Promise<void> {
+export async function submitLogout(ctx: Context, { flow, show, text }: PageContext): Promise<void> {
   await flow.logout(ctx);
   show(ctx, {
     view: 'notice',

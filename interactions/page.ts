@@ -43,16 +43,16 @@ export type View =
   /** Asks whether something is really meant. */
   | { readonly view: 'confirm'; readonly action: string; readonly button: string; readonly cancel: Link }
   | AppView
-  | ConnectionsView;
+  | AuthorizedAppsView;
 
 /** What the views of the connected apps show below the heading. */
-export interface ConnectionsView {
-  readonly view: 'connections/list';
-  readonly connections: readonly ConnectionRow[];
+export interface AuthorizedAppsView {
+  readonly view: 'authorized-apps/list';
+  readonly connections: readonly AuthorizedAppRow[];
 }
 
 /** An app that the person has authorized. */
-export interface ConnectionRow {
+export interface AuthorizedAppRow {
   readonly name: string;
   /** What it may do, in words. */
   readonly scopes: readonly string[];

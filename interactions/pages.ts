@@ -7,8 +7,8 @@ import { chooseLanguage } from './language.ts';
 import { resolveSettings } from './options.ts';
 import type { PagesOptions, Settings } from './options.ts';
 import { pageRoutes } from './routes.ts';
-import { fitViews, makeSite } from './site.ts';
-import type { Frame, SiteFor } from './site.ts';
+import { fitViews, makePageContext } from './page-context.ts';
+import type { Frame, PageContextFor } from './page-context.ts';
 import type { Language } from './text.ts';
 import { brandVariables } from './theme.ts';
 import { compileViews } from './views.ts';
@@ -27,11 +27,11 @@ export function pages(options: PagesOptions = {}): Interactions {
   const views = compileViews(options.views);
 
   return function makePages(flow) {
-    const siteFor = makeSites(settings, { assets, flow, views });
+    const pageContextFor = makePageContexts(settings, { assets, flow, views });
     return {
       brand: brandOf(settings, flow),
-      middleware: pageRoutes(flow, siteFor, assets),
-      error: async (ctx, error) => showError(ctx, error, siteFor(ctx)),
+      middleware: pageRoutes(flow, pageContextFor, assets),
+      error: async (ctx, error) => showError(ctx, error, pageContextFor(ctx)),
     };
   };
 }
@@ -50,20 +50,20 @@ function filesOf({ colours, logo, stylesheet }: Settings): Parameters<typeof pub
   ];
 }
 
-interface SiteParts {
+interface PageContextParts {
   readonly assets: Assets;
   readonly flow: InteractionFlow;
   readonly views: Views;
 }
 
 /** Makes the pages in each language; a request then gets those that fit it. */
-function makeSites(settings: Settings, { assets, flow, views }: SiteParts): SiteFor {
+function makePageContexts(settings: Settings, { assets, flow, views }: PageContextParts): PageContextFor {
   const { languages, texts } = settings;
   const sites = new Map(
     languages.map((language) => {
       const frame = makeFrame(language, settings, { assets, flow });
       const parts = { flow, show: fitViews(views, frame), text: texts.get(language)!, brand: frame.brand };
-      return [language, makeSite(language, parts)];
+      return [language, makePageContext(language, parts)];
     }),
   );
   return (ctx, uiLocales = localesOf(ctx)) => sites.get(chooseLanguage(ctx, languages, uiLocales))!;
@@ -77,7 +77,7 @@ function localesOf({ query }: Context): readonly string[] {
 function makeFrame(
   language: Language,
   { languages, logo, name, privacy, stylesheet, terms, texts }: Settings,
-  { assets, flow: { basePath, origin } }: Omit<SiteParts, 'views'>,
+  { assets, flow: { basePath, origin } }: Omit<PageContextParts, 'views'>,
 ): Frame {
   const ownLogo = logo.kind === 'image' ? logo.name : 'mark.svg';
   const stylesheets = (files: readonly string[]): readonly string[] =>

@@ -6,23 +6,27 @@ import { InteractionExpiredError } from '../lib/errors.ts';
 import { requireSameOrigin } from '../lib/http/headers.ts';
 import { appRoutes } from './apps/routes.ts';
 import type { Assets } from './assets.ts';
-import { connectionRoutes } from './authorized-apps.ts';
+import { authorizedAppRoutes } from './authorized-apps.ts';
 import { askForConsent } from './consent.ts';
-import { answerRefusals } from './error.ts';
+import { answerErrors } from './error.ts';
 import { askForLogin, askToSignIn, submitLogin, submitSignIn } from './login.ts';
 import { askForLogout, submitLogout } from './logout.ts';
 import { seeOther } from './navigation.ts';
-import type { Site, SiteFor } from './site.ts';
+import type { PageContext, PageContextFor } from './page-context.ts';
 
 /** One step of an open interaction. Resolves to where to go, or shows a page and resolves to nothing. */
-type Step = (ctx: Context, interaction: Interaction, site: Site) => Promise<string | undefined>;
+type Step = (ctx: Context, interaction: Interaction, pageContext: PageContext) => Promise<string | undefined>;
 
 /**
  * Routes what lies below `/oauth/interaction`, `/oauth/login`, `/oauth/logout` and `/oauth/assets`, the developer area and
  * the connected apps; the rest falls through.
  */
-export function pageRoutes(flow: InteractionFlow, siteFor: SiteFor, assets: Assets): Middleware {
-  const view = [answerRefusals(siteFor)];
+export function pageRoutes(
+  flow: InteractionFlow,
+  pageContextFor: PageContextFor,
+  assets: Assets,
+): Middleware {
+  const view = [answerErrors(pageContextFor)];
   const form = [...view, refuseOtherSites(flow.origin)];
 
   const follow = (prompt: Interaction['prompt'] | 'any', step: Step) =>
@@ -31,7 +35,7 @@ export function pageRoutes(flow: InteractionFlow, siteFor: SiteFor, assets: Asse
       const interaction = await flow.find(ctx, uid);
       // A form of an earlier prompt: sent twice, or from a tab that was left open.
       if (prompt !== 'any' && prompt !== interaction.prompt) throw new InteractionExpiredError();
-      const next = await step(ctx, interaction, siteFor(ctx, interaction.uiLocales));
+      const next = await step(ctx, interaction, pageContextFor(ctx, interaction.uiLocales));
       if (next !== undefined) seeOther(ctx, next);
     };
 
@@ -52,23 +56,25 @@ export function pageRoutes(flow: InteractionFlow, siteFor: SiteFor, assets: Asse
       ...view,
       follow('any', askAgain),
     )
-    .get('/oauth/login', ...view, async (ctx) => askToSignIn(ctx, siteFor(ctx)))
-    .post('/oauth/login', ...form, async (ctx) => submitSignIn(ctx, siteFor(ctx)))
-    .get('/oauth/logout', ...view, async (ctx) => askForLogout(ctx, siteFor(ctx)))
-    .post('/oauth/logout', ...form, async (ctx) => submitLogout(ctx, siteFor(ctx)))
+    .get('/oauth/login', ...view, async (ctx) => askToSignIn(ctx, pageContextFor(ctx)))
+    .post('/oauth/login', ...form, async (ctx) => submitSignIn(ctx, pageContextFor(ctx)))
+    .get('/oauth/logout', ...view, async (ctx) => askForLogout(ctx, pageContextFor(ctx)))
+    .post('/oauth/logout', ...form, async (ctx) => submitLogout(ctx, pageContextFor(ctx)))
     .get('/oauth/assets/:hash/:name', assets.serve);
   const { accountPath, developerPath } = flow;
   return compose([
     // The router adds to the context itself what its type asks of it.
     router.routes() as Middleware,
-    ...(developerPath === undefined ? [] : [appRoutes(flow, siteFor, developerPath, { view, form })]),
-    ...(accountPath === undefined ? [] : [connectionRoutes(flow, siteFor, accountPath, { view, form })]),
+    ...(developerPath === undefined ? [] : [appRoutes(flow, pageContextFor, developerPath, { view, form })]),
+    ...(accountPath === undefined
+      ? []
+      : [authorizedAppRoutes(flow, pageContextFor, accountPath, { view, form })]),
   ]);
 }
 
-const ask: Step = async (ctx, interaction, site) => {
-  if (interaction.prompt === 'login') return askForLogin(ctx, interaction, site);
-  askForConsent(ctx, interaction, site);
+const ask: Step = async (ctx, interaction, pageContext) => {
+  if (interaction.prompt === 'login') return askForLogin(ctx, interaction, pageContext);
+  askForConsent(ctx, interaction, pageContext);
   return undefined;
 };
 

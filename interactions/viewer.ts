@@ -1,11 +1,11 @@
 import type { Context, Middleware } from 'koa';
 import type { User } from '../lib/contracts/index.ts';
 import { GatehouseError, PermissionMissingError } from '../lib/errors.ts';
-import { showRefusal } from './error.ts';
+import { showExpectedError } from './error.ts';
 import { seeOther } from './navigation.ts';
 import type { Viewer } from './page.ts';
 import { printable, sentence } from './sentence.ts';
-import type { Site, SiteFor } from './site.ts';
+import type { PageContext, PageContextFor } from './page-context.ts';
 
 /**
  * Describes a signed-in person for the header of a page.
@@ -15,12 +15,12 @@ import type { Site, SiteFor } from './site.ts';
 export async function describeViewer(
   ctx: Context,
   user: User,
-  { flow, text }: Site,
+  { flow, text }: PageContext,
   develops?: boolean,
 ): Promise<Viewer> {
   const { accountPath, basePath, developerPath } = flow;
   const links: { path: string; label: string }[] = [];
-  if (accountPath !== undefined) links.push({ path: accountPath, label: text['page.connections'] });
+  if (accountPath !== undefined) links.push({ path: accountPath, label: text['page.authorizedApps'] });
   if (developerPath !== undefined && (develops ?? (await mayDevelop()))) {
     links.push({ path: developerPath, label: text['page.apps'] });
   }
@@ -52,22 +52,22 @@ export function displayName({ email, name, id }: User): string {
 
 /** Runs a step of the pages that need somebody who is signed in; everybody else is asked to sign in first. */
 export function signedIn(
-  siteFor: SiteFor,
-  step: (ctx: Context, user: User, site: Site) => Promise<void>,
+  pageContextFor: PageContextFor,
+  step: (ctx: Context, user: User, pageContext: PageContext) => Promise<void>,
 ): Middleware {
   return async function runSignedIn(ctx) {
-    const site = siteFor(ctx);
-    const { flow } = site;
+    const pageContext = pageContextFor(ctx);
+    const { flow } = pageContext;
     const user = await flow.currentUser(ctx);
     if (user) {
       try {
-        await step(ctx, user, site);
+        await step(ctx, user, pageContext);
       } catch (error) {
         if (!(error instanceof GatehouseError)) throw error;
-        showRefusal(ctx, error, site, await describeViewer(ctx, user, site));
+        showExpectedError(ctx, error, pageContext, await describeViewer(ctx, user, pageContext));
       }
     } else if (ctx.method === 'POST') {
-      askToSignInAgain(ctx, site);
+      askToSignInAgain(ctx, pageContext);
     } else {
       seeOther(ctx, flow.loginUrl(flow.basePath + ctx.path + ctx.search));
     }
@@ -76,7 +76,7 @@ export function signedIn(
 
 // The session ended while the form was open. A redirect would throw away what was typed; a page that is reloaded sends
 // it again.
-function askToSignInAgain(ctx: Context, { flow, show, text }: Site): void {
+function askToSignInAgain(ctx: Context, { flow, show, text }: PageContext): void {
   show(ctx, {
     view: 'notice',
     status: 403,

@@ -27,7 +27,7 @@ const NAMES: Readonly<Record<ViewName | 'layout', true>> = {
   'apps/secrets': true,
   'apps/new-secret': true,
   'apps/activity': true,
-  'connections/list': true,
+  'authorized-apps/list': true,
 };
 
 /** What several views have in common. A view puts one in with `page.part('problem', { field: 'name' })`. */

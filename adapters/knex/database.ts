@@ -102,7 +102,7 @@ export function createDatabase(
     longest: number,
   ): Promise<T> {
     const startedAt = performance.now();
-    turns?.noteCall();
+    turns?.recordCall();
     return borrow(async (statements, connection) => {
       const left = Math.max(startedAt + longest - performance.now(), 0);
       return bounded(work(statements, connection), connection, left);

@@ -40,7 +40,7 @@ export class LoanTurns implements ConnectionPool<Turn> {
   }
 
   /** Notes that somebody else asks for the connection. */
-  noteCall(): void {
+  recordCall(): void {
     this.#calls += 1;
   }
 

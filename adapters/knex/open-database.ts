@@ -51,7 +51,7 @@ export function openDatabase(database: Knex | Knex.Config | string, timeout: num
 
 function usedThrough(knex: Knex): Omit<OpenedDatabase, 'close'> {
   const { filename } = Object(knex.client.connectionSettings) as { readonly filename?: unknown };
-  return { pool: knex.client, dialect: dialectOf(knex), durable: isKept(filename), knex: () => knex };
+  return { pool: knex.client, dialect: dialectOf(knex), durable: isFile(filename), knex: () => knex };
 }
 
 function openKnex(config: Knex.Config, timeout: number): OpenedDatabase {
@@ -74,12 +74,12 @@ function openFile(config: Knex.Config, filename: string, timeout: number): Opene
   const sole = new SoleConnection(file);
   const dialect = sqliteDialect();
   // A database in memory is its connection's own.
-  const reader = isKept(filename) ? new SqliteReader(file, dialect) : undefined;
+  const reader = isFile(filename) ? new SqliteReader(file, dialect) : undefined;
   let knex: Knex | undefined;
   return {
     pool: sole,
     dialect,
-    durable: isKept(filename),
+    durable: isFile(filename),
     ...(reader && { reader: async () => reader.statements() }),
     knex: () => (knex ??= connect(tuned(config, timeout))),
     async close() {
@@ -92,7 +92,7 @@ function openFile(config: Knex.Config, filename: string, timeout: number): Opene
 }
 
 /** SQLite removes a file without a name when it is closed. */
-function isKept(filename: unknown): boolean {
+function isFile(filename: unknown): boolean {
   return filename !== ':memory:' && filename !== '';
 }
 

@@ -69,19 +69,19 @@ export function createSharedCommit(
 
   async function runTogether(first: Waiting): Promise<void> {
     let joined: Waiting[] = [];
-    let tellers: (() => void)[] = [];
+    let listeners: (() => void)[] = [];
 
     async function attempt(statements: Statements, connection: unknown): Promise<void> {
       // Those who have joined an attempt that has to be made again.
       waiting.unshift(...joined);
-      [joined, tellers] = [[], []];
+      [joined, listeners] = [[], []];
       await statements.run(begin);
       try {
         const value = await first.work(statements);
-        tellers.push(() => first.resolve(value));
+        listeners.push(() => first.resolve(value));
         while (joined.length < MOST - 1 && waiting.length > 0) {
           joined.push(waiting.shift()!);
-          tellers.push(await runInside(joined.at(-1)!, statements));
+          listeners.push(await runInside(joined.at(-1)!, statements));
         }
         await statements.run('commit');
       } catch (error) {
@@ -97,7 +97,7 @@ export function createSharedCommit(
       for (const { reject } of [first, ...joined]) reject(error);
       return;
     }
-    for (const tell of tellers) tell();
+    for (const notify of listeners) notify();
   }
 
   async function runAll(): Promise<void> {

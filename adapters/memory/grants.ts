@@ -22,7 +22,8 @@ export function consentStore({ consents }: Tables): ConsentStore {
       const { createdAt, lastUsedAt } = known ?? consent;
       const scopes = merged(known?.scopes, consent.scopes);
       const hosts = { ...known?.hosts };
-      for (const [host, agreed] of Object.entries(consent.hosts)) hosts[host] = merged(hosts[host], agreed);
+      for (const [host, consented] of Object.entries(consent.hosts))
+        hosts[host] = merged(hosts[host], consented);
       const updatedAt = Math.max(consent.updatedAt, known?.updatedAt ?? 0);
       consents.set(key, { ...consent, scopes, hosts, createdAt, updatedAt, lastUsedAt });
     },

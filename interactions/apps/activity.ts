@@ -6,25 +6,30 @@ import type { Sentence } from '../sentence.ts';
 import { isTextKey } from '../text.ts';
 import type { TextKey, Texts } from '../text.ts';
 import type { ActivityRow } from './views.ts';
-import { appPath, findApp, frameOf, showPage } from './visit.ts';
-import type { Visit } from './visit.ts';
+import { appPath, findApp, frameOf, showPage } from './developer-request.ts';
+import type { DeveloperRequest } from './developer-request.ts';
 
 const ON_A_PAGE = 30;
 
 /** Shows what happened at an app, newest first: its tokens, and why it did not get others. */
-export async function showActivity(visit: Visit): Promise<void> {
-  const { ctx, developer, home, site } = visit;
-  const client: Client = await findApp(visit);
+export async function showActivity(request: DeveloperRequest): Promise<void> {
+  const { ctx, developer, home, pageContext } = request;
+  const client: Client = await findApp(request);
   const path = appPath(home, client.id, 'activity');
   const before = readBefore(queryText(ctx, 'before'));
   const found = await developer.activity(client.id, { limit: ON_A_PAGE + 1, before });
   const records = found.slice(0, ON_A_PAGE);
   const last = found.length > ON_A_PAGE ? records.at(-1) : undefined;
-  showPage(visit, {
+  showPage(request, {
     view: 'apps/activity',
-    ...frameOf(visit, client, 'activity'),
+    ...frameOf(request, client, 'activity'),
     records: records.map((record) =>
-      describeRecord(record, { client, clock: site.clock, text: site.text, viewerId: developer.user.id }),
+      describeRecord(record, {
+        client,
+        clock: pageContext.clock,
+        text: pageContext.text,
+        viewerId: developer.user.id,
+      }),
     ),
     isFirst: before === undefined,
     first: path,
@@ -66,7 +71,7 @@ function describeRecord(record: AuditRecord, surroundings: Surroundings): Activi
   return {
     at: clock.minute(record.at),
     what: whatHappened(record, text),
-    isRefusal: record.type === 'token_refused' || record.type === 'authorization_refused',
+    isRefused: record.type === 'token_refused' || record.type === 'authorization_refused',
     details: details.flatMap(([label, value]) =>
       value ? [{ label: text[label], value: printable(value) }] : [],
     ),

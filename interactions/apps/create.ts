@@ -5,13 +5,13 @@ import { seeOther } from '../navigation.ts';
 import type { Problem } from '../page.ts';
 import { sentence } from '../sentence.ts';
 import { connectOf } from './connect.ts';
-import { fieldsForPeople, readAppForm, refusalOf } from './form.ts';
+import { fieldsForPeople, readAppForm, formErrorOf } from './form.ts';
 import type { AppForm } from './views.ts';
-import { afterwards, appPath, onceOf, showPage } from './visit.ts';
-import type { Visit } from './visit.ts';
+import { afterwards, appPath, onceOf, showPage } from './developer-request.ts';
+import type { DeveloperRequest } from './developer-request.ts';
 
 /** Asks for what a new app needs. */
-export async function askForNewApp(visit: Visit): Promise<void> {
+export async function askForNewApp(request: DeveloperRequest): Promise<void> {
   const form: AppForm = {
     name: '',
     grantType: 'authorization_code',
@@ -19,15 +19,15 @@ export async function askForNewApp(visit: Visit): Promise<void> {
     redirectUris: '',
     firstParty: false,
   };
-  showForm(visit, form, { once: randomUUID() });
+  showForm(request, form, { once: randomUUID() });
 }
 
 /**
  * Registers an app. Its first secret is on the page that answers, and nowhere else: the same form sent again, by a second
  * click or a reload, makes no second app and leads to the list.
  */
-export async function createApp(visit: Visit): Promise<void> {
-  const { ctx, developer, home, site } = visit;
+export async function createApp(request: DeveloperRequest): Promise<void> {
+  const { ctx, developer, home, pageContext } = request;
   const posted = await readForm(ctx);
   const form = readAppForm(posted);
   const once = onceOf(posted);
@@ -36,9 +36,9 @@ export async function createApp(visit: Visit): Promise<void> {
     if (!created) seeOther(ctx, afterwards(home, 'createdBefore'));
     else if (created.secret === undefined)
       seeOther(ctx, afterwards(appPath(home, created.client.id), 'created'));
-    else showCreated(visit, created.client, created.secret.value);
+    else showCreated(request, created.client, created.secret.value);
   } catch (error) {
-    showForm(visit, form, { once, ...refusalOf(error, site.text) });
+    showForm(request, form, { once, ...formErrorOf(error, pageContext.text) });
   }
 }
 
@@ -55,15 +55,15 @@ function fieldsOf(form: AppForm): Omit<ClientFields, 'ownerId'> {
 }
 
 function showForm(
-  visit: Visit,
+  request: DeveloperRequest,
   form: AppForm,
   page: { once: string; status?: number; problems?: readonly Problem[] },
 ): void {
-  const { developer, home, site } = visit;
-  showPage(visit, {
+  const { developer, home, pageContext } = request;
+  showPage(request, {
     view: 'apps/new',
-    heading: sentence(site.text['apps.newHeading']),
-    above: { href: home, label: site.text['page.apps'] },
+    heading: sentence(pageContext.text['apps.newHeading']),
+    above: { href: home, label: pageContext.text['page.apps'] },
     action: `${home}/new`,
     form,
     mayBeFirstParty: developer.administrator,
@@ -73,17 +73,21 @@ function showForm(
   });
 }
 
-function showCreated(visit: Visit, client: Parameters<typeof connectOf>[0], secret: string): void {
-  const { home, site } = visit;
-  const { text } = site;
+function showCreated(
+  request: DeveloperRequest,
+  client: Parameters<typeof connectOf>[0],
+  secret: string,
+): void {
+  const { home, pageContext } = request;
+  const { text } = pageContext;
   const isService = client.grantType === 'client_credentials';
-  showPage(visit, {
+  showPage(request, {
     view: 'apps/created',
     heading: sentence(text['apps.createdHeading'], { client: client.name }),
     lead: sentence(text['apps.secretOnce']),
     clientId: client.id,
     secret,
-    connect: connectOf(client, site.flow),
+    connect: connectOf(client, pageContext.flow),
     next: [
       ...(isService
         ? [{ href: appPath(home, client.id, 'permissions'), label: text['apps.givePermissions'] }]

@@ -86,7 +86,7 @@ export function stateSeen({ version }: Readonly<Record<string, string>>): { read
  *
  * @throws the error itself when it is no refusal
  */
-export function refusalOf(
+export function formErrorOf(
   error: unknown,
   text: Texts,
 ): { readonly status: number; readonly problems: readonly Problem[] } {

@@ -1,16 +1,16 @@
 import type { Developer } from '../../lib/contracts/index.ts';
 import { seeOther } from '../navigation.ts';
 import { sentence } from '../sentence.ts';
-import { afterwards, appPath, findApp, showPage } from './visit.ts';
-import type { Step, Visit } from './visit.ts';
+import { afterwards, appPath, findApp, showPage } from './developer-request.ts';
+import type { Step, DeveloperRequest } from './developer-request.ts';
 
 /** Asks whether an app is really to be deleted or disabled, or to lose its tokens. */
 export function askFirst(what: 'delete' | 'disable' | 'revoke'): Step {
-  return async function ask(visit) {
-    const { home, site } = visit;
-    const { text } = site;
-    const client = await findApp(visit);
-    showPage(visit, {
+  return async function ask(request) {
+    const { home, pageContext } = request;
+    const { text } = pageContext;
+    const client = await findApp(request);
+    showPage(request, {
       view: 'confirm',
       wide: false,
       heading: sentence(text[`apps.${what}Heading`], { client: client.name }),
@@ -27,9 +27,9 @@ function change(
   done: Parameters<typeof afterwards>[1],
   make: (developer: Developer, id: string) => Promise<unknown>,
 ): Step {
-  return async function changeApp(visit) {
-    const { ctx, developer, home } = visit;
-    const { id } = await findApp(visit);
+  return async function changeApp(request) {
+    const { ctx, developer, home } = request;
+    const { id } = await findApp(request);
     await make(developer, id);
     seeOther(ctx, afterwards(appPath(home, id), done));
   };
@@ -47,9 +47,9 @@ export const revokeTokens: Step = change('tokensRevoked', async (developer, id) 
 );
 
 /** Removes an app for good. */
-export async function deleteApp(visit: Visit): Promise<void> {
-  const { ctx, developer, home } = visit;
-  const { id } = await findApp(visit);
+export async function deleteApp(request: DeveloperRequest): Promise<void> {
+  const { ctx, developer, home } = request;
+  const { id } = await findApp(request);
   await developer.delete(id);
   seeOther(ctx, afterwards(home, 'deleted'));
 }

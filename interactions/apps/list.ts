@@ -3,15 +3,15 @@ import { queryText, seeOther, withQuery } from '../navigation.ts';
 import { printable, sentence } from '../sentence.ts';
 import { kindOf } from './form.ts';
 import type { AppRow } from './views.ts';
-import { appPath, showPage, whatWasDone } from './visit.ts';
-import type { Visit } from './visit.ts';
+import { appPath, showPage, whatWasDone } from './developer-request.ts';
+import type { DeveloperRequest } from './developer-request.ts';
 
 const ON_A_PAGE = 25;
 
 /** Lists the person's apps, or everybody's to an administrator: by name, searched, a page at a time. */
-export async function listApps(visit: Visit): Promise<void> {
-  const { ctx, developer, home, site } = visit;
-  const { text } = site;
+export async function listApps(request: DeveloperRequest): Promise<void> {
+  const { ctx, developer, home, pageContext } = request;
+  const { text } = pageContext;
   const search = queryText(ctx, 'search').trim().slice(0, 100);
   const after = queryText(ctx, 'after');
   const found = await developer.list({
@@ -24,11 +24,11 @@ export async function listApps(visit: Visit): Promise<void> {
 
   const apps = found.slice(0, ON_A_PAGE);
   const last = found.length > ON_A_PAGE ? apps.at(-1) : undefined;
-  return showPage(visit, {
+  return showPage(request, {
     view: 'apps/list',
     heading: sentence(developer.administrator ? text['apps.allHeading'] : text['apps.heading']),
-    done: whatWasDone(visit),
-    apps: apps.map((client) => describe(client, visit)),
+    done: whatWasDone(request),
+    apps: apps.map((client) => describe(client, request)),
     newApp: `${home}/new`,
     home,
     search,
@@ -38,7 +38,10 @@ export async function listApps(visit: Visit): Promise<void> {
   });
 }
 
-function describe(client: Client, { developer, home, site: { clock, text } }: Visit): AppRow {
+function describe(
+  client: Client,
+  { developer, home, pageContext: { clock, text } }: DeveloperRequest,
+): AppRow {
   return {
     href: appPath(home, client.id),
     name: printable(client.name),

@@ -2,30 +2,30 @@ import type { Client, ClientFields } from '../../lib/contracts/index.ts';
 import { readForm } from '../../lib/http/body.ts';
 import { seeOther } from '../navigation.ts';
 import type { Page, Problem } from '../page.ts';
-import { refusalOf, stateSeen, versionOf } from './form.ts';
+import { formErrorOf, stateSeen, versionOf } from './form.ts';
 import type { Choice } from './views.ts';
-import { afterwards, appPath, findApp, frameOf, showPage, whatWasDone } from './visit.ts';
-import type { Visit } from './visit.ts';
+import { afterwards, appPath, findApp, frameOf, showPage, whatWasDone } from './developer-request.ts';
+import type { DeveloperRequest } from './developer-request.ts';
 
 /** What is checked in the form. */
 type Given = Pick<Client, 'roles' | 'permissions' | 'scopes'>;
 
 /** Shows what an app may do: by itself, or, when people sign in to it, which scopes it may ask them for. */
-export async function showPermissions(visit: Visit): Promise<void> {
-  const client = await findApp(visit);
-  await show(visit, client, { given: client });
+export async function showPermissions(request: DeveloperRequest): Promise<void> {
+  const client = await findApp(request);
+  await show(request, client, { given: client });
 }
 
 /** Saves what was checked. */
-export async function savePermissions(visit: Visit): Promise<void> {
-  const { ctx, developer, home, site } = visit;
-  const client = await findApp(visit);
+export async function savePermissions(request: DeveloperRequest): Promise<void> {
+  const { ctx, developer, home, pageContext } = request;
+  const client = await findApp(request);
   const posted = await readForm(ctx);
   const given = readGiven(posted);
   try {
     await developer.update(client.id, changesOf(given, client), stateSeen(posted));
   } catch (error) {
-    return show(visit, await findApp(visit), { given, ...refusalOf(error, site.text) });
+    return show(request, await findApp(request), { given, ...formErrorOf(error, pageContext.text) });
   }
   return seeOther(ctx, afterwards(appPath(home, client.id, 'permissions'), 'saved'));
 }
@@ -49,7 +49,7 @@ function changesOf({ permissions, roles, scopes }: Given, { grantType }: Client)
 
 /** What an app that acts for itself may do at this moment, and which of what it was given its owner does not hold. */
 async function effectOf(
-  { developer, site }: Visit,
+  { developer, pageContext }: DeveloperRequest,
   client: Client,
 ): Promise<Extract<Page, { view: 'apps/permissions' }>['effect']> {
   if (client.grantType !== 'client_credentials' || client.ownerId === undefined) return undefined;
@@ -64,35 +64,35 @@ async function effectOf(
   const wordsOf = (isEffective: boolean): readonly string[] =>
     named
       .filter(({ name }) => effective.has(name) === isEffective)
-      .map((permission) => site.nameOf('permission', permission));
+      .map((permission) => pageContext.nameOf('permission', permission));
   return { permissions: wordsOf(true), without: wordsOf(false) };
 }
 
 async function show(
-  visit: Visit,
+  request: DeveloperRequest,
   client: Client,
   { given, ...page }: { given: Given; status?: number; problems?: readonly Problem[] },
 ): Promise<void> {
-  const { developer, home, site } = visit;
-  showPage(visit, {
+  const { developer, home, pageContext } = request;
+  showPage(request, {
     view: 'apps/permissions',
-    ...frameOf(visit, client, 'permissions'),
-    done: whatWasDone(visit),
+    ...frameOf(request, client, 'permissions'),
+    done: whatWasDone(request),
     action: appPath(home, client.id, 'permissions'),
     version: versionOf(client),
     hasPeople: client.grantType === 'authorization_code',
-    roles: choices(rolesOf(visit), 'role', client.roles, given.roles),
-    permissions: choices(permissionsOf(visit), 'permission', client.permissions, given.permissions),
+    roles: choices(rolesOf(request), 'role', client.roles, given.roles),
+    permissions: choices(permissionsOf(request), 'permission', client.permissions, given.permissions),
     scopes: developer.scopes.map((scope, index) => ({
       field: `scope-${index}`,
       name: scope.name,
-      label: site.nameOf('scope', scope),
+      label: pageContext.nameOf('scope', scope),
       details: [],
       isChecked: given.scopes?.includes(scope.name) ?? false,
       isOpen: true,
     })),
     everyScope: given.scopes === undefined,
-    effect: await effectOf(visit, client),
+    effect: await effectOf(request, client),
     ...page,
   });
 }
@@ -102,7 +102,7 @@ interface Offered extends Pick<Choice, 'name' | 'label' | 'details'> {
   readonly assignable: boolean;
 }
 
-function rolesOf({ developer, site: { nameOf } }: Visit): readonly Offered[] {
+function rolesOf({ developer, pageContext: { nameOf } }: DeveloperRequest): readonly Offered[] {
   return developer.roles.map(({ assignable, name, permissions }) => ({
     name,
     label: nameOf('role', { name, description: name.replaceAll('_', ' ') }),
@@ -111,7 +111,7 @@ function rolesOf({ developer, site: { nameOf } }: Visit): readonly Offered[] {
   }));
 }
 
-function permissionsOf({ developer, site: { nameOf } }: Visit): readonly Offered[] {
+function permissionsOf({ developer, pageContext: { nameOf } }: DeveloperRequest): readonly Offered[] {
   return developer.permissions.map((permission) => ({
     name: permission.name,
     label: nameOf('permission', permission),

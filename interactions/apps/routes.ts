@@ -2,7 +2,7 @@ import type { Middleware } from 'koa';
 import Router from 'koa-router';
 import type { InteractionFlow } from '../../lib/contracts/index.ts';
 import { seeOther } from '../navigation.ts';
-import type { SiteFor } from '../site.ts';
+import type { PageContextFor } from '../page-context.ts';
 import { describeViewer, signedIn } from '../viewer.ts';
 import { showActivity } from './activity.ts';
 import { askForNewApp, createApp } from './create.ts';
@@ -11,8 +11,8 @@ import { listApps } from './list.ts';
 import { savePermissions, showPermissions } from './permissions.ts';
 import { addSecret, askToDeleteSecret, deleteSecret, showSecrets } from './secrets.ts';
 import { saveSettings, showSettings } from './settings.ts';
-import { appPath, parameter } from './visit.ts';
-import type { Step } from './visit.ts';
+import { appPath, parameter } from './developer-request.ts';
+import type { Step } from './developer-request.ts';
 
 /**
  * Routes the developer area.
@@ -22,17 +22,17 @@ import type { Step } from './visit.ts';
  */
 export function appRoutes(
   flow: InteractionFlow,
-  siteFor: SiteFor,
+  pageContextFor: PageContextFor,
   path: string,
   { view, form }: { view: Middleware[]; form: Middleware[] },
 ): Middleware {
   const home = flow.basePath + path;
 
   const run = (step: Step): Middleware =>
-    signedIn(siteFor, async (ctx, user, site) => {
+    signedIn(pageContextFor, async (ctx, user, pageContext) => {
       const developer = await flow.developer(ctx, user);
-      const viewer = await describeViewer(ctx, user, site, true);
-      await step({ ctx, site, developer, viewer, home });
+      const viewer = await describeViewer(ctx, user, pageContext, true);
+      await step({ ctx, pageContext, developer, viewer, home });
     });
 
   const app = `${path}/:id`;

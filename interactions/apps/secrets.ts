@@ -6,10 +6,19 @@ import { readForm } from '../../lib/http/body.ts';
 import { seeOther } from '../navigation.ts';
 import type { Problem } from '../page.ts';
 import { printable, sentence } from '../sentence.ts';
-import { refusalOf } from './form.ts';
+import { formErrorOf } from './form.ts';
 import type { SecretRow } from './views.ts';
-import { afterwards, appPath, findApp, frameOf, onceOf, parameter, showPage, whatWasDone } from './visit.ts';
-import type { Visit } from './visit.ts';
+import {
+  afterwards,
+  appPath,
+  findApp,
+  frameOf,
+  onceOf,
+  parameter,
+  showPage,
+  whatWasDone,
+} from './developer-request.ts';
+import type { DeveloperRequest } from './developer-request.ts';
 
 const DAY = 24 * 60 * 60;
 
@@ -17,18 +26,18 @@ const DAY = 24 * 60 * 60;
 const LIVES = ['', '30', '90', '180', '365'] as const;
 
 /** Lists the secrets of an app, without their values, and asks for a new one. */
-export async function showSecrets(visit: Visit): Promise<void> {
-  await show(visit, await findApp(visit), { form: { label: '', expires: '' }, once: randomUUID() });
+export async function showSecrets(request: DeveloperRequest): Promise<void> {
+  await show(request, await findApp(request), { form: { label: '', expires: '' }, once: randomUUID() });
 }
 
 /**
  * Adds a secret. Its value is on the page that answers, and nowhere else: the same form sent again, by a second click or a
  * reload, makes no second one.
  */
-export async function addSecret(visit: Visit): Promise<void> {
-  const { ctx, developer, home, site } = visit;
-  const { text } = site;
-  const client = await findApp(visit);
+export async function addSecret(request: DeveloperRequest): Promise<void> {
+  const { ctx, developer, home, pageContext } = request;
+  const { text } = pageContext;
+  const client = await findApp(request);
   const posted = await readForm(ctx);
   const form = { label: (posted['label'] ?? '').trim(), expires: posted['expires'] ?? '' };
   const once = onceOf(posted);
@@ -37,13 +46,13 @@ export async function addSecret(visit: Visit): Promise<void> {
   if (!client.confidential) return seeOther(ctx, back);
   if (!LIVES.some((days) => days === form.expires)) {
     const problems = [{ field: 'expires', message: text['secrets.expiresProblem'] }];
-    return show(visit, client, { form: { ...form, expires: '' }, once, status: 422, problems });
+    return show(request, client, { form: { ...form, expires: '' }, once, status: 422, problems });
   }
   const expiresAt = form.expires === '' ? undefined : now() + Number(form.expires) * DAY;
   try {
     const added = await developer.addSecret(client.id, { label: form.label, expiresAt }, once);
     if (!added) return seeOther(ctx, afterwards(back, 'secretAddedBefore'));
-    return showPage(visit, {
+    return showPage(request, {
       view: 'apps/new-secret',
       heading: sentence(text['secrets.newHeading'], { client: client.name }),
       lead: sentence(text['apps.secretOnce']),
@@ -53,18 +62,18 @@ export async function addSecret(visit: Visit): Promise<void> {
       scripts: ['copy.js'],
     });
   } catch (error) {
-    return show(visit, client, { form, once, ...refusalOf(error, text) });
+    return show(request, client, { form, once, ...formErrorOf(error, text) });
   }
 }
 
 /** Asks whether a secret is no longer needed. */
-export async function askToDeleteSecret(visit: Visit): Promise<void> {
-  const { home, site } = visit;
-  const { text } = site;
-  const client = await findApp(visit);
-  const { hint, id, label } = await findSecret(visit, client);
+export async function askToDeleteSecret(request: DeveloperRequest): Promise<void> {
+  const { home, pageContext } = request;
+  const { text } = pageContext;
+  const client = await findApp(request);
+  const { hint, id, label } = await findSecret(request, client);
   const path = appPath(home, client.id, 'secrets');
-  showPage(visit, {
+  showPage(request, {
     view: 'confirm',
     wide: false,
     heading: sentence(text['secrets.deleteHeading'], { label: label || text['secrets.unnamed'] }),
@@ -76,15 +85,15 @@ export async function askToDeleteSecret(visit: Visit): Promise<void> {
 }
 
 /** Deletes a secret; it stops at once. */
-export async function deleteSecret(visit: Visit): Promise<void> {
-  const { ctx, developer, home } = visit;
-  const client = await findApp(visit);
+export async function deleteSecret(request: DeveloperRequest): Promise<void> {
+  const { ctx, developer, home } = request;
+  const client = await findApp(request);
   // Gone already is as good.
   await developer.deleteSecret(client.id, parameter(ctx, 'secret'));
   seeOther(ctx, afterwards(appPath(home, client.id, 'secrets'), 'secretDeleted'));
 }
 
-async function findSecret({ ctx, developer }: Visit, client: Client): Promise<ClientSecret> {
+async function findSecret({ ctx, developer }: DeveloperRequest, client: Client): Promise<ClientSecret> {
   const id = parameter(ctx, 'secret');
   const found = (await developer.secrets(client.id)).find((secret) => secret.id === id);
   if (found) return found;
@@ -92,7 +101,7 @@ async function findSecret({ ctx, developer }: Visit, client: Client): Promise<Cl
 }
 
 async function show(
-  visit: Visit,
+  request: DeveloperRequest,
   client: Client,
   page: {
     form: { label: string; expires: string };
@@ -101,17 +110,17 @@ async function show(
     problems?: readonly Problem[];
   },
 ): Promise<void> {
-  const { developer, home, site } = visit;
-  const { text } = site;
+  const { developer, home, pageContext } = request;
+  const { text } = pageContext;
   const path = appPath(home, client.id, 'secrets');
   const secrets = await developer.secrets(client.id);
-  showPage(visit, {
+  showPage(request, {
     view: 'apps/secrets',
-    ...frameOf(visit, client, 'secrets'),
-    done: whatWasDone(visit),
+    ...frameOf(request, client, 'secrets'),
+    done: whatWasDone(request),
     action: path,
     isConfidential: client.confidential,
-    secrets: secrets.map((secret) => describe(secret, path, visit)),
+    secrets: secrets.map((secret) => describe(secret, path, request)),
     lives: LIVES.map((days) => ({
       value: days,
       label: days === '' ? text['secrets.forever'] : text[`secrets.days.${days}`],
@@ -124,7 +133,7 @@ async function show(
 function describe(
   { createdAt, expiresAt, hint, id, label, lastUsedAt }: ClientSecret,
   path: string,
-  { site: { clock } }: Visit,
+  { pageContext: { clock } }: DeveloperRequest,
 ): SecretRow {
   return {
     label: printable(label),

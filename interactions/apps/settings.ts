@@ -4,27 +4,27 @@ import { seeOther } from '../navigation.ts';
 import type { Problem } from '../page.ts';
 import { displayName } from '../viewer.ts';
 import { connectOf } from './connect.ts';
-import { fieldsForPeople, formOf, kindOf, readAppForm, refusalOf, stateSeen, versionOf } from './form.ts';
+import { fieldsForPeople, formOf, kindOf, readAppForm, formErrorOf, stateSeen, versionOf } from './form.ts';
 import type { AppForm } from './views.ts';
-import { afterwards, appPath, findApp, frameOf, showPage, whatWasDone } from './visit.ts';
-import type { Visit } from './visit.ts';
+import { afterwards, appPath, findApp, frameOf, showPage, whatWasDone } from './developer-request.ts';
+import type { DeveloperRequest } from './developer-request.ts';
 
 /** Shows an app: its client id, what can be changed, and how to connect it. */
-export async function showSettings(visit: Visit): Promise<void> {
-  const client = await findApp(visit);
-  await show(visit, client, { form: formOf(client) });
+export async function showSettings(request: DeveloperRequest): Promise<void> {
+  const client = await findApp(request);
+  await show(request, client, { form: formOf(client) });
 }
 
 /** Saves what was changed. */
-export async function saveSettings(visit: Visit): Promise<void> {
-  const { ctx, developer, home, site } = visit;
-  const client = await findApp(visit);
+export async function saveSettings(request: DeveloperRequest): Promise<void> {
+  const { ctx, developer, home, pageContext } = request;
+  const client = await findApp(request);
   const posted = await readForm(ctx);
   const form = readAppForm(posted);
   try {
-    await developer.update(client.id, changesOf(form, client, visit), stateSeen(posted));
+    await developer.update(client.id, changesOf(form, client, request), stateSeen(posted));
   } catch (error) {
-    return show(visit, await findApp(visit), { form, ...refusalOf(error, site.text) });
+    return show(request, await findApp(request), { form, ...formErrorOf(error, pageContext.text) });
   }
   return seeOther(ctx, afterwards(appPath(home, client.id), 'saved'));
 }
@@ -32,7 +32,7 @@ export async function saveSettings(visit: Visit): Promise<void> {
 function changesOf(
   form: AppForm,
   client: Client,
-  { developer }: Visit,
+  { developer }: DeveloperRequest,
 ): Partial<Omit<ClientFields, 'grantType' | 'ownerId'>> {
   const { firstParty, name } = form;
   if (client.grantType === 'client_credentials') return firstParty ? { name, firstParty } : { name };
@@ -48,21 +48,21 @@ function changesOf(
 }
 
 async function show(
-  visit: Visit,
+  request: DeveloperRequest,
   client: Client,
   page: { form: AppForm; status?: number; problems?: readonly Problem[] },
 ): Promise<void> {
-  const { developer, home, site } = visit;
-  const { clock, flow, text } = site;
+  const { developer, home, pageContext } = request;
+  const { clock, flow, text } = pageContext;
   const owner = developer.administrator ? await developer.owner(client) : undefined;
   const mayEnable = client.disabled && (await developer.canEnable(client.id));
   // They would be told so when they save.
   const isFixed = client.firstParty && !developer.administrator;
   const kind = text[`apps.kind.${kindOf(client)}.name`];
-  showPage(visit, {
+  showPage(request, {
     view: 'apps/settings',
-    ...frameOf(visit, client, 'settings'),
-    done: whatWasDone(visit),
+    ...frameOf(request, client, 'settings'),
+    done: whatWasDone(request),
     action: appPath(home, client.id),
     version: versionOf(client),
     mayBeFirstParty: developer.administrator,

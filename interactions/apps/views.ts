@@ -154,6 +154,6 @@ export interface SecretRow {
 export interface ActivityRow {
   readonly at: Moment;
   readonly what: Sentence;
-  readonly isRefusal: boolean;
+  readonly isRefused: boolean;
   readonly details: readonly { readonly label: string; readonly value: string }[];
 }

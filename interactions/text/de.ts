@@ -8,7 +8,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'page.privacy': 'Datenschutz',
   'page.skip': 'Zum Inhalt springen',
   'page.menu': 'Ihre Seiten',
-  'page.connections': 'Verbundene Apps',
+  'page.authorizedApps': 'Verbundene Apps',
   'page.apps': 'Ihre Apps',
   'page.signOut': 'Abmelden',
   'page.cancel': 'Abbrechen',
@@ -60,24 +60,24 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
     'Es wurde noch nichts gespeichert. Melden Sie sich in einem anderen Tab wieder an und laden Sie dann diese Seite neu, um das Formular noch einmal zu senden.',
   'signedOut.signIn': 'In einem anderen Tab anmelden',
 
-  'connections.heading': 'Verbundene Apps',
-  'connections.lead.one': 'Eine App kann auf Ihr Konto bei {brand} zugreifen.',
-  'connections.lead.other': '{count} Apps können auf Ihr Konto bei {brand} zugreifen.',
-  'connections.none':
+  'authorizedApps.heading': 'Verbundene Apps',
+  'authorizedApps.lead.one': 'Eine App kann auf Ihr Konto bei {brand} zugreifen.',
+  'authorizedApps.lead.other': '{count} Apps können auf Ihr Konto bei {brand} zugreifen.',
+  'authorizedApps.none':
     'Keine App kann auf Ihr Konto bei {brand} zugreifen. Sobald Sie einer App den Zugriff erlauben, steht sie hier, und Sie können sie wieder trennen.',
-  'connections.scopes': 'Sie darf:',
-  'connections.noScopes': 'Sie darf alles, was Sie dürfen.',
-  'connections.nothing':
+  'authorizedApps.scopes': 'Sie darf:',
+  'authorizedApps.noScopes': 'Sie darf alles, was Sie dürfen.',
+  'authorizedApps.nothing':
     'Sie weiß, wer Sie sind: Ihren Namen und Ihre E-Mail-Adresse. Sonst darf sie nichts.',
-  'connections.since': 'Erlaubt am',
-  'connections.lastUsed': 'Zuletzt genutzt am',
-  'connections.neverUsed': 'Noch nicht genutzt',
-  'connections.disabled': 'Abgeschaltet',
-  'connections.disconnect': 'Trennen',
-  'connections.disconnectHeading': '{client} trennen?',
-  'connections.disconnectLead':
+  'authorizedApps.since': 'Erlaubt am',
+  'authorizedApps.lastUsed': 'Zuletzt genutzt am',
+  'authorizedApps.neverUsed': 'Noch nicht genutzt',
+  'authorizedApps.disabled': 'Abgeschaltet',
+  'authorizedApps.disconnect': 'Trennen',
+  'authorizedApps.disconnectHeading': '{client} trennen?',
+  'authorizedApps.disconnectLead':
     'Die App verliert sofort den Zugriff auf Ihr Konto. Um sie wieder zu nutzen, erlauben Sie ihr den Zugriff erneut.',
-  'connections.done.disconnected': 'Die App ist getrennt. Sie hat keinen Zugriff mehr auf Ihr Konto.',
+  'authorizedApps.done.disconnected': 'Die App ist getrennt. Sie hat keinen Zugriff mehr auf Ihr Konto.',
 
   'apps.heading': 'Ihre Apps',
   'apps.allHeading': 'Alle Apps',

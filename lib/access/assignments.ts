@@ -8,7 +8,7 @@ import type {
 } from '../contracts/index.ts';
 import { AssignmentInvalidError, ConfigError, fieldError } from '../errors.ts';
 import type { FieldError } from '../errors.ts';
-import { keepsAssignments } from './principal.ts';
+import { userStoreAssigns } from './principal.ts';
 
 /** What `createAssignments()` takes. */
 export interface AssignmentsOptions {
@@ -24,7 +24,7 @@ export interface AssignmentsOptions {
 export function createAssignments({ users, gate, store, audit, onChange }: AssignmentsOptions): Assignments {
   // Otherwise an administrator would take a role away here, and the user would keep it there.
   function checkInUse(): void {
-    if (keepsAssignments(users)) {
+    if (userStoreAssigns(users)) {
       throw new ConfigError(
         'auth.assignments',
         'not in use, because the user store has permissions() or roles(); change them there, or leave both out',

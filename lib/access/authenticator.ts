@@ -1,7 +1,7 @@
 import type { Invalidated } from '../tokens/cache-invalidation.ts';
 import type { AccessTokenClaims, Principal, User, VerifyAccessToken } from '../contracts/index.ts';
-import { isCompactJws, REFUSALS } from './bearer-token.ts';
-import type { Refusal } from './bearer-token.ts';
+import { isCompactJws, AUTH_FAILURES } from './bearer-token.ts';
+import type { AuthFailure } from './bearer-token.ts';
 import type { LoadPrincipal } from './principal.ts';
 
 /** What it takes to tell whether a token is good. */
@@ -23,7 +23,7 @@ export interface Authenticator<P extends string = string, U extends User = User>
   /** The token, if it is known to be good as of now. One Map look-up. */
   recall(token: string): KnownToken<P, U> | undefined;
   /** Verifies the token, or reads its holder again. Requests that come with the same token meanwhile share the answer. */
-  authenticate(token: string): Promise<KnownToken<P, U> | Refusal>;
+  authenticate(token: string): Promise<KnownToken<P, U> | AuthFailure>;
   /** Forgets tokens at once; without a match, all of them, as when a signing key is withdrawn. */
   forget(match?: Invalidated): void;
 }
@@ -36,21 +36,21 @@ export function createAuthenticator<P extends string, U extends User>(
   const { now = () => Date.now() } = options;
   const lag = revocationLag * 1000;
   const cache = new TokenCache<P, U>(cacheSize);
-  const underway = new Map<string, Promise<KnownToken<P, U> | Refusal>>();
+  const underway = new Map<string, Promise<KnownToken<P, U> | AuthFailure>>();
 
-  async function load(token: string): Promise<KnownToken<P, U> | Refusal> {
+  async function load(token: string): Promise<KnownToken<P, U> | AuthFailure> {
     const loadedAt = now();
     const claims = cache.get(token)?.claims ?? (await verify(token));
-    if (!claims) return REFUSALS.invalid;
+    if (!claims) return AUTH_FAILURES.invalid;
     const expiresAt = claims.exp * 1000;
-    if (expiresAt <= loadedAt) return REFUSALS.invalid;
+    if (expiresAt <= loadedAt) return AUTH_FAILURES.invalid;
     const [isGood, principal] = await Promise.all([stands(claims), loadPrincipal(claims)]);
-    if (!principal) return REFUSALS.gone;
-    if (!isGood) return REFUSALS.revoked;
+    if (!principal) return AUTH_FAILURES.gone;
+    if (!isGood) return AUTH_FAILURES.revoked;
     return { token, claims, principal, loadedAt, expiresAt, visited: false };
   }
 
-  async function loadOnce(token: string): Promise<KnownToken<P, U> | Refusal> {
+  async function loadOnce(token: string): Promise<KnownToken<P, U> | AuthFailure> {
     const loading = load(token);
     underway.set(token, loading);
     try {
@@ -78,7 +78,7 @@ export function createAuthenticator<P extends string, U extends User>(
       return known;
     },
     async authenticate(token) {
-      if (!isCompactJws(token)) return REFUSALS.malformed;
+      if (!isCompactJws(token)) return AUTH_FAILURES.malformed;
       return underway.get(token) ?? loadOnce(token);
     },
     forget(match) {

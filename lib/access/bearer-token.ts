@@ -8,13 +8,13 @@ import type { Problem } from '../http/problem.ts';
  *
  * Runs for every request, so it does only what a remembered token needs; {@link isCompactJws} is for the others.
  */
-export function readBearerToken(request: IncomingMessage): string | Refusal {
+export function readBearerToken(request: IncomingMessage): string | AuthFailure {
   const header = request.headers.authorization;
   const inUrl = IN_URL.test(request.url ?? '');
-  if (header === undefined) return inUrl ? REFUSALS.misplaced : REFUSALS.missing;
-  if (!header.startsWith('Bearer ') && !BEARER.test(header)) return REFUSALS.missing;
-  if (inUrl) return REFUSALS.misplaced;
-  if (isRepeated(request.rawHeaders)) return REFUSALS.repeated;
+  if (header === undefined) return inUrl ? AUTH_FAILURES.misplaced : AUTH_FAILURES.missing;
+  if (!header.startsWith('Bearer ') && !BEARER.test(header)) return AUTH_FAILURES.missing;
+  if (inUrl) return AUTH_FAILURES.misplaced;
+  if (isRepeated(request.rawHeaders)) return AUTH_FAILURES.repeated;
   return header.slice('Bearer '.length);
 }
 
@@ -49,7 +49,7 @@ export function isCompactJws(token: string): boolean {
 /** What the guard says to a caller whom it does not let in (RFC 6750 section 3). */
 
 /** A reason to answer 401. */
-export interface Refusal {
+export interface AuthFailure {
   readonly code: string;
   /** The `error` of the challenge; absent when no token was sent, so that a client sees that it only has to send one. */
   readonly error?: 'invalid_request' | 'invalid_token';
@@ -57,10 +57,10 @@ export interface Refusal {
   readonly detail: string;
 }
 
-type RefusalReason = 'missing' | 'misplaced' | 'repeated' | 'malformed' | 'invalid' | 'revoked' | 'gone';
+type AuthFailureReason = 'missing' | 'misplaced' | 'repeated' | 'malformed' | 'invalid' | 'revoked' | 'gone';
 
 /** Every reason there is. All are 401: a client that gets one has to come back with another token. */
-export const REFUSALS: Readonly<Record<RefusalReason, Refusal>> = {
+export const AUTH_FAILURES: Readonly<Record<AuthFailureReason, AuthFailure>> = {
   missing: {
     code: 'token_missing',
     detail: 'An access token is needed. Send it in the header field Authorization: Bearer.',
@@ -99,9 +99,9 @@ export const REFUSALS: Readonly<Record<RefusalReason, Refusal>> = {
   },
 };
 
-/** The 401 for a refusal. */
-export function unauthorized(realm: string, refusal: Refusal): Problem {
-  const { code, detail, error } = refusal;
+/** The 401 for a failure. */
+export function unauthorized(realm: string, failure: AuthFailure): Problem {
+  const { code, detail, error } = failure;
   return {
     status: 401,
     code,

@@ -68,28 +68,28 @@ export function defineGate<
 
   const rules = checkRules(definition.rules ?? {}, has);
 
-  // A rest parameter, because a subject that turned out to be undefined is not the same as none.
-  function can(principal: Principal, permission: P, ...subject: readonly unknown[]): boolean {
-    const isHeld = principal.permissions.has(permission);
-    if (subject.length === 0) return isHeld;
+  // A rest parameter, because a resource that turned out to be undefined is not the same as none.
+  function can(principal: Principal, permission: P, ...resource: readonly unknown[]): boolean {
+    const hasPermission = principal.permissions.has(permission);
+    if (resource.length === 0) return hasPermission;
     const rule = rules.get(permission);
     if (!rule) {
       throw new ConfigError(
-        `can('${permission}', subject)`,
-        `the permission has no rule; add gate.rules.${permission}, or leave the subject out`,
+        `can('${permission}', resource)`,
+        `the permission has no rule; add gate.rules.${permission}, or leave the resource out`,
       );
     }
-    return isHeld && rule(principal, subject[0]);
+    return hasPermission && rule(principal, resource[0]);
   }
 
   return Object.freeze({
     permissions: Object.freeze(permissions),
     roles: Object.freeze(roles),
     has,
-    effective(held: Parameters<Gate['effective']>[0]) {
+    effective(assignment: Parameters<Gate['effective']>[0]) {
       const effective = new Map<P, PermissionSource[]>();
-      for (const permission of held.permissions.filter(has)) effective.set(permission, [DIRECT]);
-      for (const role of new Set(held.roles.filter(isRole))) {
+      for (const permission of assignment.permissions.filter(has)) effective.set(permission, [DIRECT]);
+      for (const role of new Set(assignment.roles.filter(isRole))) {
         const source: PermissionSource = { type: 'role', role };
         for (const permission of roles[role]) {
           const sources = effective.get(permission);
@@ -100,7 +100,7 @@ export function defineGate<
       return effective;
     },
     can,
-    authorize(principal: Principal, permission: P, ...subject: readonly unknown[]) {
+    authorize(principal: Principal, permission: P, ...resource: readonly unknown[]) {
       const words: Words | undefined = permissions[permission];
       if (!words) {
         throw new ConfigError(
@@ -108,7 +108,7 @@ export function defineGate<
           'the gate has no such permission; define it or correct the name',
         );
       }
-      if (!can(principal, permission, ...subject)) {
+      if (!can(principal, permission, ...resource)) {
         const insufficientScope = principal.sources.has(permission) && !principal.permissions.has(permission);
         throw new PermissionMissingError(permission, words.message, { insufficientScope });
       }
@@ -183,23 +183,23 @@ function checkMembers<P extends string>(
 }
 
 /**
- * Says whether somebody who holds a permission may use it on a subject. What it throws goes to the caller of `can()`.
+ * Says whether somebody who holds a permission may use it on a resource. What it throws goes to the caller of `can()`.
  *
  * Users and clients come alike: `principal.user` is undefined for a client. For members of your own user type, annotate
  * the principal: `(principal: Principal<string, Person>, school: School) => ...`.
  */
 export type Rule<P extends string, T, U extends User = User> = (
   principal: Principal<P, U>,
-  subject: T,
+  resource: T,
 ) => boolean;
 
-/** The rules of a gate, by permission. `S` has the type of each one's subject, `U` is the host's user. */
+/** The rules of a gate, by permission. `S` has the type of each one's resource, `U` is the host's user. */
 export type Rules<P extends string, S extends object, U extends User> = {
   readonly [K in keyof S]: K extends P ? Rule<P, S[K], U> : never;
 } & Readonly<Record<string, Rule<P, never, U>>>; // The mapped type alone would infer S and leave U as it is.
 
 /** A rule that gives a boolean or throws. */
-type CheckedRule = (principal: Principal, subject: unknown) => boolean;
+type CheckedRule = (principal: Principal, resource: unknown) => boolean;
 
 /**
  * Checks the rules of a gate, and makes each check what it answers.
@@ -228,13 +228,13 @@ function checkRules(given: unknown, has: (name: string) => boolean): ReadonlyMap
 }
 
 const ASK_FOR_FUNCTION =
-  'pass a function that takes the principal and the subject and returns true or false at once; read what it needs before can()';
+  'pass a function that takes the principal and the resource and returns true or false at once; read what it needs before can()';
 
-function checked(option: string, rule: (principal: Principal, subject: unknown) => unknown): CheckedRule {
-  return (principal, subject) => {
+function checked(option: string, rule: (principal: Principal, resource: unknown) => unknown): CheckedRule {
+  return (principal, resource) => {
     // Nobody may do anything to what is not there; a rule that compares two absent members would say they may.
-    if (subject === undefined || subject === null) return false;
-    const answer = rule(principal, subject);
+    if (resource === undefined || resource === null) return false;
+    const answer = rule(principal, resource);
     if (typeof answer === 'boolean') return answer;
     // Nobody will wait for it, and a rejection that nobody handles ends the process.
     if (types.isPromise(answer)) answer.catch(() => {});

@@ -9,9 +9,9 @@ import { sendError, sendProblem } from '../http/problem.ts';
 import type { Invalidated } from '../tokens/cache-invalidation.ts';
 import { createAuthenticator } from './authenticator.ts';
 import type { AuthenticatorOptions, KnownToken } from './authenticator.ts';
-import { readBearerToken, REFUSALS, unauthorized } from './bearer-token.ts';
-import type { Refusal } from './bearer-token.ts';
-import type { FindHeldByClient, Holders, PrincipalRules } from './principal.ts';
+import { readBearerToken, AUTH_FAILURES, unauthorized } from './bearer-token.ts';
+import type { AuthFailure } from './bearer-token.ts';
+import type { FindClientPermissions, UserAssignments, PrincipalRules } from './principal.ts';
 
 /** What `createGuard()` takes. */
 export interface GuardOptions<P extends string = string, U extends User = User> extends AuthenticatorOptions<
@@ -67,7 +67,7 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
   const { logger, observers, realm, server, sources, trace } = options;
   const authenticator = createAuthenticator(options);
 
-  function answer(result: KnownToken<P, U> | Refusal, ctx: GuardContext<P, U>, next: Next): unknown {
+  function answer(result: KnownToken<P, U> | AuthFailure, ctx: GuardContext<P, U>, next: Next): unknown {
     if ('claims' in result) {
       admit(ctx.state, result.principal);
       return next();
@@ -96,7 +96,7 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
     return answer(result, ctx, next);
   }
 
-  async function verifyInTrace(token: string): Promise<KnownToken<P, U> | Refusal> {
+  async function verifyInTrace(token: string): Promise<KnownToken<P, U> | AuthFailure> {
     if (!trace) return authenticator.authenticate(token);
     return trace('gatehouse.guard', async (span) => {
       const result = await authenticator.authenticate(token);
@@ -116,11 +116,11 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
     return next();
   }
 
-  function withoutToken(refusal: Refusal, ctx: GuardContext<P, U>, next: Next): unknown {
-    const impersonation = refusal === REFUSALS.missing ? impersonations.get(ctx.req) : undefined;
+  function withoutToken(failure: AuthFailure, ctx: GuardContext<P, U>, next: Next): unknown {
+    const impersonation = failure === AUTH_FAILURES.missing ? impersonations.get(ctx.req) : undefined;
     return impersonation && sources
       ? admitImpersonated(ctx, next, impersonation(sources))
-      : answer(refusal, ctx, next);
+      : answer(failure, ctx, next);
   }
 
   function refuseAtEnd(ctx: GuardContext<P, U>): void {
@@ -165,8 +165,8 @@ export function admit(
 /** What the server's own principals are made with. */
 export interface PrincipalSources extends PrincipalRules {
   readonly gate: PrincipalRules['gate'] & Pick<Gate, 'has' | 'roles'>;
-  readonly holders: Pick<Holders, 'heldBy'>;
-  readonly heldByClient: FindHeldByClient;
+  readonly userAssignments: Pick<UserAssignments, 'of'>;
+  readonly clientPermissions: FindClientPermissions;
 }
 
 /** Makes the principal that a request speaks for. */

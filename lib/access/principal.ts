@@ -14,9 +14,9 @@ import type {
 
 /** What the loader asks for the people, the clients and the rules. */
 export interface PrincipalPorts<P extends string = string, U extends User = User> extends PrincipalRules<P> {
-  readonly holders: Pick<Holders<U>, 'find'>;
+  readonly userAssignments: Pick<UserAssignments<U>, 'find'>;
   readonly clients: Pick<ClientStore, 'find'>;
-  readonly heldByClient: FindHeldByClient<P>;
+  readonly clientPermissions: FindClientPermissions<P>;
 }
 
 /** Finds out who a verified token speaks for. `undefined`: the user or the client is gone or disabled. */
@@ -33,7 +33,7 @@ export type LoadPrincipal<P extends string = string, U extends User = User> = (
 export function createPrincipalLoader<P extends string, U extends User>(
   ports: PrincipalPorts<P, U>,
 ): LoadPrincipal<P, U> {
-  const { clients, heldByClient, holders } = ports;
+  const { clients, clientPermissions, userAssignments } = ports;
   const makePrincipal = createMakePrincipal<P, U>(ports);
 
   /** The client of the token, if it may still act, for itself or for a user. */
@@ -43,17 +43,20 @@ export function createPrincipalLoader<P extends string, U extends User>(
   }
 
   async function loadUser(claims: AccessTokenClaims): Promise<Principal<P, U> | undefined> {
-    const [client, holder] = await Promise.all([findClient(claims.client_id), holders.find(claims.sub)]);
-    if (!client || !holder) return undefined;
-    const held = heldBy(holder.assignment, ports.gate);
-    return makePrincipal({ type: 'user', user: holder.user, client }, held, scopesOf(claims, client));
+    const [client, found] = await Promise.all([
+      findClient(claims.client_id),
+      userAssignments.find(claims.sub),
+    ]);
+    if (!client || !found) return undefined;
+    const effective = effectivePermissions(found.assignment, ports.gate);
+    return makePrincipal({ type: 'user', user: found.user, client }, effective, scopesOf(claims, client));
   }
 
   async function loadClient(claims: AccessTokenClaims): Promise<Principal<P, U> | undefined> {
     const client = await findClient(claims.client_id);
     if (!client) return undefined;
-    const held = await heldByClient(client);
-    return makePrincipal({ type: 'client', user: undefined, client }, held, scopesOf(claims, client));
+    const effective = await clientPermissions(client);
+    return makePrincipal({ type: 'client', user: undefined, client }, effective, scopesOf(claims, client));
   }
 
   return async function loadPrincipal(claims) {
@@ -76,7 +79,7 @@ export interface PrincipalRules<P extends string = string> {
 }
 
 /** What somebody holds: their roles, and every permission with the places that it comes from. */
-export interface Held<P extends string = string> {
+export interface EffectivePermissions<P extends string = string> {
   readonly roles: readonly string[];
   readonly sources: ReadonlyMap<P, readonly PermissionSource[]>;
 }
@@ -84,7 +87,7 @@ export interface Held<P extends string = string> {
 /** Makes a principal of who it is, what they hold, and the scopes that limit them; `undefined`: none do. */
 export type MakePrincipal<P extends string = string, U extends User = User> = <W extends Who<U>>(
   who: W,
-  held: Held<P>,
+  effective: EffectivePermissions<P>,
   granted: readonly string[] | undefined,
 ) => W & Powers<P>;
 
@@ -96,11 +99,11 @@ export function createMakePrincipal<P extends string, U extends User>({
   gate: given,
   scopes,
 }: PrincipalRules<P>): MakePrincipal<P, U> {
-  const gate: AnySubjectGate<P> = given;
+  const gate: AnyResourceGate<P> = given;
 
   return function makePrincipal<W extends Who<U>>(
     who: W,
-    { roles, sources }: Held<P>,
+    { roles, sources }: EffectivePermissions<P>,
     granted: readonly string[] | undefined,
   ) {
     const through = new Set(granted?.flatMap((scope) => scopes.get(scope)?.permissions ?? []));
@@ -112,7 +115,7 @@ export function createMakePrincipal<P extends string, U extends User>({
       roles: Object.freeze([...roles]),
       permissions: new Set([...sources.keys()].filter((name) => !limited || through.has(name))),
       sources,
-      can: (permission: P, ...subject: readonly unknown[]) => gate.can(principal, permission, ...subject),
+      can: (permission: P, ...resource: readonly unknown[]) => gate.can(principal, permission, ...resource),
     };
     Object.freeze(principal);
     return principal;
@@ -120,10 +123,10 @@ export function createMakePrincipal<P extends string, U extends User>({
 }
 
 /** What an assignment amounts to. */
-export function heldBy<P extends string>(
+export function effectivePermissions<P extends string>(
   { permissions, roles }: Assignment,
   gate: Pick<Gate<P>, 'effective'>,
-): Held<P> {
+): EffectivePermissions<P> {
   return { roles, sources: gate.effective({ permissions, roles }) };
 }
 
@@ -138,40 +141,43 @@ export type Powers<P extends string = string> = Pick<
   'scopes' | 'limited' | 'roles' | 'permissions' | 'sources' | 'can'
 >;
 
-/** A gate whose `can()` hands on whatever subject it was given: the types were checked where it was given. */
-interface AnySubjectGate<P extends string> extends Pick<Gate<P>, 'effective'> {
-  can(principal: Principal, permission: P, ...subject: readonly unknown[]): boolean;
+/** A gate whose `can()` hands on whatever resource it was given: the types were checked where it was given. */
+interface AnyResourceGate<P extends string> extends Pick<Gate<P>, 'effective'> {
+  can(principal: Principal, permission: P, ...resource: readonly unknown[]): boolean;
 }
 
 /** Where to read people and what they hold. */
-export interface HolderPorts<U extends User = User> {
+export interface UserAssignmentPorts<U extends User = User> {
   readonly users: Pick<UserStore<U>, 'find' | 'permissions' | 'roles'>;
   /** Asked only when the user store keeps neither permissions nor roles. */
   readonly assignments: Pick<AssignmentStore, 'find'>;
 }
 
 /** People, and what they hold. */
-export interface Holders<U extends User = User> {
+export interface UserAssignments<U extends User = User> {
   /** Finds a user together with what they hold. */
   find(id: string): Promise<{ readonly user: U; readonly assignment: Assignment } | undefined>;
   /** What a user holds. */
-  heldBy(user: U): Promise<Assignment>;
+  of(user: U): Promise<Assignment>;
 }
 
 /** Tells whether the user store itself says who holds what; otherwise `auth.assignments` does. */
-export function keepsAssignments(users: Pick<UserStore, 'permissions' | 'roles'>): boolean {
+export function userStoreAssigns(users: Pick<UserStore, 'permissions' | 'roles'>): boolean {
   return users.permissions !== undefined || users.roles !== undefined;
 }
 
 /** Reads what people hold from where it is kept: the host's user store, or else the storage. */
-export function createHolders<U extends User>({ users, assignments }: HolderPorts<U>): Holders<U> {
-  if (!keepsAssignments(users)) {
+export function createUserAssignments<U extends User>({
+  users,
+  assignments,
+}: UserAssignmentPorts<U>): UserAssignments<U> {
+  if (!userStoreAssigns(users)) {
     return {
       async find(id) {
         const [user, assignment] = await Promise.all([users.find(id), assignments.find(id)]);
         return user && { user, assignment };
       },
-      heldBy: async (user) => assignments.find(user.id),
+      of: async (user) => assignments.find(user.id),
     };
   }
 
@@ -188,36 +194,36 @@ export function createHolders<U extends User>({ users, assignments }: HolderPort
       const user = await users.find(id);
       return user && { user, assignment: await findAssignment(user) };
     },
-    heldBy: findAssignment,
+    of: findAssignment,
   };
 }
 
 /** Finds what a client holds for itself, as of now. */
-export type FindHeldByClient<P extends string = string> = (
+export type FindClientPermissions<P extends string = string> = (
   client: Pick<Client, 'ownerId' | 'permissions' | 'roles'>,
-) => Promise<Held<P>>;
+) => Promise<EffectivePermissions<P>>;
 
 /**
  * Makes the function that tells what a client holds. Of a client that a person owns, that is what both of them hold: who
  * gave a permission and lost it, does not keep it by an app. When the owner is gone, nothing is left.
  */
-export function createFindHeldByClient<P extends string>(
+export function createFindClientPermissions<P extends string>(
   gate: Pick<Gate<P>, 'effective' | 'roles'>,
-  holders: Pick<Holders, 'find'>,
-): FindHeldByClient<P> {
+  userAssignments: Pick<UserAssignments, 'find'>,
+): FindClientPermissions<P> {
   return async (client) => {
-    const own = heldBy(client, gate);
+    const own = effectivePermissions(client, gate);
     if (client.ownerId === undefined) return own;
-    const owner = await holders.find(client.ownerId);
-    return owner ? heldByBoth(own, owner.assignment, gate) : { roles: [], sources: new Map() };
+    const owner = await userAssignments.find(client.ownerId);
+    return owner ? permissionsOfBoth(own, owner.assignment, gate) : { roles: [], sources: new Map() };
   };
 }
 
-function heldByBoth<P extends string>(
-  own: Held<P>,
+function permissionsOfBoth<P extends string>(
+  own: EffectivePermissions<P>,
   owner: Assignment,
   gate: Pick<Gate<P>, 'effective' | 'roles'>,
-): Held<P> {
+): EffectivePermissions<P> {
   const ofOwner = gate.effective(owner);
   return {
     roles: own.roles.filter((role) => covers(role, owner, { effective: ofOwner, roles: gate.roles })),
@@ -231,11 +237,12 @@ function heldByBoth<P extends string>(
  */
 function covers(
   role: string,
-  { roles: held }: Assignment,
+  { roles: assignedRoles }: Assignment,
   gate: { readonly effective: ReadonlyMap<string, unknown>; readonly roles: Gate['roles'] },
 ): boolean {
   const permissions = Object.hasOwn(gate.roles, role) ? gate.roles[role]! : [];
   return (
-    held.includes(role) || (permissions.length > 0 && permissions.every((name) => gate.effective.has(name)))
+    assignedRoles.includes(role) ||
+    (permissions.length > 0 && permissions.every((name) => gate.effective.has(name)))
   );
 }

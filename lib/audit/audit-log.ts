@@ -14,7 +14,7 @@ import { addressOf } from '../http/address.ts';
 import { createRecordWriter } from './record-writer.ts';
 
 // What is kept of requests that anybody can send, of each kind: enough for people who try, and no way to fill the database.
-const REFUSALS = { burst: 1000, perSecond: 10 };
+const ALLOWANCE = { burst: 1000, perSecond: 10 };
 
 // What every storage can keep in an indexed column.
 const LONGEST_TEXT = 255;
@@ -33,10 +33,10 @@ export function createAuditLog(
   const listeners = createListeners(logger);
   const writer = createRecordWriter(store, { logger, retention });
   // Apart, so that a flood of one kind hides none of another.
-  const allowances = new Map(OPEN_TO_STRANGERS.map((type) => [type, createAllowance(REFUSALS)]));
+  const allowances = new Map(OPEN_TO_STRANGERS.map((type) => [type, createAllowance(ALLOWANCE)]));
   const createId = createRecordId();
 
-  function isKept({ type, at }: AuditRecord): boolean {
+  function isRecorded({ type, at }: AuditRecord): boolean {
     if (retention === 0) return false;
     const allowance = allowances.get(type);
     if (!allowance || allowance.take(at)) return true;
@@ -48,8 +48,8 @@ export function createAuditLog(
     record(event, origin) {
       const at = Date.now();
       const record = toRecord(event, origin, { id: createId(at), at });
-      if (isKept(record)) writer.write(record);
-      listeners.tell(record);
+      if (isRecorded(record)) writer.write(record);
+      listeners.notify(record);
     },
     on: listeners.on,
     async list(query = {}) {
@@ -144,7 +144,7 @@ type Listener = (record: AuditRecord) => unknown;
 interface Listeners {
   readonly on: AuditLog['on'];
   /** Tells everybody whom it concerns. Never throws. */
-  tell(record: AuditRecord): void;
+  notify(record: AuditRecord): void;
 }
 
 function createListeners(logger: Logger): Listeners {
@@ -172,7 +172,7 @@ function createListeners(logger: Logger): Listeners {
 
   return {
     on,
-    tell(record) {
+    notify(record) {
       for (const type of [record.type, '*']) {
         for (const { listener } of listeners.get(type) ?? []) call(listener, record);
       }

@@ -11,7 +11,7 @@ export interface Wanted {
 }
 
 /** What is remembered of a request that somebody agreed to. */
-export function toAgreement({ limited, scopes }: Wanted): readonly string[] {
+export function consentScopes({ limited, scopes }: Wanted): readonly string[] {
   return scopes.length === 0 && !limited ? [WITHOUT_SCOPES] : scopes;
 }
 

@@ -98,11 +98,11 @@ export function createClientDirectory(
 
   async function verifySecret(id: string, presented: string, admit: () => void): Promise<boolean> {
     const match = await findSecret(id, presented, admit);
-    if (match) noteUse(id, match);
+    if (match) recordUse(id, match);
     return match !== undefined;
   }
 
-  function noteUse(id: string, secret: ClientSecret): void {
+  function recordUse(id: string, secret: ClientSecret): void {
     const at = now();
     if (at - (notedAt.get(secret.id) ?? secret.lastUsedAt ?? 0) < TOUCH_INTERVAL) return;
     notedAt.set(secret.id, at);

@@ -44,13 +44,13 @@ const INTERVAL = 3600;
 const MOST_UNDERWAY = 4;
 
 /** Notes that a client acts for a user, once an hour. Never throws, never waits; a note may be lost. */
-export type NoteUse = (userId: string, clientId: string) => void;
+export type RecordUse = (userId: string, clientId: string) => void;
 
-export function createNoteUse(consents: Pick<ConsentStore, 'touch'>, logger: Logger): NoteUse {
+export function createRecordUse(consents: Pick<ConsentStore, 'touch'>, logger: Logger): RecordUse {
   const notedAt = new LRUCache<string, number>(CACHE_BOUND);
   let underway = 0;
 
-  return function noteUse(userId, clientId) {
+  return function recordUse(userId, clientId) {
     const key = `${clientId} ${userId}`;
     const at = now();
     if (at - (notedAt.get(key) ?? 0) < INTERVAL || underway >= MOST_UNDERWAY) return;

@@ -82,7 +82,7 @@ export interface InteractionFlow {
   /** The developer area, as the given user may use it. @throws PermissionMissingError for one who may not */
   developer(ctx: Context, user: User): Promise<Developer>;
   /** The apps that the given user has authorized. */
-  connections(ctx: Context, user: User): Connections;
+  authorizedApps(ctx: Context, user: User): AuthorizedApps;
 }
 
 /**
@@ -182,7 +182,7 @@ export interface Developer {
 }
 
 /** An app that a person has authorized. Times are in seconds since 1970. */
-export interface Connection {
+export interface AuthorizedApp {
   readonly client: Client;
   /** What it may do, in words. */
   readonly scopes: readonly { readonly name: string; readonly description: string }[];
@@ -195,9 +195,9 @@ export interface Connection {
 }
 
 /** The apps that a person has authorized. */
-export interface Connections {
+export interface AuthorizedApps {
   /** All of them, the one that was authorized first in front. */
-  list(): Promise<readonly Connection[]>;
+  list(): Promise<readonly AuthorizedApp[]>;
   /** Takes back the consent and revokes every token of the app for this person, at once. `false`: there was none. */
   disconnect(clientId: string): Promise<boolean>;
 }

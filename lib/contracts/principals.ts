@@ -27,14 +27,14 @@ interface PrincipalBase<P extends string, S extends object> {
    */
   readonly sources: ReadonlyMap<P, readonly PermissionSource[]>;
   /**
-   * Tells whether the caller holds a permission. With a subject, the permission's rule must admit the caller to it too:
+   * Tells whether the caller holds a permission. With a resource, the permission's rule must admit the caller to it too:
    * `can('edit_school')` asks for somebody who may edit some school, `can('edit_school', school)` for this one.
    *
    * @throws ConfigError when the rule gives no boolean, or, from JavaScript, when the permission has no rule
    */
   can(permission: P): boolean;
-  /** Tells whether the caller holds a permission and its rule admits them to a subject. */
-  can<K extends P & keyof S>(permission: K, subject: S[K]): boolean;
+  /** Tells whether the caller holds a permission and its rule admits them to a resource. */
+  can<K extends P & keyof S>(permission: K, resource: S[K]): boolean;
 }
 
 /** A person acting through a client (authorization code, refresh token). */
@@ -67,10 +67,10 @@ export type GuardedState<P extends string = string, U extends User = User, S ext
   | { user: undefined; client: Client; principal: ClientPrincipal<P, S> };
 
 /**
- * Who may do what: the permissions there are, the roles that bundle them, and the rules that narrow them to subjects.
+ * Who may do what: the permissions there are, the roles that bundle them, and the rules that narrow them to resources.
  * Made by `defineGate()`.
  *
- * `P` are the names of the permissions, `R` those of the roles, and `S` has the type of the subject of each permission
+ * `P` are the names of the permissions, `R` those of the roles, and `S` has the type of the resource of each permission
  * that has a rule, such as `{ edit_school: School }`.
  */
 export interface Gate<P extends string = string, R extends string = string, S extends object = object> {
@@ -81,27 +81,27 @@ export interface Gate<P extends string = string, R extends string = string, S ex
   /** Tells whether a name is one of the gate's permissions. */
   has(permission: string): permission is P;
   /** What a holder of these roles and direct permissions may do, and why. Names that the gate does not know are left out. */
-  effective(held: {
+  effective(assignment: {
     readonly permissions: readonly string[];
     readonly roles: readonly string[];
   }): ReadonlyMap<P, readonly PermissionSource[]>;
   /** Tells whether somebody holds a permission: {@link UserPrincipal.can}. */
   can(principal: Principal, permission: P): boolean;
   /**
-   * Tells whether somebody holds a permission and its rule admits them to a subject.
+   * Tells whether somebody holds a permission and its rule admits them to a resource.
    * @throws ConfigError when the rule gives no boolean, or, from JavaScript, when the permission has no rule
    */
-  can<K extends P & keyof S>(principal: Principal, permission: K, subject: S[K]): boolean;
+  can<K extends P & keyof S>(principal: Principal, permission: K, resource: S[K]): boolean;
   /**
    * Returns if `can()` says yes.
    * @throws PermissionMissingError with the permission's message; `createApiRouter()` answers it with 403
    */
   authorize(principal: Principal, permission: P): void;
   /**
-   * Returns if `can()` with the subject says yes.
+   * Returns if `can()` with the resource says yes.
    * @throws PermissionMissingError with the permission's message
    */
-  authorize<K extends P & keyof S>(principal: Principal, permission: K, subject: S[K]): void;
+  authorize<K extends P & keyof S>(principal: Principal, permission: K, resource: S[K]): void;
 }
 
 /** The claims of a verified access token (RFC 9068 section 2.2). Times are in seconds since 1970. */

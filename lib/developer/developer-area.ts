@@ -39,9 +39,9 @@ export interface DeveloperAreaPorts {
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
   readonly users: Pick<UserStore, 'find'>;
   /** The roles and the single permissions of a user. */
-  readonly heldBy: (user: User) => Promise<Assignment>;
+  readonly assignmentOf: (user: User) => Promise<Assignment>;
   /** What an app holds at this moment. */
-  readonly heldByClient: (client: Client) => Promise<{ readonly sources: ReadonlyMap<string, unknown> }>;
+  readonly clientPermissions: (client: Client) => Promise<{ readonly sources: ReadonlyMap<string, unknown> }>;
   /** Revokes all tokens of a client; recorded as done by `origin`. */
   readonly revokeFor: (origin: AuditOrigin) => (target: { readonly client: string }) => Promise<void>;
   /** What people may not call their apps. */
@@ -60,16 +60,16 @@ const MOST_APPS = 100;
 export function createDeveloperArea(
   ports: DeveloperAreaPorts,
 ): (user: User, origin?: Omit<AuditOrigin, 'actorId'>) => Promise<Developer> {
-  const { audit, gate, heldBy, registryFor, scopes, users } = ports;
+  const { audit, gate, assignmentOf, registryFor, scopes, users } = ports;
   const once = createOnce(ports.idempotency);
 
   return async function enter(user, origin = {}): Promise<Developer> {
-    const held = await heldBy(user);
-    const effective = gate.effective(held);
+    const assignment = await assignmentOf(user);
+    const effective = gate.effective(assignment);
     if (!effective.has('manage_apps')) throw permissionMissing(gate, 'manage_apps');
     const administrator = effective.has('manage_all_apps');
     const registry = registryFor({ ...origin, actorId: user.id });
-    const offer = offerTo({ administrator, held }, gate, scopes);
+    const offer = offerTo({ administrator, assignment }, gate, scopes);
 
     function isOwn({ ownerId }: Client): boolean {
       return administrator || ownerId === user.id;
@@ -144,7 +144,7 @@ export function createDeveloperArea(
         await ports.revokeFor({ ...origin, actorId: user.id })({ client: id });
       },
       async effective(client) {
-        return new Set((await ports.heldByClient(client)).sources.keys());
+        return new Set((await ports.clientPermissions(client)).sources.keys());
       },
       async secrets(id) {
         await owned(id);

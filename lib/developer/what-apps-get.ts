@@ -12,15 +12,16 @@ export type Offer = Pick<Developer, 'roles' | 'permissions' | 'scopes'>;
  * administrator may give everything.
  */
 export function offerTo(
-  person: { readonly administrator: boolean; readonly held: Assignment },
+  person: { readonly administrator: boolean; readonly assignment: Assignment },
   gate: Pick<Gate, 'effective' | 'permissions' | 'roles'>,
   scopes: ReadonlyMap<string, { readonly description: string }>,
 ): Offer {
-  const { administrator, held } = person;
-  const effective = gate.effective(held);
+  const { administrator, assignment } = person;
+  const effective = gate.effective(assignment);
   // A role without permissions may mean something to the host, so holding all of none is not enough.
   const mayGive = (role: string, permissions: readonly string[]): boolean =>
-    held.roles.includes(role) || (permissions.length > 0 && permissions.every((name) => effective.has(name)));
+    assignment.roles.includes(role) ||
+    (permissions.length > 0 && permissions.every((name) => effective.has(name)));
   return {
     roles: Object.entries(gate.roles).map(([name, permissions]) => ({
       name,

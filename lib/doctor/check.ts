@@ -1,7 +1,7 @@
 import type { Client, Finding, Gate, Storage } from '../contracts/index.ts';
 
 /** What is looked at. */
-export interface CheckSubject {
+export interface CheckedServer {
   readonly storage: Storage;
   /** Names are compared with it when it is known. */
   readonly gate: Pick<Gate, 'has' | 'roles'> | undefined;
@@ -26,7 +26,7 @@ export interface CheckSubject {
 }
 
 /** Looks at one thing and tells what an operator should do about it. */
-export type Check = (subject: CheckSubject) => Promise<readonly Finding[]>;
+export type Check = (server: CheckedServer) => Promise<readonly Finding[]>;
 
 // Enough to begin with, and a message that fits a screen whatever the number of clients.
 const MOST_NAMED = 3;

@@ -1,7 +1,7 @@
 import { now } from '../contracts/clock.ts';
 import type { Client, ClientSecret, Finding, StoredClient } from '../contracts/index.ts';
 import { NamedClients } from './check.ts';
-import type { CheckSubject } from './check.ts';
+import type { CheckedServer } from './check.ts';
 
 /** Sees one client after the other, and tells in the end what it found. Remembers a few of them at most. */
 export interface ClientLook {
@@ -14,15 +14,15 @@ const PAGE = 100;
 const AT_ONCE = 10;
 
 /** Walks through the clients that are not disabled, a page at a time. */
-export async function checkClients(subject: CheckSubject): Promise<readonly Finding[]> {
-  const looks: readonly ClientLook[] = [lookAtRedirectUris(), lookAtSecrets(), lookAtNames(subject)];
-  const { clients } = subject.storage;
+export async function checkClients(server: CheckedServer): Promise<readonly Finding[]> {
+  const looks: readonly ClientLook[] = [lookAtRedirectUris(), lookAtSecrets(), lookAtNames(server)];
+  const { clients } = server.storage;
   for (let after: string | undefined; ;) {
     const page = await clients.list({ after, limit: PAGE });
     const enabled = page.filter(({ disabled }) => !disabled);
     for (let start = 0; start < enabled.length; start += AT_ONCE) {
       const some = enabled.slice(start, start + AT_ONCE);
-      const stored = await Promise.all(some.map(async (client) => withSecrets(subject, client)));
+      const stored = await Promise.all(some.map(async (client) => withSecrets(server, client)));
       for (const one of stored) for (const look of looks) if (one) look.see(one);
     }
     if (page.length < PAGE) break;
@@ -31,12 +31,12 @@ export async function checkClients(subject: CheckSubject): Promise<readonly Find
   return looks.flatMap((look) => look.findings());
 }
 
-async function withSecrets({ storage }: CheckSubject, client: Client): Promise<StoredClient | undefined> {
+async function withSecrets({ storage }: CheckedServer, client: Client): Promise<StoredClient | undefined> {
   return client.confidential ? storage.clients.find(client.id) : { client, secrets: [], sequence: 0 };
 }
 
 /** Names that the gate or the server has lost: nobody is told when they no longer give anything. */
-function lookAtNames({ gate, scopes }: Pick<CheckSubject, 'gate' | 'scopes'>): ClientLook {
+function lookAtNames({ gate, scopes }: Pick<CheckedServer, 'gate' | 'scopes'>): ClientLook {
   const found = [
     lookForNames('role', gate && ((name) => Object.hasOwn(gate.roles, name))),
     lookForNames('permission', gate && ((name) => gate.has(name))),

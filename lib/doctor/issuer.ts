@@ -1,6 +1,6 @@
 import type { Client, Finding } from '../contracts/index.ts';
 import { GatehouseError } from '../errors.ts';
-import type { CheckSubject } from './check.ts';
+import type { CheckedServer } from './check.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-authorization-server';
 
@@ -8,8 +8,8 @@ const WELL_KNOWN = '/.well-known/oauth-authorization-server';
  * Whether the server is at its issuer, as seen from outside: proxies in front of it decide that as much as the server
  * itself does. Begins an authorization of one of the clients, of which nothing is kept, and signs nobody out.
  */
-export async function checkIssuer(subject: CheckSubject): Promise<readonly Finding[]> {
-  const { issuer } = subject;
+export async function checkIssuer(server: CheckedServer): Promise<readonly Finding[]> {
+  const { issuer } = server;
   if (issuer === undefined) return [];
   const { findings, metadata } = await readMetadata(issuer);
   if (!metadata) return findings;
@@ -18,7 +18,7 @@ export async function checkIssuer(subject: CheckSubject): Promise<readonly Findi
   const unreachable = await checkPublishedKeys(String(metadata['jwks_uri']));
   if (unreachable.length > 0) return unreachable;
   return [
-    ...(await checkAuthorization(subject, {
+    ...(await checkAuthorization(server, {
       issuer,
       endpoint: metadata['authorization_endpoint'] as string,
     })),
@@ -112,10 +112,10 @@ function compare(issuer: string, metadata: Readonly<Record<string, unknown>>): F
 }
 
 async function checkAuthorization(
-  subject: CheckSubject,
+  server: CheckedServer,
   { issuer, endpoint }: { issuer: string; endpoint: string },
 ): Promise<readonly Finding[]> {
-  const client = await findCodeClient(subject);
+  const client = await findCodeClient(server);
   if (!client) return [];
   const answer = await probe(authorizationRequest(endpoint, client));
   if ('trouble' in answer || answer.status >= 500) {
@@ -174,7 +174,7 @@ async function checkCookies(issuer: string): Promise<readonly Finding[]> {
   ];
 }
 
-async function findCodeClient({ storage }: CheckSubject): Promise<Client | undefined> {
+async function findCodeClient({ storage }: CheckedServer): Promise<Client | undefined> {
   try {
     const page = await storage.clients.list({});
     return page.find(({ disabled, grantType }) => !disabled && grantType === 'authorization_code');

@@ -1,19 +1,19 @@
 import { now } from '../contracts/clock.ts';
 import type { Finding, StoredKey } from '../contracts/index.ts';
-import type { CheckSubject } from './check.ts';
+import type { CheckedServer } from './check.ts';
 
 const DAY = 86_400;
 
 /** Whether the server's own keys are there, can be read, are encrypted where that matters, and are not too old. */
-export async function checkKeys(subject: CheckSubject): Promise<readonly Finding[]> {
-  const { storage, cookieKeys } = subject;
+export async function checkKeys(server: CheckedServer): Promise<readonly Finding[]> {
+  const { storage, cookieKeys } = server;
   const signing = (await storage.keys.list('token')).filter(isLive);
   const own = cookieKeys === undefined ? (await storage.keys.list('cookie')).filter(isLive) : [];
   return [
     ...presence(signing),
-    ...encryption(subject, [...signing, ...own]),
-    ...(await legibility(subject, [...signing, ...own])),
-    ...age(subject, signing),
+    ...encryption(server, [...signing, ...own]),
+    ...(await legibility(server, [...signing, ...own])),
+    ...age(server, signing),
   ];
 }
 
@@ -34,7 +34,7 @@ function presence(signing: readonly StoredKey[]): Finding[] {
 }
 
 function encryption(
-  { keys, plainKeysMatter, storage }: CheckSubject,
+  { keys, plainKeysMatter, storage }: CheckedServer,
   stored: readonly StoredKey[],
 ): Finding[] {
   const plain = stored.filter(({ material }) => !keys.isEncrypted(material));
@@ -51,7 +51,7 @@ function encryption(
   ];
 }
 
-async function legibility({ keys }: CheckSubject, stored: readonly StoredKey[]): Promise<Finding[]> {
+async function legibility({ keys }: CheckedServer, stored: readonly StoredKey[]): Promise<Finding[]> {
   const encrypted = stored.filter(({ material }) => keys.isEncrypted(material));
   if (encrypted.length === 0) return [];
   if (!keys.encrypts) {
@@ -77,7 +77,7 @@ async function legibility({ keys }: CheckSubject, stored: readonly StoredKey[]):
   ];
 }
 
-function age({ keyRotation }: CheckSubject, signing: readonly StoredKey[]): Finding[] {
+function age({ keyRotation }: CheckedServer, signing: readonly StoredKey[]): Finding[] {
   if (keyRotation === 0 || signing.length === 0) return [];
   const newest = now() - Math.max(...signing.map(({ createdAt }) => createdAt));
   // A day for servers that were not running when it was time.

@@ -1,32 +1,32 @@
 import { now } from '../contracts/clock.ts';
 import type { Finding } from '../contracts/index.ts';
 import { StorageError } from '../errors.ts';
-import type { Check, CheckSubject } from './check.ts';
+import type { Check, CheckedServer } from './check.ts';
 import { checkClients } from './clients.ts';
 import { checkIssuer } from './issuer.ts';
 import { checkKeys } from './keys.ts';
 
 /** Runs every check that the state of the storage allows, and tells what an operator should look at, errors first. */
-export async function runChecks(subject: CheckSubject): Promise<readonly Finding[]> {
+export async function runChecks(server: CheckedServer): Promise<readonly Finding[]> {
   const findings = [
-    ...(await withStorage(subject, [checkMigrations], [checkClock, checkPruning, checkKeys, checkClients])),
-    ...(await checkCookieKeys(subject)),
-    ...(await checkIssuer(subject)),
+    ...(await withStorage(server, [checkMigrations], [checkClock, checkPruning, checkKeys, checkClients])),
+    ...(await checkCookieKeys(server)),
+    ...(await checkIssuer(server)),
   ];
   return findings.toSorted((one, other) => rank(one) - rank(other));
 }
 
 /** @param then - only when the first ones found nothing: without its tables nothing else can be asked of a storage */
 async function withStorage(
-  subject: CheckSubject,
+  server: CheckedServer,
   first: readonly Check[],
   then: readonly Check[],
 ): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   try {
-    for (const check of first) findings.push(...(await check(subject)));
+    for (const check of first) findings.push(...(await check(server)));
     if (findings.length > 0) return findings;
-    for (const check of then) findings.push(...(await check(subject)));
+    for (const check of then) findings.push(...(await check(server)));
     return findings;
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
@@ -55,7 +55,7 @@ const HARMFUL = 30_000;
  * Whether this machine's clock agrees with the database's, which stands for the other nodes': tokens that are issued on
  * a node whose clock is ahead are not valid yet on the others.
  */
-async function checkClock({ storage }: CheckSubject): Promise<readonly Finding[]> {
+async function checkClock({ storage }: CheckedServer): Promise<readonly Finding[]> {
   const asked = Date.now();
   const { clock } = await storage.diagnose();
   const answered = Date.now();
@@ -81,7 +81,7 @@ const LEAST_DIFFERENT_CHARACTERS = 8;
  * Whether the cookie keys that the host gives can be guessed. How long they are is checked when a server starts; those
  * that a server makes itself are random, and shared by all nodes.
  */
-async function checkCookieKeys({ cookieKeys = [] }: CheckSubject): Promise<readonly Finding[]> {
+async function checkCookieKeys({ cookieKeys = [] }: CheckedServer): Promise<readonly Finding[]> {
   const weak = cookieKeys.filter((key) => new Set(key).size < LEAST_DIFFERENT_CHARACTERS);
   if (weak.length === 0) return [];
   return [
@@ -96,7 +96,7 @@ async function checkCookieKeys({ cookieKeys = [] }: CheckSubject): Promise<reado
 }
 
 /** Whether the tables are those of this version. */
-async function checkMigrations({ storage }: CheckSubject): Promise<readonly Finding[]> {
+async function checkMigrations({ storage }: CheckedServer): Promise<readonly Finding[]> {
   const pending = await storage.pendingMigrations();
   return pending.map((name) => ({
     code: 'migration_pending',
@@ -110,7 +110,7 @@ const HOUR = 3600;
 const DAY = 24 * HOUR;
 
 /** Whether expired rows are removed as fast as they come. */
-async function checkPruning({ storage, pruneInterval }: CheckSubject): Promise<readonly Finding[]> {
+async function checkPruning({ storage, pruneInterval }: CheckedServer): Promise<readonly Finding[]> {
   const { oldestExpired } = await storage.diagnose();
   if (oldestExpired === undefined) return [];
   const lag = now() - oldestExpired;

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
 /** Why a body is not taken: there is no room for it now, or there never is. */
-export type BodyRefusal = 'no room' | 'too large';
+export type BodyLimitFault = 'no room' | 'too large';
 
 /** What the bodies of all requests that run may take. */
 export interface BodyLimits {
@@ -14,7 +14,7 @@ export interface BodyLimits {
 /** The body of a request that runs. */
 export interface ArrivingBody {
   /** Asks for room for so many bytes more. It is given back when the request has ended. */
-  take(bytes: number): BodyRefusal | undefined;
+  take(bytes: number): BodyLimitFault | undefined;
   /** Waits for what reads the body, for as long as there is time for it; `undefined` when there is none left. */
   inTime<T>(reading: Promise<T>): Promise<T | undefined>;
 }
@@ -66,7 +66,7 @@ class FollowedBody implements ArrivingBody {
     this.#room = room;
   }
 
-  take(bytes: number): BodyRefusal | undefined {
+  take(bytes: number): BodyLimitFault | undefined {
     this.#asked += bytes;
     if (this.#asked <= UNCOUNTED) return undefined;
     if (this.#asked > this.#room.all) return 'too large';

@@ -27,7 +27,7 @@ export function createObservers(
   ): ((outcome: Parameters<NonNullable<Observers[Name]>>[0]) => void) | undefined {
     const listeners = [...entries].flatMap(({ observer }) => observer[name]?.bind(observer) ?? []);
     if (listeners.length === 0) return undefined;
-    return function tell(outcome) {
+    return function notify(outcome) {
       for (const listener of listeners) {
         try {
           listener(outcome as never);

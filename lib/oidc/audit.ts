@@ -1,7 +1,7 @@
 import { Provider } from 'oidc-provider';
 import type { AccessToken, ClientCredentials, errors, KoaContextWithOIDC } from 'oidc-provider';
 
-import type { NoteUse } from '../clients/last-use.ts';
+import type { RecordUse } from '../clients/last-use.ts';
 import type { AuditLog, AuditOrigin } from '../contracts/index.ts';
 import { currentRequest, requestOf } from './engine-request.ts';
 import { errorOfFailure } from './outcome.ts';
@@ -10,7 +10,7 @@ import { clientIdOf, oauthErrorOf, grantOf, grantTypeOf, originOf } from './requ
 import { TooManyAttempts } from './token-response.ts';
 
 /** Records what clients ask of the engine and what becomes of it, and when a connected app was last used. */
-export function auditEvents(provider: Provider, audit: AuditLog, noteUse: NoteUse): void {
+export function auditEvents(provider: Provider, audit: AuditLog, recordUse: RecordUse): void {
   provider.on('grant.success', (ctx) => {
     const { AccessToken: token, Client: client } = ctx.oidc.entities;
     const clientId = client!.clientId;
@@ -19,7 +19,7 @@ export function auditEvents(provider: Provider, audit: AuditLog, noteUse: NoteUs
       { type: 'token_issued', clientId, userId, grantId, grantType: grantTypeOf(ctx)! },
       hostOriginOf(ctx),
     );
-    if (userId !== undefined) noteUse(userId, clientId);
+    if (userId !== undefined) recordUse(userId, clientId);
   });
   provider.on('grant.error', (ctx, error) => {
     recordRefusedToken(ctx, oauthErrorOf(ctx, error));

@@ -30,7 +30,7 @@ import { createServerClaims, toAccount } from './token-claims.ts';
 export interface ConfigurationParts {
   readonly clients: ClientDirectory;
   readonly cookieKeys: readonly string[];
-  readonly heldByClient: HeldByClient;
+  readonly clientPermissions: FindClientPermissions;
   readonly pages: Pages;
   readonly requests: AuthorizationRequests;
   /** Private JWKs, the one that signs first. */
@@ -40,7 +40,7 @@ export interface ConfigurationParts {
 /** Translates the options into the engine's configuration. Pure: the same options give the same configuration. */
 export function engineConfiguration(
   options: ResolvedOptions,
-  { clients, cookieKeys, heldByClient, keys, pages, requests }: ConfigurationParts,
+  { clients, cookieKeys, clientPermissions, keys, pages, requests }: ConfigurationParts,
 ): Configuration {
   const { issuer, basePath, lifetimes, requirePkce, secure, signingAlgorithm, storage } = options;
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
@@ -92,7 +92,7 @@ export function engineConfiguration(
       },
       introspection: {
         enabled: true,
-        allowedPolicy: createIntrospectionPolicy(options, { clients, heldByClient }),
+        allowedPolicy: createIntrospectionPolicy(options, { clients, clientPermissions }),
       },
       resourceIndicators: {
         enabled: true,
@@ -156,21 +156,21 @@ type Token = AccessToken | ClientCredentials | RefreshToken;
 const PERMISSION = 'introspect_tokens';
 
 /** What a client holds for itself, as of now. */
-export type HeldByClient = (
+export type FindClientPermissions = (
   client: StoredClient['client'],
 ) => Promise<{ readonly sources: ReadonlyMap<string, unknown> }>;
 
 /** Says who may ask about which token. To others a token is not active, nor is it when its user is gone. */
 function createIntrospectionPolicy(
   { users }: Pick<ResolvedOptions, 'users'>,
-  { clients, heldByClient }: { clients: ClientDirectory; heldByClient: HeldByClient },
+  { clients, clientPermissions }: { clients: ClientDirectory; clientPermissions: FindClientPermissions },
 ): (ctx: KoaContextWithOIDC, client: Client, token: Token) => Promise<boolean> {
   async function mayAskAbout(client: Client, token: Token): Promise<boolean> {
     if (client.clientAuthMethod === 'none') return false;
     if (token.clientId === client.clientId) return true;
     if (token.kind === 'RefreshToken') return false;
     const stored = await clients.find(client.clientId);
-    return stored !== undefined && (await heldByClient(stored.client)).sources.has(PERMISSION);
+    return stored !== undefined && (await clientPermissions(stored.client)).sources.has(PERMISSION);
   }
 
   return async (_ctx, client, token) => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import type { Configuration, Grant, KoaContextWithOIDC } from 'oidc-provider';
 
-import { isUnlimited, toAgreement } from '../clients/consents.ts';
+import { isUnlimited, consentScopes } from '../clients/consents.ts';
 import type { Wanted } from '../clients/consents.ts';
 import type { ClientDirectory } from '../clients/directory.ts';
 import { isOnDevice, redirectHost } from '../clients/fields.ts';
@@ -30,27 +30,31 @@ export function createLoadGrant({
 }): NonNullable<Configuration['loadExistingGrant']> {
   return async (ctx) => {
     const { account, client, provider, requestParamScopes } = ctx.oidc;
-    const agreed = await findAgreed(ctx);
-    if (!agreed) return undefined;
+    const consented = await findConsentedScopes(ctx);
+    if (!consented) return undefined;
     const wanted = wantedBy(ctx);
     // A token without scopes may do more than one with some: who agreed to some is asked.
     if (
       wanted.scopes.length === 0 &&
       !wanted.limited &&
-      agreed !== 'all' &&
-      !isUnlimited({ scopes: agreed })
+      consented !== 'all' &&
+      !isUnlimited({ scopes: consented })
     ) {
       return undefined;
     }
     const grant = new provider.Grant({ accountId: account!.accountId, clientId: client!.clientId });
     grant.jti = randomUUID();
-    const granted = [...requestParamScopes].filter((scope) => agreed === 'all' || agreed.includes(scope));
+    const granted = [...requestParamScopes].filter(
+      (scope) => consented === 'all' || consented.includes(scope),
+    );
     if (granted.length > 0) grant.addResourceScope(resource, granted.join(' '));
     allowEmptyScope(grant);
     return grant;
   };
 
-  async function findAgreed(ctx: KoaContextWithOIDC): Promise<readonly string[] | 'all' | undefined> {
+  async function findConsentedScopes(
+    ctx: KoaContextWithOIDC,
+  ): Promise<readonly string[] | 'all' | undefined> {
     const clientId = ctx.oidc.client!.clientId;
     const redirectUri = ctx.oidc.params!['redirect_uri'] as string;
     const stored = await clients.find(clientId);
@@ -60,10 +64,10 @@ export function createLoadGrant({
     requestOf(ctx).foundConsent(consent);
     const host = redirectHost(redirectUri, stored.client);
     if (host !== undefined) return consent.hosts[host];
-    return (await hasJustAgreed(ctx)) ? toAgreement(wantedBy(ctx)) : undefined;
+    return (await hasJustConsented(ctx)) ? consentScopes(wantedBy(ctx)) : undefined;
   }
 
-  async function hasJustAgreed(ctx: KoaContextWithOIDC): Promise<boolean> {
+  async function hasJustConsented(ctx: KoaContextWithOIDC): Promise<boolean> {
     const proof = ctx.query[PROOF];
     return isProofOf(typeof proof === 'string' ? await requests.read(proof) : undefined, {
       parameters: { ...ctx.oidc.params },
@@ -98,17 +102,17 @@ export function isConsentMissing(ctx: KoaContextWithOIDC): boolean {
  */
 export async function rememberConsent(
   consents: Pick<ConsentStore, 'add'>,
-  agreed: Wanted & { userId: string; client: Client; redirectUri: string; at: number },
+  consented: Wanted & { userId: string; client: Client; redirectUri: string; at: number },
 ): Promise<boolean> {
-  const scopes = toAgreement(agreed);
-  const host = redirectHost(agreed.redirectUri, agreed.client);
+  const scopes = consentScopes(consented);
+  const host = redirectHost(consented.redirectUri, consented.client);
   await consents.add({
-    userId: agreed.userId,
-    clientId: agreed.client.id,
+    userId: consented.userId,
+    clientId: consented.client.id,
     scopes,
     hosts: host === undefined ? {} : { [host]: scopes },
-    createdAt: agreed.at,
-    updatedAt: agreed.at,
+    createdAt: consented.at,
+    updatedAt: consented.at,
     lastUsedAt: undefined,
   });
   return host !== undefined;
@@ -118,14 +122,14 @@ export async function rememberConsent(
 export const PROOF = 'consent_proof';
 
 // No check of the engine has this name, so a page's own request is no proof.
-const AGREED = 'agreed';
+const CONSENTED = 'consented';
 
 /**
  * What proves for one request that it was agreed to, where that cannot be remembered: with its own redirect URI, scopes and
  * PKCE challenge, in the session that was asked. Once more it gives no more than a code that only its own app can redeem.
  */
 export function toProof({ limited, parameters, session }: AuthorizationRequest): AuthorizationRequest {
-  return { prompt: 'consent', reasons: [AGREED], parameters: essence(parameters), session, limited };
+  return { prompt: 'consent', reasons: [CONSENTED], parameters: essence(parameters), session, limited };
 }
 
 /** Whether this is the proof for a request. */
@@ -134,7 +138,7 @@ function isProofOf(
   request: { parameters: Record<string, unknown>; sessionUid: string; limited: boolean },
 ): boolean {
   return (
-    proof?.reasons[0] === AGREED &&
+    proof?.reasons[0] === CONSENTED &&
     proof.session?.uid === request.sessionUid &&
     (proof.limited ?? false) === request.limited &&
     MEMBERS.every((name) => proof.parameters[name] === request.parameters[name])

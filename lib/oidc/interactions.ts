@@ -17,7 +17,7 @@ import { originOf } from './request-facts.ts';
 
 /** What the flow asks of the rest of the server. */
 export interface InteractionParts
-  extends AuthenticationParts, Pick<InteractionFlow, 'connections' | 'developer'> {
+  extends AuthenticationParts, Pick<InteractionFlow, 'authorizedApps' | 'developer'> {
   readonly clients: ClientDirectory;
   readonly requests: AuthorizationRequests;
 }
@@ -31,7 +31,7 @@ interface Open {
 
 /** What pages may ask of the engine; see the port for what each step does. */
 export function createInteractionFlow(options: ResolvedOptions, parts: InteractionParts): InteractionFlow {
-  const { audit, clients, connections, developer, provider, requests } = parts;
+  const { audit, clients, authorizedApps, developer, provider, requests } = parts;
   const { accountPath, basePath, currentUser, developerPath, logger, loginUrl, origin } = options;
   const { storage, users } = options;
   const sessions = createLoginSessions(options, { audit, provider });
@@ -51,7 +51,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     developerPath,
     accountPath,
     developer,
-    connections,
+    authorizedApps,
     currentUser: sessions.currentUser,
     loginUrl: sessions.loginUrl,
     pathHere: sessions.pathHere,
@@ -82,7 +82,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
       const { consent, request } = decisionOn(await findOpen(ctx, uid, 'consent'));
       await checkRedirectUri(request);
       audit.record({ type: 'consent_denied', ...consent }, originOf(ctx));
-      return refusalUrl(request.parameters, options.issuer);
+      return accessDeniedUrl(request.parameters, options.issuer);
     },
     async switchUser(ctx, { uid }) {
       const { parameters } = (await findOpen(ctx, uid, 'consent')).request;
@@ -203,7 +203,7 @@ function isLimited(request: AuthorizationRequest): boolean {
 }
 
 /** Where a client hears that it was denied (RFC 6749 section 4.1.2.1, RFC 9207). The engine has checked where that is. */
-function refusalUrl(parameters: AuthorizationRequest['parameters'], issuer: string): string {
+function accessDeniedUrl(parameters: AuthorizationRequest['parameters'], issuer: string): string {
   const url = new URL(parameters['redirect_uri']!);
   const answer = new URLSearchParams({
     error: 'access_denied',

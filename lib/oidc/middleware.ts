@@ -13,7 +13,7 @@ import type { Endpoint } from './endpoints.ts';
 import { startRequest } from './engine-request.ts';
 import type { EngineRequest } from './engine-request.ts';
 import { refuseFormPost, serverMetadata } from './metadata.ts';
-import { refusalStatus, showError } from './render-error.ts';
+import { clientErrorStatus, showError } from './render-error.ts';
 import type { Report } from './report.ts';
 import { tokenBody } from './token-body.ts';
 import type { UnwrapToken } from './token-body.ts';
@@ -90,7 +90,7 @@ export function createMount(
       return shown;
     } catch (error) {
       const reference = requestIdOf(ctx);
-      const refused = refusalStatus(error);
+      const refused = clientErrorStatus(error);
       if (refused === undefined) {
         span?.fail(error);
         logger.error({ request_id: reference, err: error }, 'page failed');

@@ -2,7 +2,7 @@ import { Provider } from 'oidc-provider';
 import type { Client, Configuration } from 'oidc-provider';
 
 import type { ClientDirectory } from '../clients/directory.ts';
-import type { NoteUse } from '../clients/last-use.ts';
+import type { RecordUse } from '../clients/last-use.ts';
 import type { AuditLog, ClientThrottle, CredentialStore, StoredClient } from '../contracts/index.ts';
 import { ConfigError, TooManyAttemptsError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/options.ts';
@@ -13,7 +13,7 @@ import type { ConfigurationParts } from './configuration.ts';
 import { currentRequest, requestOf } from './engine-request.ts';
 import type { RedemptionSettings } from './redemption.ts';
 import { answerStrangersHere } from './render-error.ts';
-import { createKeepClaims } from './token-claims.ts';
+import { createReserveClaims } from './token-claims.ts';
 import { TooManyAttempts } from './token-response.ts';
 
 /**
@@ -45,16 +45,16 @@ export class Engine {
 /** What an engine is made of besides the options. */
 export interface ProviderParts extends ConfigurationParts {
   readonly audit: AuditLog;
-  readonly noteUse: NoteUse;
+  readonly recordUse: RecordUse;
   readonly throttle: ClientThrottle;
 }
 
 /** Makes the engine, bends it in the places that its configuration does not reach, and follows what it does. */
 export function createProvider(options: ResolvedOptions, parts: ProviderParts): Provider {
-  const { audit, clients, noteUse, throttle } = parts;
+  const { audit, clients, recordUse, throttle } = parts;
   const configuration = engineConfiguration(options, parts);
-  const keepClaims = createKeepClaims(configuration, { ...options, clients });
-  const provider = startEngine(options, options.configure(configuration), keepClaims);
+  const reserveClaims = createReserveClaims(configuration, { ...options, clients });
+  const provider = startEngine(options, options.configure(configuration), reserveClaims);
 
   // Secrets are kept as hashes, and several are live at once; the engine would compare one plain value. The way its
   // author recommends (panva/node-oidc-provider#631).
@@ -68,7 +68,7 @@ export function createProvider(options: ResolvedOptions, parts: ProviderParts): 
     }
   };
 
-  keepBuiltClients(provider, clients, options.lifetimes);
+  cacheBuiltClients(provider, clients, options.lifetimes);
 
   // The engine builds URLs from the Host header, which is the caller's word; the issuer is ours.
   provider.OIDCContext.prototype.urlFor = (name, values) => provider.urlFor(name, values);
@@ -78,7 +78,7 @@ export function createProvider(options: ResolvedOptions, parts: ProviderParts): 
 
   recordErrors(provider);
   answerStrangersHere(provider);
-  auditEvents(provider, audit, noteUse);
+  auditEvents(provider, audit, recordUse);
   options.engine?.(provider);
   return provider;
 }
@@ -87,7 +87,7 @@ export function createProvider(options: ResolvedOptions, parts: ProviderParts): 
 function startEngine(
   options: ResolvedOptions,
   configuration: Configuration | undefined,
-  keepClaims: (configuration: Configuration) => Configuration,
+  reserveClaims: (configuration: Configuration) => Configuration,
 ): Provider {
   const { issuer, storage } = options;
   if (typeof configuration?.adapter !== 'function') {
@@ -99,7 +99,7 @@ function startEngine(
   try {
     return new Provider(
       issuer,
-      redeemWithoutRefreshToken(keepClaims(configuration), storage.credentials, options),
+      redeemWithoutRefreshToken(reserveClaims(configuration), storage.credentials, options),
     );
   } catch (cause) {
     const { message } = cause as Error;
@@ -113,7 +113,7 @@ function startEngine(
  *
  * A disabled client does not exist for the engine.
  */
-function keepBuiltClients(
+function cacheBuiltClients(
   provider: Provider,
   clients: Pick<ClientDirectory, 'find'>,
   lifetimes: ResolvedOptions['lifetimes'],

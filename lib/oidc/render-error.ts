@@ -46,7 +46,7 @@ export async function showError(pages: Pages, ctx: Context, error: unknown, page
  * The status of what a page refuses, such as 413 of a body parser; `undefined` for a fault of the server. As in Koa, an
  * error says with `expose` that it is the caller's.
  */
-export function refusalStatus(error: unknown): number | undefined {
+export function clientErrorStatus(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('status' in error)) return undefined;
   const isCallers = error instanceof GatehouseError || ('expose' in error && error.expose === true);
   const { status } = error;

@@ -21,7 +21,7 @@ export function createReport(
   logger: Logger,
   observers: { readonly answered: ((outcome: EndpointOutcome) => void) | undefined },
 ): Report {
-  function tell(endpoint: Endpoint | undefined, answer: Answer, outcome: Told): void {
+  function notify(endpoint: Endpoint | undefined, answer: Answer, outcome: Told): void {
     logAnswer(logger, endpoint, answer, outcome);
     if (endpoint !== undefined && endpoint !== 'authorization') observers.answered?.({ endpoint, ...answer });
   }
@@ -30,7 +30,7 @@ export function createReport(
     answered(engineContext, span) {
       const { endpoint, outcome } = requestOf(engineContext);
       const answer = answerOf(engineContext);
-      tell(isPreflight(engineContext) ? undefined : endpoint, answer, outcome);
+      notify(isPreflight(engineContext) ? undefined : endpoint, answer, outcome);
       span?.set({
         'http.response.status_code': answer.status,
         'error.type': answer.error,
@@ -50,7 +50,7 @@ export function createReport(
         error,
         seconds: 0,
       };
-      tell(isPreflight(ctx) ? undefined : endpointAt(ctx.path), answer, { oauthError: { error, reason } });
+      notify(isPreflight(ctx) ? undefined : endpointAt(ctx.path), answer, { oauthError: { error, reason } });
     },
   };
 }

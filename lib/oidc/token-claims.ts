@@ -43,7 +43,7 @@ export function createServerClaims(clients: Pick<ClientDirectory, 'find'>): Extr
  * Adds the claims of the option `tokenClaims`, and keeps those of the server whatever `configure` returns: a token without them
  * would be issued, and taken by no guard.
  */
-export function createKeepClaims(
+export function createReserveClaims(
   // Taken before `configure` runs, which may change the configuration in place.
   { extraTokenClaims: serverClaims }: Configuration,
   {
@@ -52,7 +52,7 @@ export function createKeepClaims(
     users,
   }: { clients: Pick<ClientDirectory, 'find'> } & Pick<ResolvedOptions, 'tokenClaims' | 'users'>,
 ): (configuration: Configuration) => Configuration {
-  return function keepClaims(configuration) {
+  return function reserveClaims(configuration) {
     const { extraTokenClaims } = configuration;
     if (extraTokenClaims === serverClaims && !tokenClaims) return configuration;
     return {

@@ -1,12 +1,16 @@
 import { createAssignments } from '../access/assignments.ts';
 import { createGuard } from '../access/guard.ts';
 import type { Guard } from '../access/guard.ts';
-import { createFindHeldByClient, createHolders, createPrincipalLoader } from '../access/principal.ts';
-import type { FindHeldByClient, Holders } from '../access/principal.ts';
+import {
+  createFindClientPermissions,
+  createUserAssignments,
+  createPrincipalLoader,
+} from '../access/principal.ts';
+import type { FindClientPermissions, UserAssignments } from '../access/principal.ts';
 import { createClientDirectory } from '../clients/directory.ts';
 import type { ClientDirectory } from '../clients/directory.ts';
-import { createNoteUse } from '../clients/last-use.ts';
-import type { LastUses, NoteUse } from '../clients/last-use.ts';
+import { createRecordUse } from '../clients/last-use.ts';
+import type { LastUses, RecordUse } from '../clients/last-use.ts';
 import { createClientRegistry } from '../clients/registry.ts';
 import type { RegistryFor } from '../clients/registry.ts';
 import type { Assignments, AuditLog, Trace, User, VerifyAccessToken } from '../contracts/index.ts';
@@ -32,9 +36,9 @@ export interface Access<P extends string, R extends string, U extends User> {
   readonly assignments: Assignments<P, R>;
   readonly directory: ClientDirectory;
   readonly guard: Guard<P, U>;
-  readonly heldByClient: FindHeldByClient<P>;
-  readonly holders: Holders<U>;
-  readonly noteUse: NoteUse;
+  readonly clientPermissions: FindClientPermissions<P>;
+  readonly userAssignments: UserAssignments<U>;
+  readonly recordUse: RecordUse;
   readonly registryFor: RegistryFor;
 }
 
@@ -44,9 +48,9 @@ export function createAccess<P extends string, R extends string, U extends User>
   { concurrencyLimit, audit, invalidation, lastUses, observers, trace, verify }: AccessParts,
 ): Access<P, R, U> {
   const directory = createClientDirectory(lastUses.clients, { maxAge: revocationLag, logger });
-  const holders = createHolders({ users, assignments: storage.assignments });
-  const heldByClient = createFindHeldByClient<P>(gate, holders);
-  const noteUse = createNoteUse(lastUses.consents, logger);
+  const userAssignments = createUserAssignments({ users, assignments: storage.assignments });
+  const clientPermissions = createFindClientPermissions<P>(gate, userAssignments);
+  const recordUse = createRecordUse(lastUses.consents, logger);
   const guard = createGuard<P, U>({
     realm: issuer,
     server: concurrencyLimit,
@@ -57,12 +61,18 @@ export function createAccess<P extends string, R extends string, U extends User>
     verify,
     async stands(claims) {
       const isGood = await stands(storage.revocations, claims);
-      if (isGood && claims.principal === 'user') noteUse(claims.sub, claims.client_id);
+      if (isGood && claims.principal === 'user') recordUse(claims.sub, claims.client_id);
       return isGood;
     },
     // Not from the directory: what it and the guard remember would add up to twice the lag.
-    loadPrincipal: createPrincipalLoader({ holders, heldByClient, clients: storage.clients, gate, scopes }),
-    sources: { holders, heldByClient, gate, scopes },
+    loadPrincipal: createPrincipalLoader({
+      userAssignments,
+      clientPermissions,
+      clients: storage.clients,
+      gate,
+      scopes,
+    }),
+    sources: { userAssignments, clientPermissions, gate, scopes },
   });
   invalidation.add((what) => guard.forget(what));
   invalidation.add((what) => {
@@ -80,5 +90,5 @@ export function createAccess<P extends string, R extends string, U extends User>
     audit,
     onChange: (userId) => invalidation.notify({ userId }),
   });
-  return { assignments, directory, guard, heldByClient, holders, noteUse, registryFor };
+  return { assignments, directory, guard, clientPermissions, userAssignments, recordUse, registryFor };
 }

@@ -8,7 +8,7 @@ import { createRequires } from '../access/requires.ts';
 import { createAuditLog } from '../audit/audit-log.ts';
 import { followLastUses } from '../clients/last-use.ts';
 import type { AuditOrigin, Logger, User } from '../contracts/index.ts';
-import { createConnectedApps } from '../developer/connected-apps.ts';
+import { createAuthorizedApps } from '../developer/authorized-apps.ts';
 import { createDeveloperArea } from '../developer/developer-area.ts';
 import { runChecks } from '../doctor/run-checks.ts';
 import { MigrationsPendingError } from '../errors.ts';
@@ -99,10 +99,8 @@ export async function createAuthServer<
     findKeys: () => keyRing.reload(),
   });
   const lastUses = followLastUses(storage);
-  const { assignments, directory, guard, heldByClient, holders, noteUse, registryFor } = createAccess(
-    options,
-    { concurrencyLimit, audit, invalidation, lastUses, observers, trace, verify },
-  );
+  const { assignments, directory, guard, clientPermissions, userAssignments, recordUse, registryFor } =
+    createAccess(options, { concurrencyLimit, audit, invalidation, lastUses, observers, trace, verify });
   const revokeFor = (origin?: AuditOrigin): ReturnType<typeof createRevoke> =>
     createRevoke(storage, {
       verify,
@@ -119,13 +117,13 @@ export async function createAuthServer<
     gate,
     scopes,
     users,
-    heldBy: async (user) => holders.heldBy(user as U),
-    heldByClient,
+    assignmentOf: async (user) => userAssignments.of(user as U),
+    clientPermissions,
     revokeFor,
     reservedNames,
     idempotency: storage.idempotency,
   });
-  const connectionsOf = createConnectedApps({ storage, scopes, audit });
+  const authorizedAppsOf = createAuthorizedApps({ storage, scopes, audit });
   const flow = createInteractionFlow(options, {
     audit,
     browsers: throttles.browsers,
@@ -134,7 +132,7 @@ export async function createAuthServer<
     requests,
     provider: engine.provider,
     developer: async (ctx, user) => enterDeveloperArea(user, originOf(ctx)),
-    connections: (ctx, user) => connectionsOf(user, originOf(ctx)),
+    authorizedApps: (ctx, user) => authorizedAppsOf(user, originOf(ctx)),
   });
   // Imported on demand: a server with pages of its own loads neither EJS nor the bundled views.
   const makePages = options.interactions ?? (await import('koa-gatehouse/interactions')).pages();
@@ -145,9 +143,9 @@ export async function createAuthServer<
       audit,
       clients: directory,
       cookieKeys,
-      heldByClient,
+      clientPermissions,
       keys: keyRing,
-      noteUse,
+      recordUse,
       pages,
       requests,
       throttle: throttles.clients,

@@ -60,12 +60,12 @@ export function createReadiness({ logger, server, storage }: ReadinessParts): ()
   }
 
   function remember(readiness: Readiness): Readiness {
-    tellChange(readiness);
+    logChange(readiness);
     last = { readiness, at: performance.now() };
     return readiness;
   }
 
-  function tellChange(readiness: Readiness): void {
+  function logChange(readiness: Readiness): void {
     const before = last?.readiness ?? { ready: true };
     if (before.ready === readiness.ready) return;
     if (readiness.ready) logger.info({}, 'ready again');

@@ -4,7 +4,7 @@ import type Koa from 'koa';
 
 import { admit, impersonate } from '../access/guard.ts';
 import type { Impersonation, PrincipalSources } from '../access/guard.ts';
-import { createMakePrincipal, heldBy } from '../access/principal.ts';
+import { createMakePrincipal, effectivePermissions } from '../access/principal.ts';
 import type { Powers, Who } from '../access/principal.ts';
 import { scopesOf } from '../clients/consents.ts';
 import type { Assignment, Client, ClientPrincipal, Gate, User, UserPrincipal } from '../contracts/index.ts';
@@ -172,13 +172,15 @@ function impersonationOf(
   granted: readonly string[],
 ): Impersonation {
   return async (sources) => {
-    const { gate, heldByClient, holders, scopes } = sources;
+    const { gate, clientPermissions, userAssignments, scopes } = sources;
     const { client, user } = who;
     const given = user ? assignment : client;
     if (given) checkAssignment(given, gate);
     checkNames('scope', granted, (name) => scopes.has(name));
-    const held = user ? heldBy(assignment ?? (await holders.heldBy(user)), gate) : await heldByClient(client);
-    return createMakePrincipal(sources)(who, held, scopesOf({ scope: granted.join(' ') }, client));
+    const effective = user
+      ? effectivePermissions(assignment ?? (await userAssignments.of(user)), gate)
+      : await clientPermissions(client);
+    return createMakePrincipal(sources)(who, effective, scopesOf({ scope: granted.join(' ') }, client));
   };
 }
 
@@ -193,7 +195,7 @@ function actInContext<W extends Who>(
   }
   checkAssignment(assignment, options.gate);
   const makePrincipal = createMakePrincipal({ gate: options.gate, scopes: new Map() });
-  const principal = makePrincipal(who, heldBy(assignment, options.gate), undefined);
+  const principal = makePrincipal(who, effectivePermissions(assignment, options.gate), undefined);
   admit(ctx.state, principal);
   // For a guard further on.
   if (ctx.req) impersonate(ctx.req, impersonationOf(who, assignment, []));

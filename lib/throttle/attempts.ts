@@ -17,7 +17,7 @@ export type Ending = 'counted' | 'given back' | 'forgotten';
  * While attempts are under way that may still be given back, the next ones wait for them: forty pupils who sign in at
  * the same moment from one address with the right passwords all get in.
  */
-export interface Turns {
+export interface AttemptQueue {
   /** @throws TooManyAttemptsError when this node knows that there is none left */
   check(id: string): void;
   /** Takes an attempt, to be ended by `end`. @throws TooManyAttemptsError when there is none left */
@@ -25,7 +25,7 @@ export interface Turns {
   end(id: string, ending: Ending): Promise<void>;
 }
 
-interface Line {
+interface Queue {
   /** How many have been taken and not ended. */
   underway: number;
   ended: number;
@@ -35,83 +35,83 @@ interface Line {
 }
 
 /**
- * @param refusals - may be shared with other attempts, since an id names what is counted
+ * @param blocked - may be shared with other attempts, since an id names what is counted
  * @param window - in seconds
  */
-export function createTurns(
+export function createAttemptQueue(
   store: AttemptStore,
   {
     limit,
-    refusals,
+    blocked,
     window,
-  }: { readonly limit: number; readonly refusals: Refusals; readonly window: number },
-): Turns {
-  const lines = new Map<string, Line>();
+  }: { readonly limit: number; readonly blocked: BlockedAttempts; readonly window: number },
+): AttemptQueue {
+  const queues = new Map<string, Queue>();
 
-  function enter(id: string): Line {
-    const line = lines.get(id) ?? { underway: 0, ended: 0, waiting: [], users: 0 };
-    line.users += 1;
-    lines.set(id, line);
-    return line;
+  function enter(id: string): Queue {
+    const queue = queues.get(id) ?? { underway: 0, ended: 0, waiting: [], users: 0 };
+    queue.users += 1;
+    queues.set(id, queue);
+    return queue;
   }
 
-  function leave(id: string, line: Line): void {
-    line.users -= 1;
-    if (line.users === 0) lines.delete(id);
+  function leave(id: string, queue: Queue): void {
+    queue.users -= 1;
+    if (queue.users === 0) queues.delete(id);
   }
 
-  function wake(line: Line, count: number): void {
-    for (const go of line.waiting.splice(0, count)) go();
+  function wake(queue: Queue, count: number): void {
+    for (const go of queue.waiting.splice(0, count)) go();
   }
 
-  async function countIn(id: string, line: Line): Promise<void> {
+  async function countIn(id: string, queue: Queue): Promise<void> {
     for (;;) {
-      refusals.check(id);
-      const { ended } = line;
+      blocked.check(id);
+      const { ended } = queue;
       const at = now();
       const end = await store.count(id, { limit, now: at, expiresAt: at + window });
       if (end === undefined) return;
       // One that has ended since may have made room.
-      if (line.ended !== ended) continue;
-      if (line.underway === 0) refusals.refuse(id, end);
-      if (line.waiting.length >= MOST_WAITING) throw new TooManyAttemptsError(1);
-      await new Promise<void>((resolve) => line.waiting.push(resolve));
+      if (queue.ended !== ended) continue;
+      if (queue.underway === 0) blocked.refuse(id, end);
+      if (queue.waiting.length >= MOST_WAITING) throw new TooManyAttemptsError(1);
+      await new Promise<void>((resolve) => queue.waiting.push(resolve));
     }
   }
 
   return {
-    check: (id) => refusals.check(id),
+    check: (id) => blocked.check(id),
     async take(id) {
-      const line = enter(id);
+      const queue = enter(id);
       try {
-        await countIn(id, line);
-        line.underway += 1;
+        await countIn(id, queue);
+        queue.underway += 1;
       } catch (error) {
         // The next one learns the same, when there is nobody else to learn it from.
-        if (line.underway === 0) wake(line, 1);
-        leave(id, line);
+        if (queue.underway === 0) wake(queue, 1);
+        leave(id, queue);
         throw error;
       }
     },
     async end(id, ending) {
-      const line = lines.get(id);
-      if (!line) throw new Error('An attempt is ended once, after it was taken');
+      const queue = queues.get(id);
+      if (!queue) throw new Error('An attempt is ended once, after it was taken');
       try {
         if (ending === 'given back') await store.giveBack(id);
         if (ending === 'forgotten') await store.forget(id);
       } finally {
-        line.underway -= 1;
-        line.ended += 1;
-        if (ending === 'forgotten') wake(line, limit);
-        else if (ending === 'given back' || line.underway === 0) wake(line, 1);
-        leave(id, line);
+        queue.underway -= 1;
+        queue.ended += 1;
+        if (ending === 'forgotten') wake(queue, limit);
+        else if (ending === 'given back' || queue.underway === 0) wake(queue, 1);
+        leave(id, queue);
       }
     },
   };
 }
 
 /** What this node refuses without asking the storage, so that a flood of what is refused costs no work there. */
-interface Refusals {
+interface BlockedAttempts {
   /** @throws TooManyAttemptsError when it was refused a moment ago */
   check(id: string): void;
   /** Remembers that there is none left. @throws TooManyAttemptsError always */
@@ -123,15 +123,15 @@ interface Refusals {
  * @param memory - in seconds, for how long a refusal is remembered at most: an attempt that another node gives back is
  * noticed no earlier
  */
-export function createRefusals(memory: number): Refusals {
+export function createBlockedAttempts(memory: number): BlockedAttempts {
   const remembered = new LRUCache<string, { readonly end: number; readonly until: number }>(CACHE_BOUND);
 
   return {
     check(id) {
-      const refusal = remembered.get(id);
-      if (!refusal) return;
+      const block = remembered.get(id);
+      if (!block) return;
       const at = now();
-      if (refusal.until > at) throw new TooManyAttemptsError(refusal.end - at);
+      if (block.until > at) throw new TooManyAttemptsError(block.end - at);
       remembered.delete(id);
     },
     refuse(id, end) {

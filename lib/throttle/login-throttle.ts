@@ -1,8 +1,8 @@
 import type { AttemptStore, Logger, LoginOrigin, LoginThrottle } from '../contracts/index.ts';
 import { accountOf, networksOf, TIMES } from './attempt-ids.ts';
 import type { AttemptId } from './attempt-ids.ts';
-import { createTurns, createRefusals } from './attempts.ts';
-import type { Ending, Turns } from './attempts.ts';
+import { createAttemptQueue, createBlockedAttempts } from './attempts.ts';
+import type { Ending, AttemptQueue } from './attempts.ts';
 
 // In seconds: an attempt that another node gives back is noticed after this time.
 const MEMORY = 10;
@@ -18,7 +18,7 @@ export interface LoginLimits {
 }
 
 interface Step {
-  readonly turns: Turns;
+  readonly queue: AttemptQueue;
   readonly id: string;
   /** What becomes of the attempt when the login is right. */
   readonly onSuccess: Ending;
@@ -41,33 +41,35 @@ export function createLoginThrottle(
   }: { readonly idOf: AttemptId; readonly limits: LoginLimits; readonly logger: Logger },
 ): LoginThrottle {
   const { perAccount, perAccountAndAddress, perAddress, perDevice, window } = limits;
-  const refusals = createRefusals(MEMORY);
-  const ofNetworks = (limit: number): ReadonlyMap<number, Turns> =>
-    new Map(TIMES.map((times) => [times, createTurns(store, { limit: limit * times, refusals, window })]));
+  const blocked = createBlockedAttempts(MEMORY);
+  const ofNetworks = (limit: number): ReadonlyMap<number, AttemptQueue> =>
+    new Map(
+      TIMES.map((times) => [times, createAttemptQueue(store, { limit: limit * times, blocked, window })]),
+    );
   const pairs = ofNetworks(perAccountAndAddress);
   const addresses = ofNetworks(perAddress);
-  const accounts = createTurns(store, { limit: perAccount, refusals, window });
-  const devices = createTurns(store, { limit: perDevice, refusals, window });
+  const accounts = createAttemptQueue(store, { limit: perAccount, blocked, window });
+  const devices = createAttemptQueue(store, { limit: perDevice, blocked, window });
 
   // In this order: what a network is refused for one account counts neither for the network nor for the account.
   function stepsOf(login: string, { address, browser }: LoginOrigin): readonly Step[] {
     if (browser !== undefined) {
-      return [{ turns: devices, id: idOf('login device', browser), onSuccess: 'forgotten' }];
+      return [{ queue: devices, id: idOf('login device', browser), onSuccess: 'forgotten' }];
     }
     const account = accountOf(login);
     const networks = networksOf(address);
     return [
       ...networks.map(({ name, times }, index): Step => {
         const onSuccess = index === 0 ? 'forgotten' : 'given back';
-        return { turns: pairs.get(times)!, id: idOf('login', account, name), onSuccess };
+        return { queue: pairs.get(times)!, id: idOf('login', account, name), onSuccess };
       }),
       // Not forgotten: one account of their own must not give somebody new attempts at all others.
       ...networks.map(({ name, times }): Step => ({
-        turns: addresses.get(times)!,
+        queue: addresses.get(times)!,
         id: idOf('login address', name),
         onSuccess: 'given back',
       })),
-      { turns: accounts, id: idOf('login account', account), onSuccess: 'given back' },
+      { queue: accounts, id: idOf('login account', account), onSuccess: 'given back' },
     ];
   }
 
@@ -75,7 +77,7 @@ export function createLoginThrottle(
     await Promise.all(
       steps.map(async (step) => {
         try {
-          await step.turns.end(step.id, endingOf(step));
+          await step.queue.end(step.id, endingOf(step));
         } catch (error) {
           // It counts as failed until the window ends. What is known about the password is known.
           logger.warn({ err: error }, 'a login that did not fail was not given back');
@@ -87,11 +89,11 @@ export function createLoginThrottle(
   return {
     async attempt(login, from, check) {
       const steps = stepsOf(login, from);
-      for (const { turns, id } of steps) turns.check(id);
+      for (const { queue, id } of steps) queue.check(id);
       const taken: Step[] = [];
       try {
         for (const step of steps) {
-          await step.turns.take(step.id);
+          await step.queue.take(step.id);
           taken.push(step);
         }
         const found = await check();

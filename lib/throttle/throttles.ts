@@ -8,7 +8,7 @@ import type {
 } from '../contracts/index.ts';
 import { createAttemptId, networksOf } from './attempt-ids.ts';
 import type { AttemptId } from './attempt-ids.ts';
-import { createRefusals } from './attempts.ts';
+import { createBlockedAttempts } from './attempts.ts';
 import { createKnownBrowsers } from './known-browsers.ts';
 import { createLoginThrottle, unlimitedLogins } from './login-throttle.ts';
 import type { LoginLimits } from './login-throttle.ts';
@@ -68,7 +68,7 @@ function createClientThrottle(
   { idOf, limits }: { readonly idOf: AttemptId; readonly limits: ClientLimits },
 ): ClientThrottle {
   const { perAddress, perClientAndAddress, window } = limits;
-  const refusals = createRefusals(window);
+  const blocked = createBlockedAttempts(window);
 
   // Those of the client first: what is refused there does not count for all clients.
   function countersOf(clientId: string, address: string): readonly { id: string; limit: number }[] {
@@ -83,20 +83,20 @@ function createClientThrottle(
   }
 
   async function count(id: string, limit: number): Promise<void> {
-    refusals.check(id);
+    blocked.check(id);
     const at = now();
     const end = await store.count(id, { limit, now: at, expiresAt: at + window });
-    if (end !== undefined) refusals.refuse(id, end);
+    if (end !== undefined) blocked.refuse(id, end);
   }
 
   return {
     check(clientId, address) {
-      if (refusals.isEmpty) return;
-      for (const { id } of countersOf(clientId, address)) refusals.check(id);
+      if (blocked.isEmpty) return;
+      for (const { id } of countersOf(clientId, address)) blocked.check(id);
     },
     async countFailure(clientId, address) {
       const counters = countersOf(clientId, address);
-      for (const { id } of counters) refusals.check(id);
+      for (const { id } of counters) blocked.check(id);
       for (const { id, limit } of counters) await count(id, limit);
     },
   };

@@ -2,7 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 
 import { defineGate } from '../../lib/access/gate.ts';
-import { createFindHeldByClient, createPrincipalLoader } from '../../lib/access/principal.ts';
+import { createFindClientPermissions, createPrincipalLoader } from '../../lib/access/principal.ts';
 import type { AccessTokenClaims, Assignment, Gate, Principal } from '../../lib/contracts/index.ts';
 import { PermissionMissingError } from '../../lib/errors.ts';
 import { app } from './platform.ts';
@@ -48,14 +48,14 @@ function gateOf({ roles, rules }: Situation): Gate<string, string, Record<string
 
 async function principalOf(gate: Gate, { held, scopes, granted, kind }: Situation): Promise<Principal> {
   const nothing: Assignment = { roles: [], permissions: [] };
-  const holders = {
+  const userAssignments = {
     find: async (id: string) => ({ user: { id }, assignment: kind === 'user' ? held : nothing }),
   };
   const load = createPrincipalLoader({
     gate,
     scopes: new Map(Object.entries(scopes).map(([name, permissions]) => [name, { permissions }])),
-    holders,
-    heldByClient: createFindHeldByClient(gate, holders),
+    userAssignments,
+    clientPermissions: createFindClientPermissions(gate, userAssignments),
     clients: {
       find: async () => ({ client: app(kind === 'client' ? held : nothing), secrets: [], sequence: 0 }),
     },

@@ -6,7 +6,11 @@ import { generateKeyPair, jwtVerify, SignJWT } from 'jose';
 import { defineGate } from '../../lib/access/gate.ts';
 import { createGuard } from '../../lib/access/guard.ts';
 import type { Guard, GuardOptions } from '../../lib/access/guard.ts';
-import { createFindHeldByClient, createHolders, createPrincipalLoader } from '../../lib/access/principal.ts';
+import {
+  createFindClientPermissions,
+  createUserAssignments,
+  createPrincipalLoader,
+} from '../../lib/access/principal.ts';
 import { createRequires } from '../../lib/access/requires.ts';
 import type {
   AccessTokenClaims,
@@ -133,7 +137,7 @@ export function createPlatform(): Platform {
     }
   };
 
-  const holders = createHolders<Person>({
+  const userAssignments = createUserAssignments<Person>({
     users: {
       async find(id) {
         counts.findUser += 1;
@@ -147,8 +151,8 @@ export function createPlatform(): Platform {
   const loadPrincipal = createPrincipalLoader<Permission, Person>({
     gate,
     scopes,
-    holders,
-    heldByClient: createFindHeldByClient(gate, holders),
+    userAssignments,
+    clientPermissions: createFindClientPermissions(gate, userAssignments),
     clients: {
       async find(id) {
         counts.findClient += 1;

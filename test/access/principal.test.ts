@@ -1,6 +1,10 @@
 import test from 'ava';
 
-import { createFindHeldByClient, createHolders, createPrincipalLoader } from '../../lib/access/principal.ts';
+import {
+  createFindClientPermissions,
+  createUserAssignments,
+  createPrincipalLoader,
+} from '../../lib/access/principal.ts';
 import type { LoadPrincipal } from '../../lib/access/principal.ts';
 import type { AccessTokenClaims, Client } from '../../lib/contracts/index.ts';
 import { app, gate, keptByTheHost, person, scopes } from './platform.ts';
@@ -18,7 +22,7 @@ function claims(changes: Partial<AccessTokenClaims>): AccessTokenClaims {
 }
 
 function loader(people: readonly Person[], clients: readonly Client[]): LoadPrincipal<Permission, Person> {
-  const holders = createHolders<Person>({
+  const userAssignments = createUserAssignments<Person>({
     users: {
       find: async (id) => people.find((user) => user.id === id),
       permissions: async (user) => user.permissions,
@@ -29,8 +33,8 @@ function loader(people: readonly Person[], clients: readonly Client[]): LoadPrin
   return createPrincipalLoader<Permission, Person>({
     gate,
     scopes,
-    holders,
-    heldByClient: createFindHeldByClient(gate, holders),
+    userAssignments,
+    clientPermissions: createFindClientPermissions(gate, userAssignments),
     clients: {
       async find(id) {
         const client = clients.find((candidate) => candidate.id === id);
@@ -139,9 +143,15 @@ test('roles of users are optional, and the store keeps its this', async (t) => {
     },
   };
   const clients = { find: async () => ({ client: app(), secrets: [], sequence: 0 }) };
-  const holders = createHolders({ users: store, assignments: keptByTheHost });
-  const heldByClient = createFindHeldByClient(gate, holders);
-  const principal = await createPrincipalLoader({ gate, scopes, holders, heldByClient, clients })(claims({}));
+  const userAssignments = createUserAssignments({ users: store, assignments: keptByTheHost });
+  const clientPermissions = createFindClientPermissions(gate, userAssignments);
+  const principal = await createPrincipalLoader({
+    gate,
+    scopes,
+    userAssignments,
+    clientPermissions,
+    clients,
+  })(claims({}));
   t.deepEqual(principal?.roles, []);
   t.true(principal?.can('view_grades'));
 });

@@ -1,7 +1,7 @@
 import test from 'ava';
 
 import { defineGate } from '../../lib/access/gate.ts';
-import { createFindHeldByClient, createPrincipalLoader } from '../../lib/access/principal.ts';
+import { createFindClientPermissions, createPrincipalLoader } from '../../lib/access/principal.ts';
 import type { Gate, Principal, User } from '../../lib/contracts/index.ts';
 import { PermissionMissingError } from '../../lib/errors.ts';
 import { app } from './platform.ts';
@@ -36,13 +36,13 @@ async function holder<S extends object>(
   from: Gate<Permission, never, S>,
 ): Promise<Principal<Permission, User, S>> {
   const stored = { client: app({ id: name, name, permissions }), secrets: [], sequence: 0 };
-  const holders = { find: async () => undefined };
+  const userAssignments = { find: async () => undefined };
   const load = createPrincipalLoader<Permission, User>({
     gate: from,
     scopes: new Map(),
     clients: { find: async () => stored },
-    holders,
-    heldByClient: createFindHeldByClient<Permission>(from, holders),
+    userAssignments,
+    clientPermissions: createFindClientPermissions<Permission>(from, userAssignments),
   });
   const claims = { iss: 'i', aud: 'a', sub: name, client_id: name, iat: 0, exp: 1, jti: 'j' } as const;
   return (await load({ ...claims, principal: 'client' }))!;

@@ -29,11 +29,11 @@ function onLockedServers(
   timeout: number,
   run: (t: ExecutionContext, opened: Opened, database: TestDatabase) => Promise<void>,
 ): void {
-  for (const [owner, connectionsOf] of Object.entries(OWNERS)) {
+  for (const [owner, authorizedAppsOf] of Object.entries(OWNERS)) {
     onEachDatabase(
       `${title}, on ${owner}`,
       async (t, database, address) => {
-        const connections = connectionsOf(database.client, address);
+        const connections = authorizedAppsOf(database.client, address);
         const storage = knexStorage(connections, { timeout: `${timeout} ms` });
         const other = knex({ client: database.client, connection: address, pool: { min: 0, max: 2 } });
         t.teardown(async () => {

@@ -47,7 +47,7 @@ test('the list tells what each app may do, and since when', async (t) => {
   await platform.auth.clients.delete(apps[1].client.id);
   await platform.auth.clients.disable(apps[2].client.id);
 
-  const list = await platform.flow.connections(requestFrom('192.0.2.1'), userOf('ann')).list();
+  const list = await platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann')).list();
   const described = list.map(({ client, scopes }) => [client.name, { scopes, disabled: client.disabled }]);
   t.deepEqual(Object.fromEntries(described), {
     Reports: { disabled: false, scopes: [{ name: 'schools:read', description: 'See your schools' }] },
@@ -55,7 +55,7 @@ test('the list tells what each app may do, and since when', async (t) => {
   });
   const now = Date.now() / 1000;
   t.true(list.every(({ createdAt }) => createdAt <= now && createdAt > now - 60));
-  t.deepEqual(await platform.flow.connections(requestFrom('192.0.2.1'), userOf('dora')).list(), []);
+  t.deepEqual(await platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('dora')).list(), []);
 });
 
 test('a scope that is no longer defined is told by its name, not left out', async (t) => {
@@ -71,7 +71,7 @@ test('a scope that is no longer defined is told by its name, not left out', asyn
     updatedAt: 1,
     lastUsedAt: 3600,
   });
-  const [connection] = await platform.flow.connections(requestFrom('192.0.2.1'), userOf('ann')).list();
+  const [connection] = await platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann')).list();
   t.deepEqual(connection?.scopes, [{ name: 'schools:write', description: 'schools:write' }]);
   t.like(connection, { createdAt: 1, lastUsedAt: 3600 });
 });
@@ -91,7 +91,7 @@ test('disconnecting ends every token of the app for this person at once, and nob
   for (const { access_token } of [phone, desk, elsewhere, theirs])
     t.true(await works(platform, access_token));
 
-  const anns = platform.flow.connections(requestFrom('192.0.2.1'), userOf('ann'));
+  const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
   t.true(await anns.disconnect(reports.client.id));
   t.false(await works(platform, phone.access_token));
   t.false(await works(platform, desk.access_token));
@@ -126,7 +126,7 @@ test('the person is asked again afterwards', async (t) => {
   const platform = await start(t);
   const reports = await platform.registerFor('dora', REPORTS);
   await authorizeAs(platform, 'ann', reports);
-  const anns = platform.flow.connections(requestFrom('192.0.2.1'), userOf('ann'));
+  const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
   await anns.disconnect(reports.client.id);
   t.is((await platform.auth.audit.list({ types: ['consent_given'] })).length, 1);
   const { access_token } = await authorizeAs(platform, 'ann', reports);
@@ -136,7 +136,7 @@ test('the person is asked again afterwards', async (t) => {
 
 test('an app that is not connected is no fault, whatever is sent as its id', async (t) => {
   const platform = await start(t);
-  const anns = platform.flow.connections(requestFrom('192.0.2.1'), userOf('ann'));
+  const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
   for (const id of ['f8d2a9d4-3f2c-4a52-9d2f-0d5f0e3b8f10', '', '\0', 'x'.repeat(10_000), '__proto__']) {
     t.false(await anns.disconnect(id));
   }
@@ -149,7 +149,7 @@ test('an authorization that had found the consent asks for it anew when the app 
   const reports = await platform.registerFor('dora', REPORTS);
   const browser = await platform.enter('ann');
   await connect(platform, reports, { browser });
-  const anns = platform.flow.connections(requestFrom('192.0.2.1'), userOf('ann'));
+  const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
 
   const { reached, resume } = pause('credentials.start');
   const answer = browser.get(authorizeUrl(platform, reports));
@@ -167,7 +167,7 @@ test('ten clicks at once disconnect once', async (t) => {
   const platform = await start(t);
   const reports = await platform.registerFor('dora', REPORTS);
   const { access_token } = await authorizeAs(platform, 'ann', reports);
-  const anns = platform.flow.connections(requestFrom('192.0.2.1'), userOf('ann'));
+  const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
   await Promise.all(Array.from({ length: 10 }, async () => anns.disconnect(reports.client.id)));
   t.false(await works(platform, access_token));
   t.is((await platform.auth.audit.list({ types: ['consent_withdrawn'] })).length, 1);
@@ -182,7 +182,7 @@ test('when the server dies half way the tokens are dead, and the app is listed t
   const platform = await start(t, { storage });
   const reports = await platform.registerFor('dora', REPORTS);
   const { access_token } = await authorizeAs(platform, 'ann', reports);
-  const anns = platform.flow.connections(requestFrom('192.0.2.1'), userOf('ann'));
+  const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
   await t.throwsAsync(anns.disconnect(reports.client.id), { message: 'the server is gone' });
   t.false(await works(platform, access_token));
   t.is((await anns.list()).length, 1);
@@ -197,7 +197,7 @@ for (const moment of ['consents.delete', 'grants.revoke'] as const) {
     const platform = await start(t, { storage });
     const reports = await platform.registerFor('dora', REPORTS);
     await authorizeAs(platform, 'ann', reports);
-    const anns = platform.flow.connections(requestFrom('192.0.2.1'), userOf('ann'));
+    const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
     const { reached, resume } = pause(moment);
     const disconnected = anns.disconnect(reports.client.id);
     await reached;

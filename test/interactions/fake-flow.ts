@@ -94,7 +94,7 @@ export function fakeFlow(
     developer: async () => {
       throw new PermissionMissingError('manage_apps', 'Missing permission to manage apps.');
     },
-    connections: () => ({ list: async () => [], disconnect: async () => false }),
+    authorizedApps: () => ({ list: async () => [], disconnect: async () => false }),
     ...change.flow,
   };
 }

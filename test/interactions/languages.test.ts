@@ -130,7 +130,7 @@ test('dates and numbers are written as the language writes them', async (t) => {
     const flow = fakeFlow({
       flow: {
         accountPath: '/account/apps',
-        connections: () => ({ list: async () => list, disconnect: async () => false }),
+        authorizedApps: () => ({ list: async () => list, disconnect: async () => false }),
       },
     });
     const site = await servePages(t, flow, BOTH);

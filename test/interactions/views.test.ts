@@ -28,7 +28,7 @@ function folderWith(t: ExecutionContext, files: Readonly<Record<string, string>>
 test('a file in the folder takes the place of the bundled view of its name; the others stay', async (t) => {
   const folder = folderWith(t, {
     'login.ejs': '<form method="post" action="<%= page.action %>"><%= page.text["login.submit"] %>!</form>',
-    'connections/list.ejs': '<p><%= page.connections.length %> of them</p>',
+    'authorized-apps/list.ejs': '<p><%= page.authorizedApps.length %> of them</p>',
     'README.md': 'Not a view.',
   });
   for (const views of [folder, pathToFileURL(folder), pathToFileURL(folder).href]) {

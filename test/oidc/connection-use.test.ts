@@ -4,7 +4,7 @@ import test from 'ava';
 import type { Consent } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { createNoteUse } from '../../lib/clients/last-use.ts';
+import { createRecordUse } from '../../lib/clients/last-use.ts';
 import { passTime } from '../harness/clock.ts';
 import { Browser } from '../harness/browser.ts';
 import { connect, rememberingLogger, startPlatform } from '../harness/platform.ts';
@@ -106,14 +106,14 @@ test.serial('few notes are under way at once, and few are remembered', async (t)
       waiting.push(resolve);
     });
   };
-  const noteUse = createNoteUse({ touch }, rememberingLogger());
-  for (let user = 0; user < 100; user += 1) noteUse(String(user), 'app');
+  const recordUse = createRecordUse({ touch }, rememberingLogger());
+  for (let user = 0; user < 100; user += 1) recordUse(String(user), 'app');
   t.deepEqual(touched, ['0', '1', '2', '3']);
 
   for (let user = 4; user < 10_010; user += 1) {
     for (const end of waiting.splice(0)) end();
     await nextTurn();
-    noteUse(String(user), 'app');
+    recordUse(String(user), 'app');
   }
   t.true(touched.length > 5000, String(touched.length));
 });

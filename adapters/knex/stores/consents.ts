@@ -14,7 +14,7 @@ export function consentStore(database: Database): ConsentStore {
   });
   const open = `
     insert into gatehouse_consents (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?) ${conflict}`;
-  const findAgreed = `${FIND_AGREED}${database.dialect.forUpdate}`;
+  const findConsentedScopes = `${FIND_CONSENT}${database.dialect.forUpdate}`;
 
   return {
     async find(userId, clientId) {
@@ -30,14 +30,14 @@ export function consentStore(database: Database): ConsentStore {
       await database.transaction(async (statements) => {
         // Whether it inserts or changes: from here on nobody else changes the row, or removes it.
         await statements.run(open, values);
-        const row = await statements.get<Pick<ConsentRow, 'scopes' | 'hosts'>>(findAgreed, [
+        const row = await statements.get<Pick<ConsentRow, 'scopes' | 'hosts'>>(findConsentedScopes, [
           userId,
           clientId,
         ]);
         const before = [row!.scopes, row!.hosts];
         const after = [merged(toStrings(row!.scopes), scopes), mergedHosts(toHosts(row!.hosts), hosts)];
         if (!isDeepStrictEqual(after, before)) {
-          await statements.run(SET_AGREED, [...after, userId, clientId]);
+          await statements.run(SET_CONSENT, [...after, userId, clientId]);
         }
       });
     },
@@ -63,9 +63,9 @@ export function consentStore(database: Database): ConsentStore {
 
 const COLUMNS = 'user_id, client_id, scopes, hosts, created_at, updated_at, last_used_at';
 
-const FIND_AGREED = 'select scopes, hosts from gatehouse_consents where user_id = ? and client_id = ?';
+const FIND_CONSENT = 'select scopes, hosts from gatehouse_consents where user_id = ? and client_id = ?';
 
-const SET_AGREED = 'update gatehouse_consents set scopes = ?, hosts = ? where user_id = ? and client_id = ?';
+const SET_CONSENT = 'update gatehouse_consents set scopes = ?, hosts = ? where user_id = ? and client_id = ?';
 
 function merged(before: readonly string[], scopes: readonly string[]): string {
   return JSON.stringify(sorted(before, scopes));

@@ -10,8 +10,8 @@ import { INSERT_CREDENTIAL, INSERT_CREDENTIAL_FOR, toValues, WITH_LIVE_GRANT } f
  */
 export function redeemAtOnce(database: Database): CredentialStore['redeem'] {
   return async ({ kind, id }, { at, successor, sealedSuccessor, neededUntil = 0 }) => {
-    const keepUntil = Math.max(neededUntil, successor?.expiresAt ?? 0);
-    const values = [id, kind, at, sealedSuccessor ?? null, id, kind, keepUntil, keepUntil];
+    const grantNeededUntil = Math.max(neededUntil, successor?.expiresAt ?? 0);
+    const values = [id, kind, at, sealedSuccessor ?? null, id, kind, grantNeededUntil, grantNeededUntil];
     const winner = successor
       ? await database.get(REDEEM_FOR_SUCCESSOR, [...values, ...toValues(successor)])
       : await database.get(REDEEM, values);
@@ -62,9 +62,9 @@ export function redeemInSteps(database: Database): CredentialStore['redeem'] {
       if (!spent) return { outcome: 'gone' };
       if (!won) return toSpent(spent);
       if (successor) await statements.run(INSERT_CREDENTIAL, toValues(successor));
-      const keepUntil = Math.max(neededUntil, successor?.expiresAt ?? 0);
-      if (keepUntil > Number(spent.needed_until)) {
-        await statements.run(KEEP_GRANT, [keepUntil, spent.grant_id]);
+      const grantNeededUntil = Math.max(neededUntil, successor?.expiresAt ?? 0);
+      if (grantNeededUntil > Number(spent.needed_until)) {
+        await statements.run(EXTEND_GRANT, [grantNeededUntil, spent.grant_id]);
       }
       return { outcome: 'redeemed' };
     });
@@ -74,7 +74,7 @@ const SPEND = `
   update gatehouse_credentials set consumed_at = ?, sealed_successor = ?
   where id = ? and kind = ? and consumed_at is null`;
 
-const KEEP_GRANT = 'update gatehouse_grants set needed_until = ? where id = ?';
+const EXTEND_GRANT = 'update gatehouse_grants set needed_until = ? where id = ?';
 
 interface SpentRow {
   readonly consumed_at: Integer;

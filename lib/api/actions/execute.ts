@@ -33,11 +33,11 @@ export function executeOnInstance(options: ExecuteOptions): ActionHandler {
   return function execute(ctx, action) {
     const { id } = ctx['params'] as { id: string };
     if (action.level === 'instance' && isObjectId(id)) return run(options, ctx, action, id);
-    const refusal =
+    const problem =
       action.level === 'instance'
         ? { code: 'id_invalid', detail: OBJECT_ID_RULE }
         : { code: 'action_not_found', detail: `${action.name} takes no id: leave it out of the path.` };
-    sendProblem(ctx, { status: 404, ...refusal });
+    sendProblem(ctx, { status: 404, ...problem });
     return undefined;
   };
 }

@@ -96,7 +96,7 @@ async function runAll(
   action: Action,
   bulk: BulkRequest & Work,
 ): Promise<Done> {
-  const { items, dryRun, keepIn, signal } = bulk;
+  const { items, dryRun, storeIn, signal } = bulk;
   const { principal } = ctx.state;
   const log = { logger, requestId: requestIdOf(ctx) };
   const results = await runAtomically(action, items, {
@@ -104,7 +104,7 @@ async function runAll(
     dryRun,
     signal,
     run: async (item, database) => runAction(action, { ...item, principal, database, dryRun, signal }, log),
-    keep: async (done, transaction) => keepIn(transaction, bulkAnswer(bulk, done)),
+    keep: async (done, transaction) => storeIn(transaction, bulkAnswer(bulk, done)),
   });
   // What was rolled back had no effect, and can be sent again.
   if ('code' in results) return { answer: problemAnswer(results), keep: false };

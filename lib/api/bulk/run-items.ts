@@ -4,7 +4,7 @@ import type { Problem } from '../../http/problem.ts';
 import { ABORTED, inputInvalid } from '../actions/run-action.ts';
 import type { InputError, Outcome } from '../actions/run-action.ts';
 import type { Action } from '../actions/define-action.ts';
-import { checkItem, idOf, resultOf, takeTurns } from './check-item.ts';
+import { checkItem, idOf, resultOf, yieldToOtherRequests } from './check-item.ts';
 import type { BulkResult, CheckedItem } from './check-item.ts';
 
 export interface IndependentOptions {
@@ -26,7 +26,7 @@ export async function* runIndependently(
 ): AsyncGenerator<BulkResult, void> {
   const underWay = new Map<number, Promise<BulkResult>>();
   const lastOf = new Map<string, Promise<BulkResult>>();
-  const otherRequests = takeTurns();
+  const yieldNow = yieldToOtherRequests();
   let next = 0;
 
   function begin(index: number): void {
@@ -50,7 +50,7 @@ export async function* runIndependently(
     const result = await Promise.race(underWay.values());
     underWay.delete(result.index);
     yield result;
-    await otherRequests();
+    await yieldNow();
   }
 }
 
@@ -80,7 +80,7 @@ export async function runAtomically(
   if ('errors' in checked) return inputInvalid(checked.errors);
 
   const results: BulkResult[] = [];
-  const otherRequests = takeTurns();
+  const yieldNow = yieldToOtherRequests();
   try {
     await storage.transaction(async (transaction) => {
       if (transaction === undefined) throw new RolledBack(UNSUPPORTED);
@@ -90,7 +90,7 @@ export async function runAtomically(
         // What ran to its end may not have looked at the signal.
         if (signal.aborted) throw new RolledBack(ABORTED);
         results.push(resultOf(index, outcome));
-        await otherRequests();
+        await yieldNow();
       }
       if (dryRun) throw new RolledBack(undefined);
       if (!(await keep(results, transaction))) throw new RolledBack(ABORTED);
@@ -107,13 +107,13 @@ async function checkAll(
   items: readonly unknown[],
 ): Promise<readonly CheckedItem[] | { readonly errors: readonly InputError[] }> {
   const checked: CheckedItem[] = [];
-  const otherRequests = takeTurns();
+  const yieldNow = yieldToOtherRequests();
   const errors: InputError[] = [];
   for (const [index, item] of items.entries()) {
     const result = await checkItem(action, item, ['items', index]);
     if ('errors' in result) errors.push(...result.errors);
     else checked.push(result);
-    await otherRequests();
+    await yieldNow();
   }
   return errors.length > 0 ? { errors } : checked;
 }

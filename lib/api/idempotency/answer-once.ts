@@ -17,7 +17,7 @@ export interface Work {
    * Keeps the answer together with what a transaction of the storage does: both are there afterwards, or neither. `false`:
    * another attempt has taken over, so roll back.
    */
-  readonly keepIn: (transaction: unknown, answer: Answer) => Promise<boolean>;
+  readonly storeIn: (transaction: unknown, answer: Answer) => Promise<boolean>;
 }
 
 /** What somebody asked for, done. */
@@ -60,7 +60,7 @@ export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOn
   return async function answerOnce(ctx, body, work) {
     const key = readIdempotencyKey(ctx);
     const caller = whileCallerWaits(ctx);
-    if (key === undefined) return (await work({ signal: caller, keepIn: async () => true })).answer;
+    if (key === undefined) return (await work({ signal: caller, storeIn: async () => true })).answer;
 
     const request = {
       id: idOf(ctx, key),
@@ -70,7 +70,7 @@ export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOn
     const giveUpAt = Date.now() + PATIENCE;
     for (let pause = 25; !caller.aborted; pause = Math.min(2 * pause, 500)) {
       const found = await begin(store, request, { lease: LEASE, kept: KEPT });
-      if (found === undefined) return runAndKeep(request, work);
+      if (found === undefined) return runAndStore(request, work);
       if (found.fingerprint !== request.fingerprint) return problemAnswer(REUSED);
       if (found.answer) {
         return { ...found.answer, headers: { 'Idempotent-Replayed': 'true' } };
@@ -81,23 +81,23 @@ export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOn
     return problemAnswer(UNDER_WAY);
   };
 
-  async function runAndKeep(request: Attempt, work: Parameters<AnswerOnce>[2]): Promise<Answer> {
+  async function runAndStore(request: Attempt, work: Parameters<AnswerOnce>[2]): Promise<Answer> {
     const lease = holdLease(store, request, logger);
-    let isKept = false;
+    let isStored = false;
     let done: Done | undefined;
     try {
       done = await work({
         signal: lease.signal,
-        async keepIn(transaction, answer) {
-          isKept = await store.finish(request, storable(answer), transaction);
-          return isKept;
+        async storeIn(transaction, answer) {
+          isStored = await store.finish(request, storable(answer), transaction);
+          return isStored;
         },
       });
       return done.answer;
     } finally {
       await lease.release();
       // When nobody knows whether the transaction was committed, `abandon` finds out: it leaves what has an answer.
-      if (!done?.keep || !isKept) await end(request, done);
+      if (!done?.keep || !isStored) await end(request, done);
     }
   }
 

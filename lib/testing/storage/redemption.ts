@@ -100,12 +100,12 @@ export function redemptionContract(test: StorageTest): void {
 
   test('redeem: against a revocation at the same time, nothing living remains', async (t, storage) => {
     for (let round = 0; round < 20; round += 1) {
-      const { outcome, revoked, found, isKept } = await redeemWhileRevoking(storage, `round ${round}`);
+      const { outcome, revoked, found, isStored } = await redeemWhileRevoking(storage, `round ${round}`);
       t.true(outcome === 'redeemed' || outcome === 'gone', outcome);
       t.is(revoked, 1);
       t.deepEqual(found, [undefined, undefined]);
       // Whoever redeemed in time holds an access token, so the mark has to last as long as the successor.
-      t.true(outcome === 'gone' || isKept);
+      t.true(outcome === 'gone' || isStored);
     }
   });
 }
@@ -124,6 +124,6 @@ async function redeemWhileRevoking(storage: Storage, grantId: string) {
     credentials.find('refresh_token', successor.id),
   ]);
   await storage.prune(NOW + 99 * HOUR, 1000);
-  const isKept = (await grants.find(grantId))?.revokedAt === NOW;
-  return { outcome, revoked: revoked.length, found, isKept };
+  const isStored = (await grants.find(grantId))?.revokedAt === NOW;
+  return { outcome, revoked: revoked.length, found, isStored };
 }

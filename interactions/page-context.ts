@@ -9,7 +9,7 @@ import type { Language, Texts } from './text.ts';
 import type { Views } from './views.ts';
 
 /** What all pages of one server share, in one language. */
-export interface Site {
+export interface PageContext {
   readonly flow: InteractionFlow;
   readonly show: ShowPage;
   readonly text: Texts;
@@ -32,13 +32,13 @@ interface Named {
  *
  * @param uiLocales - what the app of an interaction asked for. @default what the request itself asks for
  */
-export type SiteFor = (ctx: Context, uiLocales?: readonly string[]) => Site;
+export type PageContextFor = (ctx: Context, uiLocales?: readonly string[]) => PageContext;
 
 /** The pages in one language. */
-export function makeSite(
+export function makePageContext(
   language: Language,
-  { text, ...parts }: Pick<Site, 'flow' | 'show' | 'text' | 'brand'>,
-): Site {
+  { text, ...parts }: Pick<PageContext, 'flow' | 'show' | 'text' | 'brand'>,
+): PageContext {
   return {
     ...parts,
     text,

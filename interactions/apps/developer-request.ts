@@ -5,14 +5,14 @@ import { queryText } from '../navigation.ts';
 import type { Page, Viewer } from '../page.ts';
 import { sentence } from '../sentence.ts';
 import type { Sentence } from '../sentence.ts';
-import type { Site } from '../site.ts';
+import type { PageContext } from '../page-context.ts';
 import type { TextKey } from '../text.ts';
 import type { Tabbed } from './views.ts';
 
 /** A request of a developer who is signed in. */
-export interface Visit {
+export interface DeveloperRequest {
   readonly ctx: Context;
-  readonly site: Site;
+  readonly pageContext: PageContext;
   readonly developer: Developer;
   readonly viewer: Viewer;
   /** URL path of the developer area. */
@@ -20,10 +20,10 @@ export interface Visit {
 }
 
 /** One step of the developer area: shows a page or goes on to one. */
-export type Step = (visit: Visit) => Promise<void>;
+export type Step = (request: DeveloperRequest) => Promise<void>;
 
 /** The app that the URL names. @throws ERR_CLIENT_NOT_FOUND */
-export async function findApp({ ctx, developer }: Visit): Promise<Client> {
+export async function findApp({ ctx, developer }: DeveloperRequest): Promise<Client> {
   return developer.find(parameter(ctx, 'id'));
 }
 
@@ -38,8 +38,8 @@ export function appPath(home: string, id: string, tab = ''): string {
 }
 
 /** Shows a page of the developer area. */
-export function showPage({ ctx, site, viewer }: Visit, page: Page): void {
-  site.show(ctx, { viewer, wide: true, ...page });
+export function showPage({ ctx, pageContext, viewer }: DeveloperRequest, page: Page): void {
+  pageContext.show(ctx, { viewer, wide: true, ...page });
 }
 
 type Done = { [K in TextKey]: K extends `apps.done.${infer Name}` ? Name : never }[TextKey];
@@ -50,12 +50,12 @@ export function afterwards(path: string, done: Done): string {
 }
 
 /** What has just been done, if it is one of the words of {@link afterwards}. */
-export function whatWasDone({ ctx, site }: Visit): Sentence | undefined {
+export function whatWasDone({ ctx, pageContext }: DeveloperRequest): Sentence | undefined {
   const key = `apps.done.${queryText(ctx, 'done')}`;
-  return isDone(key, site) ? sentence(site.text[key]) : undefined;
+  return isDone(key, pageContext) ? sentence(pageContext.text[key]) : undefined;
 }
 
-function isDone(key: string, { text }: Site): key is `apps.done.${Done}` {
+function isDone(key: string, { text }: PageContext): key is `apps.done.${Done}` {
   return Object.hasOwn(text, key);
 }
 
@@ -70,7 +70,7 @@ type Tab = 'settings' | 'permissions' | 'secrets' | 'activity';
 
 /** What all pages of one app have: its name, the way up, and the ways to the others. */
 export function frameOf(
-  { home, site: { text } }: Visit,
+  { home, pageContext: { text } }: DeveloperRequest,
   client: Client,
   here: Tab,
 ): Tabbed & { heading: Sentence; above: NonNullable<Page['above']> } {

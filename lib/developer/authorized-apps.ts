@@ -3,29 +3,29 @@ import { now } from '../contracts/clock.ts';
 import type {
   AuditLog,
   AuditOrigin,
-  Connection,
-  Connections,
+  AuthorizedApp,
+  AuthorizedApps,
   Consent,
   Storage,
   User,
 } from '../contracts/index.ts';
 
 /** What the connected apps ask of the rest of the server. */
-export interface ConnectedAppsPorts {
+export interface AuthorizedAppsPorts {
   readonly storage: Pick<Storage, 'clients' | 'consents' | 'grants'>;
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
   readonly audit: Pick<AuditLog, 'record'>;
 }
 
 /** Makes the lists of the apps that people have authorized. */
-export function createConnectedApps({
+export function createAuthorizedApps({
   audit,
   scopes,
   storage,
-}: ConnectedAppsPorts): (user: User, origin?: Omit<AuditOrigin, 'actorId'>) => Connections {
+}: AuthorizedAppsPorts): (user: User, origin?: Omit<AuditOrigin, 'actorId'>) => AuthorizedApps {
   const { clients, consents, grants } = storage;
 
-  async function describe(consent: Consent): Promise<Connection | undefined> {
+  async function describe(consent: Consent): Promise<AuthorizedApp | undefined> {
     const stored = await clients.find(consent.clientId);
     if (!stored) return undefined;
     const names = isUnlimited(consent) ? stored.client.scopes : consent.scopes;
@@ -42,7 +42,7 @@ export function createConnectedApps({
     };
   }
 
-  return function connectionsOf(user, origin = {}) {
+  return function authorizedAppsOf(user, origin = {}) {
     return {
       async list() {
         const described = await Promise.all((await consents.list(user.id)).map(describe));
