@@ -20,7 +20,7 @@ export function authorizedAppRoutes(
   { view, form }: { view: Middleware[]; form: Middleware[] },
 ): Middleware {
   const home = basePath + path;
-  const run = (step: (visit: Visit) => Promise<void>): Middleware =>
+  const run = (step: (request: AccountRequest) => Promise<void>): Middleware =>
     signedIn(pageContextFor, async (ctx, user, pageContext) => step({ ctx, pageContext, user, home }));
 
   const router = new Router()
@@ -32,7 +32,7 @@ export function authorizedAppRoutes(
 }
 
 /** A request of somebody who is signed in. */
-interface Visit {
+interface AccountRequest {
   readonly ctx: Context;
   readonly pageContext: PageContext;
   readonly user: User;
@@ -41,30 +41,30 @@ interface Visit {
 }
 
 /** Lists the apps that a person has authorized: what each may do, since when, and when it last did. */
-async function listAuthorizedApps(visit: Visit): Promise<void> {
-  const { ctx, pageContext, user } = visit;
+async function listAuthorizedApps(request: AccountRequest): Promise<void> {
+  const { ctx, pageContext, user } = request;
   const { brand, count, flow, show, text } = pageContext;
-  const connections = await flow.authorizedApps(ctx, user).list();
+  const authorizedApps = await flow.authorizedApps(ctx, user).list();
   show(ctx, {
     view: 'authorized-apps/list',
     wide: true,
     viewer: await describeViewer(ctx, user, pageContext),
     heading: sentence(text['authorizedApps.heading']),
     lead:
-      connections.length > 0
-        ? count('authorizedApps.lead', connections.length, { brand })
+      authorizedApps.length > 0
+        ? count('authorizedApps.lead', authorizedApps.length, { brand })
         : sentence(text['authorizedApps.none'], { brand }),
     done:
       queryText(ctx, 'done') === 'disconnected'
         ? sentence(text['authorizedApps.done.disconnected'])
         : undefined,
-    connections: connections.map((connection) => describe(connection, visit)),
+    authorizedApps: authorizedApps.map((authorizedApp) => describe(authorizedApp, request)),
   });
 }
 
 function describe(
   { client, createdAt, lastUsedAt, limited, scopes }: AuthorizedApp,
-  { home, pageContext }: Visit,
+  { home, pageContext }: AccountRequest,
 ): AuthorizedAppRow {
   const { clock, nameOf } = pageContext;
   return {
@@ -79,16 +79,16 @@ function describe(
 }
 
 /** Asks whether an app is really to lose its access. One that is not connected leads back to the list. */
-async function askToDisconnect({ ctx, home, pageContext, user }: Visit): Promise<void> {
+async function askToDisconnect({ ctx, home, pageContext, user }: AccountRequest): Promise<void> {
   const { flow, show, text } = pageContext;
   const id = idOf(ctx);
   const connected = await flow.authorizedApps(ctx, user).list();
-  const connection = connected.find(({ client }) => client.id === id);
-  if (!connection) return seeOther(ctx, home);
+  const authorizedApp = connected.find(({ client }) => client.id === id);
+  if (!authorizedApp) return seeOther(ctx, home);
   return show(ctx, {
     view: 'confirm',
     viewer: await describeViewer(ctx, user, pageContext),
-    heading: sentence(text['authorizedApps.disconnectHeading'], { client: connection.client.name }),
+    heading: sentence(text['authorizedApps.disconnectHeading'], { client: authorizedApp.client.name }),
     lead: sentence(text['authorizedApps.disconnectLead']),
     action: `${home}/${encodeURIComponent(id)}/disconnect`,
     button: text['authorizedApps.disconnect'],
@@ -97,11 +97,11 @@ async function askToDisconnect({ ctx, home, pageContext, user }: Visit): Promise
 }
 
 /** Takes the access away. What is gone already, from another tab or by a second click, is as good. */
-async function disconnect({ ctx, home, pageContext, user }: Visit): Promise<void> {
+async function disconnect({ ctx, home, pageContext, user }: AccountRequest): Promise<void> {
   await pageContext.flow.authorizedApps(ctx, user).disconnect(idOf(ctx));
   seeOther(ctx, `${home}?done=disconnected`);
 }
 
-function idOf(ctx: Visit['ctx']): string {
+function idOf(ctx: AccountRequest['ctx']): string {
   return (ctx['params'] as Record<string, string>)['id'] ?? '';
 }

@@ -48,7 +48,7 @@ export type View =
 /** What the views of the connected apps show below the heading. */
 export interface AuthorizedAppsView {
   readonly view: 'authorized-apps/list';
-  readonly connections: readonly AuthorizedAppRow[];
+  readonly authorizedApps: readonly AuthorizedAppRow[];
 }
 
 /** An app that the person has authorized. */

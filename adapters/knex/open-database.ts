@@ -51,7 +51,7 @@ export function openDatabase(database: Knex | Knex.Config | string, timeout: num
 
 function usedThrough(knex: Knex): Omit<OpenedDatabase, 'close'> {
   const { filename } = Object(knex.client.connectionSettings) as { readonly filename?: unknown };
-  return { pool: knex.client, dialect: dialectOf(knex), durable: isFile(filename), knex: () => knex };
+  return { pool: knex.client, dialect: dialectOf(knex), durable: isInFile(filename), knex: () => knex };
 }
 
 function openKnex(config: Knex.Config, timeout: number): OpenedDatabase {
@@ -74,12 +74,12 @@ function openFile(config: Knex.Config, filename: string, timeout: number): Opene
   const sole = new SoleConnection(file);
   const dialect = sqliteDialect();
   // A database in memory is its connection's own.
-  const reader = isFile(filename) ? new SqliteReader(file, dialect) : undefined;
+  const reader = isInFile(filename) ? new SqliteReader(file, dialect) : undefined;
   let knex: Knex | undefined;
   return {
     pool: sole,
     dialect,
-    durable: isFile(filename),
+    durable: isInFile(filename),
     ...(reader && { reader: async () => reader.statements() }),
     knex: () => (knex ??= connect(tuned(config, timeout))),
     async close() {
@@ -92,13 +92,13 @@ function openFile(config: Knex.Config, filename: string, timeout: number): Opene
 }
 
 /** SQLite removes a file without a name when it is closed. */
-function isFile(filename: unknown): boolean {
+function isInFile(filename: unknown): boolean {
   return filename !== ':memory:' && filename !== '';
 }
 
 function filenameOf({ connection }: Knex.Config): string | undefined {
-  const isFile = typeof connection === 'object' && 'filename' in connection;
-  return isFile ? connection.filename : undefined;
+  const isInFile = typeof connection === 'object' && 'filename' in connection;
+  return isInFile ? connection.filename : undefined;
 }
 
 /** The configuration that an address of a database stands for. */

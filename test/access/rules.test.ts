@@ -113,7 +113,7 @@ test('a rule that answers anything but true or false lets nobody in', async (t) 
     t.throws(() => vague.can(hilda, 'edit_school', hill), {
       code: 'ERR_CONFIG',
       message:
-        'gate.rules.edit_school: pass a function that takes the principal and the subject and returns true or false at once; read what it needs before can()',
+        'gate.rules.edit_school: pass a function that takes the principal and the resource and returns true or false at once; read what it needs before can()',
     });
   }
 });
@@ -129,7 +129,7 @@ test('a promise that a rule should not have given may reject, and the server goe
   await new Promise(setImmediate);
 });
 
-test('a subject for a permission without a rule is a mistake, and not taken for a yes', async (t) => {
+test('a resource for a permission without a rule is a mistake, and not taken for a yes', async (t) => {
   const hilda = await holder('Hilda', ['view_schools', 'edit_school'], gate);
   t.throws(
     // @ts-expect-error the permission has no rule
@@ -137,7 +137,7 @@ test('a subject for a permission without a rule is a mistake, and not taken for 
     {
       code: 'ERR_CONFIG',
       message:
-        "can('view_schools', subject): the permission has no rule; add gate.rules.view_schools, or leave the subject out",
+        "can('view_schools', resource): the permission has no rule; add gate.rules.view_schools, or leave the resource out",
     },
   );
   t.throws(
