@@ -37,7 +37,7 @@ const FIRST = [
   'oidc/one-winner',
   'security/sweep',
   'operation/health',
-  'api/atomic-bulk',
+  'together/platform-on-databases',
   'cli/passport',
   'adapters/migrations',
 ];
