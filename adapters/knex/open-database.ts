@@ -51,7 +51,7 @@ export function openDatabase(database: Knex | Knex.Config | string, timeout: num
 
 function usedThrough(knex: Knex): Omit<OpenedDatabase, 'close'> {
   const { filename } = Object(knex.client.connectionSettings) as { readonly filename?: unknown };
-  return { pool: knex.client, dialect: dialectOf(knex), durable: isInFile(filename), knex: () => knex };
+  return { pool: knex.client, dialect: dialectOf(knex), durable: isPersistent(filename), knex: () => knex };
 }
 
 function openKnex(config: Knex.Config, timeout: number): OpenedDatabase {
@@ -74,12 +74,12 @@ function openFile(config: Knex.Config, filename: string, timeout: number): Opene
   const sole = new SoleConnection(file);
   const dialect = sqliteDialect();
   // A database in memory is its connection's own.
-  const reader = isInFile(filename) ? new SqliteReader(file, dialect) : undefined;
+  const reader = isPersistent(filename) ? new SqliteReader(file, dialect) : undefined;
   let knex: Knex | undefined;
   return {
     pool: sole,
     dialect,
-    durable: isInFile(filename),
+    durable: isPersistent(filename),
     ...(reader && { reader: async () => reader.statements() }),
     knex: () => (knex ??= connect(tuned(config, timeout))),
     async close() {
@@ -92,7 +92,7 @@ function openFile(config: Knex.Config, filename: string, timeout: number): Opene
 }
 
 /** SQLite removes a file without a name when it is closed. */
-function isInFile(filename: unknown): boolean {
+function isPersistent(filename: unknown): boolean {
   return filename !== ':memory:' && filename !== '';
 }
 
