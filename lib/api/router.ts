@@ -157,7 +157,7 @@ function answerUnrouted<State>(router: Router<State>, entrance: Middleware<State
     await entrance(ctx, async () => {
       const methods = [...new Set(router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods))];
       if (methods.length === 0) {
-        sendProblem(ctx, { status: 404, code: 'not_found', detail: 'The API has nothing at this path.' });
+        sendProblem(ctx, { status: 404, code: 'not_found', detail: 'The API has no route with this path.' });
         return;
       }
       const headers = { Allow: [...methods, 'OPTIONS'].join(', ') };
@@ -205,7 +205,7 @@ function guardEveryRoute<State>(router: Router<State>, entrance: Middleware<Stat
       get() {
         throw new ConfigError(
           'createApiRouter',
-          'mount its routes() on the app, not inside another router, which would leave the guard out; the option prefix moves it',
+          'mount its routes() on the app, not in another router, where the guard would not run; to move it, set the option prefix',
         );
       },
     });

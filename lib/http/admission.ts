@@ -103,7 +103,7 @@ function isStream(body: unknown): boolean {
 /** Why a request was refused, in words for whoever sent it, without a full stop. */
 export const REFUSAL_REASONS: Readonly<Record<Refusal, string>> = {
   closing: 'the server is stopping; send the request again',
-  overloaded: 'the server has too many requests at the moment; send this one again later',
+  overloaded: 'the server has too many requests at the moment; try again later',
 };
 
 /** The header fields of a refusal: when to come back and, from a server that stops, not on this connection. */
@@ -123,7 +123,7 @@ export function refusalProblem(refusal: Refusal): Problem {
 
 const DETAILS: Readonly<Record<Refusal, string>> = {
   closing: 'The server is stopping. Send the request again.',
-  overloaded: 'The server has too many requests at the moment. Send this one again later.',
+  overloaded: 'The server has too many requests at the moment. Try again later.',
 };
 
 /**

@@ -37,7 +37,7 @@ export function inputInvalid(errors: readonly InputError[]): Problem {
   return {
     status: 422,
     code: 'input_invalid',
-    detail: 'The body is not what the action takes; errors has each mistake.',
+    detail: 'The body does not match the input schema; errors lists each mistake.',
     members: { errors: errors.slice(0, MOST_ERRORS) },
   };
 }

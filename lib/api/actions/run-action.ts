@@ -36,7 +36,7 @@ export function explainFault(error: unknown, action: Action, log: FaultLog): Pro
 export const ABORTED: Problem = {
   status: 503,
   code: 'aborted',
-  detail: 'The action was stopped before it had ended.',
+  detail: 'The action was aborted.',
 };
 
 async function outputOf(action: Action, returned: unknown): Promise<string> {
@@ -44,7 +44,7 @@ async function outputOf(action: Action, returned: unknown): Promise<string> {
   if ('errors' in checked) {
     const faults = checked.errors.map(({ pointer, message }) => `${pointer}: ${message}`);
     throw new TypeError(
-      `${action.type}/${action.name} returned what its output schema refuses: ${faults.join('; ')}`,
+      `${action.type}/${action.name} returned a value that does not match its output schema: ${faults.join('; ')}`,
     );
   }
   // JSON has no `undefined`.
