@@ -182,7 +182,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Schools, a page at a time */
+        /** Schools, in pages */
         get: operations["listSchools"];
         put?: never;
         post?: never;
@@ -265,9 +265,9 @@ export interface components {
             output?: Record<string, never>;
         };
         "school.create-school-action.input": {
-            /** @description What people call it. */
+            /** @description The name of the school. */
             name: string;
-            /** @description Where it is. */
+            /** @description The city of the school. */
             city: string;
             open?: boolean;
         };
@@ -279,7 +279,7 @@ export interface components {
             open: boolean;
         };
         "school.rename-school-action.input": {
-            /** @description What people call it. */
+            /** @description The name of the school. */
             name: string;
         };
         "school.rename-school-action.output": {
@@ -813,11 +813,11 @@ export interface operations {
             query?: {
                 /** @description Part of a name or a city, in any case. */
                 search?: string;
-                /** @description By what; with - the other way round. By name, if you do not say. */
+                /** @description The sort order; - reverses it. Default: name. */
                 sort?: "name" | "-name" | "city" | "-city";
-                /** @description How many at most; 50, if you do not say. */
+                /** @description The maximum number of schools. Default: 50. */
                 limit?: number;
-                /** @description The `next` of the page before. */
+                /** @description The `next` of the previous page. */
                 after?: string;
             };
             header?: never;
@@ -840,7 +840,7 @@ export interface operations {
                             /** @description Whether it takes new pupils this year. */
                             open: boolean;
                         }[];
-                        /** @description What to send as `after` for the next page; null on the last one. */
+                        /** @description The value of `after` for the next page; null on the last page. */
                         next: string | null;
                     };
                 };
