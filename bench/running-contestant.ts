@@ -54,7 +54,7 @@ export class RunningContestant implements AsyncDisposable {
     return (await this.#ask('stop profile')) as Profiler.Profile;
   }
 
-  /** Begins to remove what has expired. */
+  /** Begins to remove expired rows. */
   async startPruning(): Promise<void> {
     await this.#ask('start pruning');
   }

@@ -1,6 +1,6 @@
 /**
- * Mounted in a Koa app that has a life of its own: its keys, its login session, its body parser, its error handler, its
- * routes below `/oauth`, its people.
+ * The authorization server in an existing Koa app, which keeps its own keys, login session, body parser, error handler, users
+ * and routes below `/oauth`.
  *
  *     npx node --conditions=gatehouse:source examples/embed.ts
  */
@@ -17,7 +17,7 @@ const gate = defineGate({ permissions: { view_schools: 'View schools' } });
 
 const ann: User = { id: '1', name: 'Ann', email: 'ann@host.example' };
 
-/** Makes the host's app, with the authorization server in it. `issuer` is the host's base URL. */
+/** Creates the host's app with the authorization server. `issuer` is the host's base URL. */
 export async function createHost(
   issuer: string,
 ): Promise<{ app: Koa; auth: AuthServer<'view_schools', never> }> {
@@ -29,7 +29,7 @@ export async function createHost(
       find: async (id) => (id === ann.id ? ann : undefined),
       permissions: async () => ['view_schools'],
     },
-    // People who are logged in to the host see no second login page, and those who are not see the host's own.
+    // Users who are logged in to the host see no second login page; others are sent to the host's login page.
     currentUser: (ctx) => (ctx['session'].userId === ann.id ? ann : undefined),
     loginUrl: '/login',
     storage: memoryStorage(),
@@ -38,11 +38,11 @@ export async function createHost(
   });
 
   const app = new Koa();
-  app.keys = ['the host signs its cookies with a key of its own'];
+  app.keys = ['a key with which the host signs its own cookies'];
   app.use(async function hostErrors(ctx, next) {
     await next().catch((error: { status?: number; expose?: boolean; message: string }) => {
       ctx.status = error.status ?? 500;
-      ctx.body = `The host is sorry: ${error.expose ? error.message : 'something went wrong'}`;
+      ctx.body = `Error of the host: ${error.expose ? error.message : 'internal error'}`;
     });
   });
   app.use(session(app));
@@ -65,7 +65,7 @@ export async function createHost(
   });
   router.post('/login', (ctx) => {
     ctx['session'].userId = ann.id;
-    // Only back to this origin: the parameter is the requester's word.
+    // Redirect to this origin only, because anyone can choose the parameter.
     const target = URL.parse(new URLSearchParams(ctx.querystring).get('return_to') ?? '/', issuer);
     ctx.status = 303;
     ctx.redirect(target?.origin === issuer ? target.href : '/');
@@ -79,6 +79,6 @@ if (process.argv[1] === import.meta.filename) {
   const { app } = await createHost('http://localhost:3000');
   app.listen(3000, '127.0.0.1');
   console.log(
-    'The host runs at http://localhost:3000, its own route below /oauth at http://localhost:3000/oauth/custom',
+    'The host listens at http://localhost:3000. Its own route below /oauth: http://localhost:3000/oauth/custom',
   );
 }

@@ -1,6 +1,6 @@
 /**
- * Login and consent on pages of your own: one function, which gets what it may ask of the server, and gives a middleware
- * and a way to show errors.
+ * Your own login and consent pages: one function that receives the server's `InteractionFlow`, and returns a middleware and
+ * a function that shows errors.
  *
  *     npx node --conditions=gatehouse:source examples/own-pages.ts
  */
@@ -14,14 +14,14 @@ import Router from 'koa-router';
 
 const ann: User = { id: '1', name: 'Ann', email: 'ann@school.example' };
 
-/** The pages. Any way to make HTML will do; this one is template strings. */
+/** The pages, made with template strings; any template engine works too. */
 const ownPages: Interactions = (flow) => {
   const router = new Router({ prefix: '/oauth/interaction/:uid' });
 
-  // A form of another site must not sign anybody in, nor authorize an app for them.
+  // Refuse forms of other sites (CSRF): they could sign a user in or authorize an app.
   router.use(async (ctx, next) => {
     if (ctx.method === 'POST' && ctx.get('origin') !== flow.origin)
-      return show(ctx, 403, 'This form is not ours.');
+      return show(ctx, 403, 'This form was sent from another site.');
     return next();
   });
   router.use(bodyParser({ enableTypes: ['form'] }));
@@ -45,7 +45,7 @@ const ownPages: Interactions = (flow) => {
   });
 
   return {
-    // What it does not route falls through to the server.
+    // Requests without a route here go on to the server.
     middleware: router.routes() as Middleware,
     error: async (ctx, { description, reference, status }) =>
       show(
@@ -57,7 +57,7 @@ const ownPages: Interactions = (flow) => {
 };
 
 function loginForm({ action, client }: Interaction, mistake = ''): string {
-  return `<h1>Sign in</h1><p>to go on to ${escape(client.name)}</p><p role="alert">${mistake}</p>
+  return `<h1>Sign in</h1><p>to continue to ${escape(client.name)}</p><p role="alert">${mistake}</p>
 <form method="post" action="${action}/login">
   <label>Email <input name="login" type="email" autocomplete="username" required></label>
   <label>Password <input name="password" type="password" autocomplete="current-password" required></label>
@@ -66,9 +66,9 @@ function loginForm({ action, client }: Interaction, mistake = ''): string {
 }
 
 function consentForm({ action, client, limited, scopes, user }: Interaction): string {
-  const wishes = scopes.map(({ description }) => `<li>${escape(description)}</li>`).join('');
+  const items = scopes.map(({ description }) => `<li>${escape(description)}</li>`).join('');
   return `<h1>${escape(client.name)} asks for access</h1><p>You are ${escape(user?.name ?? '')}.</p>
-<ul>${wishes || `<li>${limited ? 'Learn who you are, and no more' : 'Do all that you may do'}</li>`}</ul>
+<ul>${items || `<li>${limited ? 'See who you are' : 'Use all of your permissions'}</li>`}</ul>
 <form method="post">
   <button formaction="${action}/consent">Allow</button>
   <button formaction="${action}/deny">Cancel</button>
@@ -88,12 +88,12 @@ function seeOther(ctx: Context, url: string): void {
   ctx.redirect(url);
 }
 
-/** The names of apps are written by strangers. */
+/** Client names are untrusted input. */
 function escape(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** Makes the app. `issuer` is the URL that it is reached at. */
+/** Creates the app. `issuer` is its base URL. */
 export async function createSchool(
   issuer: string,
 ): Promise<{ app: Koa; auth: AuthServer<'view_schools', never> }> {
@@ -117,7 +117,7 @@ if (process.argv[1] === import.meta.filename) {
   const issuer = 'http://localhost:3000';
   const { app, auth } = await createSchool(issuer);
   app.use((ctx) => {
-    ctx.body = `Back at the app, which got: ${ctx.querystring}`;
+    ctx.body = `The client received: ${ctx.querystring}`;
   });
   app.listen(3000, '127.0.0.1');
   const { client } = await auth.clients.create({

@@ -1,5 +1,5 @@
 /**
- * People from a table of your own: a user store on Knex, with passwords hashed by scrypt, which every Node.js has.
+ * A user store on your own table, with Knex and with passwords that are hashed by Node's scrypt.
  *
  *     npx node --conditions=gatehouse:source examples/own-users-knex.ts
  */
@@ -23,16 +23,16 @@ interface Row {
   role: string;
 }
 
-/** The people of a database. */
+/** The users in the table `people`. */
 export function knexUsers(database: Knex): UserStore {
   const people = (): Knex.QueryBuilder<Row> => database<Row>('people');
-  // What a password is compared with when nobody has the login, so that this takes as long as a wrong password.
-  const nobodysHash = hashPassword(randomUUID());
+  // Compared with the password when the login is unknown, so that the response takes as long as for a wrong password.
+  const dummyHash = hashPassword(randomUUID());
 
   return {
     async authenticate(login, password) {
       const row = await people().where({ email: login.trim().toLowerCase() }).first();
-      const isRight = await isPassword(password, row?.password_hash ?? (await nobodysHash));
+      const isRight = await isPassword(password, row?.password_hash ?? (await dummyHash));
       return row && isRight ? toUser(row) : undefined;
     },
     async find(id) {
@@ -67,7 +67,7 @@ export async function addPerson(
   return id;
 }
 
-// 16 MiB and some 150 ms each; in a thread of the pool, so that requests go on meanwhile.
+// About 16 MiB and 150 ms per hash, in a thread of Node's pool, so that the event loop is not blocked.
 const derive = promisify((password: string, salt: Buffer, done: (error: Error | null, key: Buffer) => void) =>
   scrypt(password, salt, 32, { N: 2 ** 14, r: 8, p: 5 }, done),
 );
@@ -89,7 +89,7 @@ const gate = defineGate({
   roles: { teacher: ['view_schools'], registrar: ['view_schools', 'edit_schools'] },
 });
 
-/** Makes the app. Its own tables and those of the authorization server are in one database. */
+/** Creates the app. Its own tables and those of the authorization server are in one database. */
 export async function createSchool(
   issuer: string,
   database: Knex,

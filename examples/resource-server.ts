@@ -1,7 +1,7 @@
 /**
- * An API in a process of its own: checks access tokens by the published keys, and asks now and then whether they were
- * revoked. It shares nothing with the authorization server but its address and a client, whose permission
- * `introspect_tokens` lets it ask about tokens of other clients.
+ * A resource server in a separate process. It verifies access tokens with the published keys, and introspects them to learn
+ * whether they were revoked. It knows the issuer and has a client with the permission `introspect_tokens`, which allows it to
+ * introspect the tokens of other clients.
  *
  *     ISSUER=… CLIENT_ID=… CLIENT_SECRET=… npx node --conditions=gatehouse:source examples/resource-server.ts
  */
@@ -13,7 +13,7 @@ import type { JWTPayload } from 'jose';
 import Koa from 'koa';
 import type { Middleware } from 'koa';
 
-/** Where the tokens come from, and as whom this API asks about them. */
+/** The authorization server, and the credentials with which this resource server introspects tokens. */
 export interface Issuer {
   /** The authorization server's URL, without a slash at the end. */
   readonly issuer: string;
@@ -21,21 +21,21 @@ export interface Issuer {
   readonly clientSecret: string;
 }
 
-// How long a revoked token may live on here, in milliseconds.
+// How long a revoked token may still be accepted, in milliseconds.
 const LAG = 5000;
-const MOST_REMEMBERED = 10_000;
+const MOST_CACHED = 10_000;
 
 const UNREADABLE_KEYS = new Set(['ERR_JOSE_GENERIC', 'ERR_JWKS_INVALID', 'ERR_JWKS_TIMEOUT']);
 
-/** Makes the middleware that lets good tokens through, with their claims on `ctx.state.claims`. */
+/** Creates a middleware that requires a valid access token and sets `ctx.state.claims`. */
 export function checkTokens({ clientId, clientSecret, issuer }: Issuer): Middleware {
-  // Reads the keys once, and again when a token names a new one.
+  // Fetches the keys once, and again when a token names an unknown one.
   const keys = createRemoteJWKSet(new URL(`${issuer}/oauth/jwks`));
   const credentials = Buffer.from(`${clientId}:${clientSecret}`).toString('base64');
   const activeUntil = new Map<string, number>();
 
   async function isActive(token: string): Promise<boolean> {
-    // What is remembered could be used by whoever reads this process's memory; a hash cannot.
+    // The cache has hashes, so that a memory dump contains no usable token.
     const key = createHash('sha256').update(token).digest('base64url');
     if ((activeUntil.get(key) ?? 0) > Date.now()) return true;
     const response = await fetch(`${issuer}/oauth/introspect`, {
@@ -46,7 +46,7 @@ export function checkTokens({ clientId, clientSecret, issuer }: Issuer): Middlew
     });
     if (!response.ok) throw new Error(`The introspection endpoint answered ${response.status}`);
     const { active } = (await response.json()) as { active: boolean };
-    if (activeUntil.size >= MOST_REMEMBERED) activeUntil.clear();
+    if (activeUntil.size >= MOST_CACHED) activeUntil.clear();
     if (active) activeUntil.set(key, Date.now() + LAG);
     else activeUntil.delete(key);
     return active;
@@ -63,7 +63,7 @@ export function checkTokens({ clientId, clientSecret, issuer }: Issuer): Middlew
       });
       return (await isActive(token)) ? payload : undefined;
     } catch (error) {
-      // A bad token is the caller's fault; that the keys cannot be read is not.
+      // An invalid token is answered with 401; if the keys cannot be fetched, it is a server error.
       if (error instanceof errors.JOSEError && !UNREADABLE_KEYS.has(error.code)) return undefined;
       throw error;
     }
@@ -75,7 +75,9 @@ export function checkTokens({ clientId, clientSecret, issuer }: Issuer): Middlew
     if (!claims) {
       ctx.status = 401;
       ctx.set('WWW-Authenticate', token === undefined ? 'Bearer' : 'Bearer error="invalid_token"');
-      ctx.body = { message: token === undefined ? 'Send an access token.' : 'The access token is not good.' };
+      ctx.body = {
+        message: token === undefined ? 'Send an access token.' : 'The access token is not valid.',
+      };
       return;
     }
     ctx.state['claims'] = claims;
@@ -83,13 +85,13 @@ export function checkTokens({ clientId, clientSecret, issuer }: Issuer): Middlew
   };
 }
 
-/** Makes the API: a library that lends to everybody who is known to the school platform. */
+/** Creates the API: a library that lends books to users and clients of the school platform. */
 export function createLibrary(issuer: Issuer): Koa {
   const app = new Koa();
   app.use(checkTokens(issuer));
   app.use((ctx) => {
     const { principal, scope, sub } = ctx.state['claims'] as Record<string, string>;
-    // Whom a token speaks for is said by `principal`; a client may have the id of a user.
+    // Check `principal`, not the ids: a client can have the same id as a user.
     ctx.body = {
       data: { borrower: `${principal} ${sub}`, scopes: scope?.split(' ') ?? [], books: ['Emil'] },
     };
@@ -101,6 +103,6 @@ if (process.argv[1] === import.meta.filename) {
   const { CLIENT_ID: clientId, CLIENT_SECRET: clientSecret, ISSUER: issuer, PORT = '3001' } = process.env;
   if (!issuer || !clientId || !clientSecret) throw new Error('Set ISSUER, CLIENT_ID and CLIENT_SECRET');
   const server = createLibrary({ issuer, clientId, clientSecret }).listen(Number(PORT), '127.0.0.1', () => {
-    console.log(`The library lends at http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    console.log(`The library listens at http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
   });
 }

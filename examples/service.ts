@@ -1,5 +1,5 @@
 /**
- * Imported by another service: no Koa app of your own, just a server that gives out tokens.
+ * The authorization server as a listener of `node:http`, without your own Koa app.
  *
  *     npx node --conditions=gatehouse:source examples/service.ts
  */
@@ -10,11 +10,11 @@ import type { AuthServer } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
 
-/** Makes the authorization server. `issuer` is the URL that it is reached at. */
+/** Creates the authorization server. `issuer` is its base URL. */
 export async function createService(issuer: string): Promise<AuthServer<'view_schools', never>> {
   return createAuthServer({
     issuer,
-    // Nobody signs in here: it serves machines only.
+    // No users: this server issues tokens for client credentials only.
     users: { authenticate: async () => undefined, find: async () => undefined, permissions: async () => [] },
     storage: memoryStorage(),
     interactions: pages(),
@@ -25,11 +25,11 @@ export async function createService(issuer: string): Promise<AuthServer<'view_sc
 if (process.argv[1] === import.meta.filename) {
   const issuer = 'http://localhost:3000';
   const auth = await createService(issuer);
-  // Whoever sends slowly is cut off after these many milliseconds; Node's own times are 60,000 and 300,000.
+  // In milliseconds; slower requests are closed. Node's defaults are 60,000 and 300,000.
   const server = createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, auth.callback());
   server.listen(3000, '127.0.0.1');
   process.once('SIGTERM', () => {
-    // What is running ends; `/readyz` says so to whoever sends requests here.
+    // Running requests end first; `/readyz` answers 503 meanwhile.
     server.close();
     void auth.close().then(() => process.exit());
   });

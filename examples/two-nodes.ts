@@ -1,6 +1,6 @@
 /**
- * Two nodes on one PostgreSQL: any request may go to either, in the middle of a login too. Keys, sessions, codes, tokens and
- * revocations are in the database; the nodes agree on nothing else but the issuer and the key that encrypts their keys.
+ * Two nodes on one PostgreSQL database: any request may go to either node, also during a login. Keys, sessions, codes, tokens and
+ * revocations are in the database; besides, both nodes need the same issuer and the same key-encryption key.
  *
  *     DATABASE_URL=postgres://… npx node --conditions=gatehouse:source examples/two-nodes.ts
  */
@@ -17,24 +17,24 @@ const gate = defineGate({ permissions: { view_schools: 'View schools' } });
 
 const ann: User = { id: '1', name: 'Ann', email: 'ann@school.example' };
 
-/** What every node is started with. */
+/** The settings of each node. */
 export interface NodeSettings {
   /** The URL of the load balancer. */
   readonly issuer: string;
   /** Such as `postgres://user:password@host/database`. */
   readonly database: string;
-  /** Not in the database. */
+  /** Must not be stored in the database. */
   readonly keyEncryptionKey: string;
 }
 
-/** Makes a node. */
+/** Creates a node. */
 export async function createNode({
   database,
   issuer,
   keyEncryptionKey,
 }: NodeSettings): Promise<{ app: Koa; auth: AuthServer<'view_schools', never> }> {
   const storage = knexStorage(database);
-  // Nodes that start at once wait for each other here.
+  // If several nodes start at the same time, one migrates and the others wait.
   await storage.migrate();
   const auth = await createAuthServer({
     issuer,
@@ -48,10 +48,10 @@ export async function createNode({
     interactions: pages({ brand: { name: 'School' } }),
     gate,
     keyEncryptionKey,
-    // What was revoked on one node is refused on the other after a second at most.
+    // A revocation on one node takes effect on the other within a second.
     revocationLag: '1 second',
   });
-  // The balancer says who calls.
+  // The load balancer writes the client address into X-Forwarded-For.
   const app = new Koa({ proxy: true });
   app.use(auth.middleware());
   const api = createApiRouter({ auth });
@@ -88,7 +88,7 @@ if (process.argv[1] === import.meta.filename) {
   } = process.env;
   if (!database) throw new Error('Set DATABASE_URL to an empty PostgreSQL database');
   const settings = { issuer: 'http://localhost:3000', database, keyEncryptionKey };
-  // Here in one process, so that one command starts them; elsewhere each has a machine of its own.
+  // Both nodes run in one process here, so that one command starts them. In production each is a separate process.
   const nodes = await Promise.all([createNode(settings), createNode(settings)]);
   for (const [index, { app }] of nodes.entries()) app.listen(3001 + index, '127.0.0.1');
   createBalancer([3001, 3002]).listen(3000, '127.0.0.1');

@@ -5,7 +5,7 @@ import type { Language, TextKey, Texts } from './text.ts';
 
 /**
  * Chooses the language of a page: what the app asked for (`ui_locales`, OpenID Connect Core 1.0 section 3.1.2.1), else
- * what the browser prefers (RFC 9110 section 12.5.4), else the first one that the pages speak.
+ * what the browser prefers (RFC 9110 section 12.5.4), else the first one that the pages are in.
  *
  * @param uiLocales - BCP 47 tags, the best first
  */

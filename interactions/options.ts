@@ -120,7 +120,7 @@ function refuseUnknown(option: string, value: object, known: readonly string[]):
   if (unknown !== undefined) {
     throw new ConfigError(
       `${option}.${unknown}`,
-      `there is no such option. Those there are: ${known.join(', ')}.`,
+      `there is no such option. The options are: ${known.join(', ')}.`,
     );
   }
 }
@@ -128,10 +128,7 @@ function refuseUnknown(option: string, value: object, known: readonly string[]):
 function checkName(name: unknown): string {
   const isName = typeof name === 'string' && name.trim() !== '' && name.length <= 60 && !/\p{Cc}/u.test(name);
   if (isName) return name;
-  throw new ConfigError(
-    'interactions.brand.name',
-    'must be what people call the platform, in 1 to 60 characters.',
-  );
+  throw new ConfigError('interactions.brand.name', 'must be the name of the platform, 1 to 60 characters.');
 }
 
 function checkLink(option: 'terms' | 'privacy', link: string | undefined): string | undefined {

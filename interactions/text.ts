@@ -16,7 +16,7 @@ export type NameKey = `${'scope' | 'permission' | 'role'}.${string}`;
 /** Every sentence that the pages say. `{client}`, `{brand}` and their like stand for names. */
 export type Texts = Readonly<Record<TextKey, string>> & { readonly [name in NameKey]?: string };
 
-/** A language that the pages speak. */
+/** A language that the pages are in. */
 export type Language = 'en' | 'de';
 
 /** Your own sentences: of the one language, or by language. */
@@ -27,7 +27,7 @@ export type TextsByLanguage = { readonly [L in Language]?: Partial<Texts> };
 
 const bundled: Readonly<Record<Language, Texts>> = { en, de };
 
-/** Checks which languages the pages speak. The first is for people who prefer none of them. */
+/** Checks which languages the pages are in. The first is for people who prefer none of them. */
 export function resolveLanguages(
   given: Language | readonly Language[] = 'en',
 ): readonly [Language, ...Language[]] {
@@ -37,7 +37,7 @@ export function resolveLanguages(
   if (wrong === undefined) return [first, ...others];
   throw new ConfigError(
     'interactions.language',
-    `"${String(wrong)}" is not one of ${Object.keys(bundled).join(', ')}. Use one of them and put your sentences into \`text\`.`,
+    `"${String(wrong)}" is not one of ${Object.keys(bundled).join(', ')}. Use one of them and put your own texts into \`text\`.`,
   );
 }
 
@@ -60,14 +60,14 @@ function sortByLanguage(spoken: readonly Language[], own: OwnTexts): TextsByLang
     if (spoken.length === 1 || keys.length === 0) return { [spoken[0]!]: own };
     throw new ConfigError(
       'interactions.text',
-      `the pages speak ${spoken.join(' and ')}: give the sentences of each, as in { ${spoken[0]}: { … } }.`,
+      `the pages are in ${spoken.join(' and ')}: give the texts by language, as in { ${spoken[0]}: { … } }.`,
     );
   }
   const stray = keys.find((key) => !spoken.some((language) => language === key));
   if (stray === undefined) return own as TextsByLanguage;
   throw new ConfigError(
     `interactions.text.${stray}`,
-    `the pages speak ${spoken.join(' and ')}. Add the language to \`language\`, or leave this out.`,
+    `the pages are in ${spoken.join(' and ')}. Add the language to \`language\`, or leave this out.`,
   );
 }
 
@@ -83,10 +83,10 @@ function isLanguage(name: string): name is Language {
 function checkSentence(language: Language, option: string, key: string, sentence: unknown): void {
   const original = isTextKey(key) ? bundled[language][key] : undefined;
   if (original === undefined && !/^(?:scope|permission|role)\../.test(key)) {
-    throw new ConfigError(`${option}.${key}`, 'there is no such sentence on the pages. Check its spelling.');
+    throw new ConfigError(`${option}.${key}`, 'the pages have no text with this name. Check its spelling.');
   }
   if (typeof sentence !== 'string' || sentence.trim() === '') {
-    throw new ConfigError(`${option}.${key}`, 'must be a sentence.');
+    throw new ConfigError(`${option}.${key}`, 'must be a text that is not empty.');
   }
   if (original !== undefined && placeholders(sentence) !== placeholders(original)) {
     throw new ConfigError(

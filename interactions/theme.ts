@@ -21,7 +21,7 @@ export function resolveColours(accent: string = DEFAULT_ACCENT, accentDark?: str
     'accent',
     accent,
     LIGHT_PAGE,
-    'white, which it stands on and whose text it carries. Darken it.',
+    'white, the colour of the page and of the text on buttons. Darken it.',
   );
   return {
     accent: light,
@@ -39,7 +39,7 @@ function readable(option: keyof Colours, text: string, background: Colour, remed
   if (ratio >= READABLE) return colour;
   throw new ConfigError(
     `interactions.brand.${option}`,
-    `${text} has a contrast of ${ratio.toFixed(2)}:1, of at least ${READABLE}:1, with ${remedy}`,
+    `${text} has a contrast of ${ratio.toFixed(2)}:1, but needs at least ${READABLE}:1, with ${remedy}`,
   );
 }
 

@@ -99,7 +99,7 @@ function ownViews(
   if (given === undefined) return new Map();
   if (typeof given === 'string' || given instanceof URL) return compileFolder(folderOf(given), names);
   if (typeof given === 'object' && given !== null) return checkFunctions(given, names);
-  throw new ConfigError(OPTION, 'must be a folder, or an object with a function for each view of yours.');
+  throw new ConfigError(OPTION, 'must be a folder, or an object with functions by the names of views.');
 }
 
 function checkFunctions(given: OwnViews, names: readonly string[]): ReadonlyMap<string, Render> {
@@ -108,11 +108,11 @@ function checkFunctions(given: OwnViews, names: readonly string[]): ReadonlyMap<
     if (!names.includes(name)) {
       throw new ConfigError(
         `${OPTION}.${name}`,
-        `there is no such view. Those there are: ${names.join(', ')}.`,
+        `there is no such view. The views are: ${names.join(', ')}.`,
       );
     }
     if (typeof view !== 'function') {
-      throw new ConfigError(`${OPTION}.${name}`, 'must be a function that gives HTML.');
+      throw new ConfigError(`${OPTION}.${name}`, 'must be a function that returns HTML.');
     }
   }
   return new Map(views as [string, Render][]);
@@ -131,7 +131,7 @@ function compileFolder(folder: string, names: readonly string[]): ReadonlyMap<st
   if (stray !== undefined) {
     throw new ConfigError(
       OPTION,
-      `${stray}.ejs is none of the views: ${names.join(', ')}. What several views have in common goes below parts/.`,
+      `${stray}.ejs is not the name of a view. The views are: ${names.join(', ')}. Put partials that several views include into parts/.`,
     );
   }
   if (found.length === 0) throw new ConfigError(OPTION, `there is no .ejs file in ${folder}.`);

@@ -23,11 +23,11 @@ export type GatehouseErrorCode =
   | 'ERR_PDF_TIMEOUT'
   | 'ERR_PDF_RESPONSE';
 
-/** The base of everything this package throws on purpose. No message holds a credential. */
+/** The base class of the errors of this package. No message contains a credential. */
 export class GatehouseError extends Error {
-  /** Stable, and different for each kind of error. */
+  /** Stable: match on it, not on the message. */
   readonly code: GatehouseErrorCode;
-  /** The HTTP status that fits when the error reaches a caller over HTTP. */
+  /** The HTTP status of a response with this error. */
   readonly status: number;
 
   constructor(code: GatehouseErrorCode, message: string, options?: ErrorOptions & { status?: number }) {
@@ -38,9 +38,9 @@ export class GatehouseError extends Error {
   }
 }
 
-/** A mistake in the options, found once at start, or in a call. The message names the place and says what to do. */
+/** An invalid option, found at start, or an invalid argument. The message names it and says what to do. */
 export class ConfigError extends GatehouseError {
-  /** The option or the call at fault, such as `issuer`, `scopes.schools:read` or `revoke()`. */
+  /** The invalid option or call, such as `issuer`, `scopes.schools:read` or `revoke()`. */
   readonly option: string;
 
   constructor(option: string, remedy: string, options?: ErrorOptions) {
@@ -49,14 +49,14 @@ export class ConfigError extends GatehouseError {
   }
 }
 
-/** The storage could not do what was asked: unreachable, locked or not migrated. Answered with 503. */
+/** The storage is unreachable, locked or not migrated. Answered with 503. */
 export class StorageError extends GatehouseError {
   constructor(message: string, options?: ErrorOptions) {
     super('ERR_STORAGE', message, { ...options, status: 503 });
   }
 }
 
-/** The database's tables are older than this version of the package. `storage.migrate()` is the remedy. */
+/** The database lacks migrations of this version of the package. Call `storage.migrate()`. */
 export class MigrationsPendingError extends GatehouseError {
   /** Names of the migrations that have not run, in order. */
   readonly pending: readonly string[];
@@ -71,9 +71,9 @@ export class MigrationsPendingError extends GatehouseError {
   }
 }
 
-/** A client was refused at registration or update, or a question about clients cannot be answered. */
+/** The fields of a client are invalid, at registration or update, or the arguments of a search for clients. */
 export class ClientInvalidError extends GatehouseError {
-  /** One entry per mistake. */
+  /** One entry per invalid field. */
   readonly fields: readonly FieldError[];
 
   constructor(fields: readonly FieldError[]) {
@@ -84,20 +84,20 @@ export class ClientInvalidError extends GatehouseError {
   }
 }
 
-/** A client is not what the one who changes it has seen: somebody else was first. Nothing was changed. */
+/** The client was changed after it was read. Nothing was changed by this call. */
 export class ClientChangedError extends GatehouseError {
   constructor() {
     super(
       'ERR_CLIENT_CHANGED',
-      'Somebody else has changed this client. Look at it as it is now, and try again.',
+      'The client was changed in the meantime. Read it again and repeat the change.',
       { status: 409 },
     );
   }
 }
 
-/** Roles and permissions were refused that somebody was to be given. */
+/** An assignment of roles and permissions is invalid. */
 export class AssignmentInvalidError extends GatehouseError {
-  /** One entry per mistake. */
+  /** One entry per invalid field. */
   readonly fields: readonly FieldError[];
 
   constructor(fields: readonly FieldError[]) {
@@ -115,13 +115,13 @@ export class ClientNotFoundError extends GatehouseError {
   }
 }
 
-/** Somebody lacks a permission. The message is the gate's, such as "Missing permission to view schools." */
+/** The principal lacks a permission. The message is the gate's, such as "Missing permission to view schools." */
 export class PermissionMissingError extends GatehouseError {
-  /** The one that is missing, such as `view_schools`. */
+  /** The missing permission, such as `view_schools`. */
   readonly permission: string;
   /**
-   * Whether it is held and only the scopes of the token keep it back. A token with more scopes would do, and the API says
-   * so in a challenge (RFC 6750 section 3.1).
+   * Whether the principal has the permission and only the scopes of the token exclude it. The API then sends the challenge
+   * `insufficient_scope` (RFC 6750 section 3.1).
    */
   readonly insufficientScope: boolean;
 
@@ -132,12 +132,12 @@ export class PermissionMissingError extends GatehouseError {
   }
 }
 
-/** What somebody without a permission is told, unless the gate has words of its own. */
+/** The message for a missing permission, unless the gate defines one. */
 export function missingPermission(permission: string): string {
   return `Missing permission to ${permission.replaceAll('_', ' ')}.`;
 }
 
-/** The login or consent that a page belongs to is over: expired, finished in another tab, or of another browser. */
+/** The login or consent of a page has ended: it expired, was finished in another tab, or belongs to another browser. */
 export class InteractionExpiredError extends GatehouseError {
   constructor(options?: ErrorOptions) {
     super('ERR_INTERACTION_EXPIRED', 'This sign-in is no longer open. Go back to the app and start again.', {
@@ -147,9 +147,9 @@ export class InteractionExpiredError extends GatehouseError {
   }
 }
 
-/** Somebody has guessed too often. What they sent last was not looked at. */
+/** Too many attempts have failed. The last one was not checked. */
 export class TooManyAttemptsError extends GatehouseError {
-  /** In seconds, at least 1: for the header `Retry-After`. */
+  /** For the header `Retry-After`: in seconds, at least 1. */
   readonly retryAfter: number;
 
   constructor(retryAfter: number) {
@@ -160,18 +160,18 @@ export class TooManyAttemptsError extends GatehouseError {
 }
 
 /**
- * An action cannot do what it was asked to, and the caller can do something about it. For the `run` of an action:
+ * The caller has to correct the request of an action. Throw it in the `run` of an action:
  *
  *     throw new ActionError(409, 'school_closed', 'The school is closed.');
  */
 export class ActionError extends GatehouseError {
-  /** The `code` of the problem that the caller gets. */
+  /** The `code` of the problem in the response. */
   readonly problemCode: string;
 
   /**
-   * @param status - of the answer, 400 to 499
-   * @param problemCode - for programs: lower-case words joined by underscores
-   * @param message - for people, sent as it is
+   * @param status - of the response, 400 to 499
+   * @param problemCode - the `code` of the problem: lower-case words joined by underscores
+   * @param message - the `detail` of the problem
    * @throws ConfigError for a status outside 400 to 499, or a code of another form
    */
   constructor(status: number, problemCode: string, message: string, options?: ErrorOptions) {
@@ -191,47 +191,48 @@ export class ActionError extends GatehouseError {
   }
 }
 
-/** A request body that cannot be read: too large, malformed, or already consumed by another middleware. */
+/** The request body cannot be read: too large, malformed, or already consumed by another middleware. */
 export class BodyError extends GatehouseError {
   constructor(message: string, options?: ErrorOptions & { status?: number }) {
     super('ERR_BODY', message, { status: 400, ...options });
   }
 }
 
-/** What can be wrong with a field, in words for a program. `{most}` and its like stand for the parameters of an error. */
+/** The messages of field errors, by code. `{most}` and `{name}` are replaced by the parameters of the error. */
 const MISTAKES = {
   unknown_field: 'there is no such field',
-  not_boolean: 'true or false',
+  not_boolean: 'give true or false',
   not_string: 'give a string',
   not_strings: 'give an array of strings',
   out_of_range: 'give a number from 1 to {most}',
 
   name_length: 'give a name of 1 to {most} characters',
-  control_characters: 'no control characters',
+  control_characters: 'leave out control characters',
   grant_type_unknown: 'choose authorization_code or client_credentials',
   grant_type_fixed: 'cannot be changed; register another client',
   authorization_code_only: 'for authorization code clients only',
-  client_credentials_only: "for client credentials only; here the user's own apply",
+  client_credentials_only: "for client credentials only; for other clients the user's own apply",
   native_with_secret: 'an installed app cannot keep a secret; set confidential to false',
   secret_required: 'client credentials need a secret (RFC 6749 section 4.4)',
   user_id: "give a user's id",
   client_id_form: '1 to 255 printable ASCII characters without spaces',
-  administrators_only: 'for an administrator to decide',
-  first_party_fixed: 'of a first-party client only an administrator changes this',
-  name_reserved: 'this name, or one that looks like it, belongs to the platform',
-  name_mixed_scripts: 'use the letters of one script; some of others look the same (UTS 39)',
-  too_many_apps: '{most} are the most that one person can have; delete one first',
+  administrators_only: 'only an administrator can set this',
+  first_party_fixed: 'only an administrator can change this of a first-party client',
+  name_reserved: 'this name, or one that looks like it, is reserved',
+  name_mixed_scripts:
+    'use the letters of one script; letters of different scripts can look the same (UTS 39)',
+  too_many_apps: 'a user can have at most {most} apps; delete one first',
 
   redirect_uri_missing: 'an authorization code client needs at least one',
-  redirect_uri_unused: 'a client credentials client has none',
+  redirect_uri_unused: 'a client credentials client has no redirect URIs',
   too_many_redirect_uris: 'at most {most}',
   uri_empty: 'give a URI',
   uri_length: 'at most {most} characters',
-  uri_characters: 'no spaces, control characters or letters outside of ASCII; encode them',
+  uri_characters: 'percent-encode spaces, control characters and letters outside of ASCII',
   uri_relative: 'give an absolute URI, such as https://app.example/callback',
   uri_fragment: 'a redirect URI has no fragment (RFC 6749 section 3.1.2)',
   uri_wildcard: 'wildcards are not matched; register each URI (RFC 9700 section 2.1)',
-  uri_credentials: 'no user name or password',
+  uri_credentials: 'leave out the user name and password',
   uri_form: 'write it as https://host/path',
   uri_scheme: 'use https; other schemes are for native apps',
   uri_insecure:
@@ -244,7 +245,7 @@ const MISTAKES = {
   unknown_scope: 'there is no scope "{name}"',
   unknown_role: 'there is no role "{name}"',
   unknown_permission: 'there is no permission "{name}"',
-  not_assignable: '"{name}" is not among what you may give',
+  not_assignable: 'you cannot assign "{name}"',
   assignment_form: 'give an object with roles and permissions',
   assignment_field: 'there is no such field; give roles and permissions',
   user_id_length: "give a user's id, 1 to {most} characters",
@@ -252,7 +253,7 @@ const MISTAKES = {
   label_form: 'at most {most} characters, without control characters',
   public_client: 'a public client has no secrets',
   too_many_secrets: 'a client has at most {most} secrets; delete one that is not used',
-  secret_empty: 'an empty secret protects nothing',
+  secret_empty: 'the secret is empty; give its value',
   bcrypt_form: 'this is not a bcrypt hash, such as $2y$10$..., with a cost of 4 to 15',
   lifetimes_form: "give an object such as { accessToken: '15 minutes' }",
   unknown_lifetime: 'there is no such lifetime; give accessToken, refreshToken or refreshTokenAbsolute',
@@ -260,31 +261,31 @@ const MISTAKES = {
   lifetime_too_long: "at most {most} s, which is the server's own: a client can only shorten it",
   not_duration: "give seconds, or a number and a unit such as '1 hour'",
   time_form: 'give whole seconds since 1970',
-  time_past: 'give a time to come',
+  time_past: 'give a time in the future',
 } as const;
 
 /**
- * What is wrong with a field. Codes are stable: match on them, not on messages.
+ * The code of a field error. Codes are stable: match on them, not on messages.
  *
  * @useDeclaredType
  */
 export type FieldErrorCode = keyof typeof MISTAKES;
 
-/** What the message of a {@link FieldError} mentions, such as `{ most: 100 }`. */
+/** The values in the message of a {@link FieldError}, such as `{ most: 100 }`. */
 export type FieldErrorParameters = Readonly<Partial<Record<'most' | 'name', string | number>>>;
 
-/** What is wrong with one field of a client or an assignment. */
+/** An error in one field of a client or an assignment. */
 export interface FieldError {
   /** The field, such as `name` or `redirectUris[1]`. */
   field: string;
   code: FieldErrorCode;
-  /** What is wrong, in English and for a developer. */
+  /** In English, for developers. */
   message: string;
-  /** Absent when the message mentions nothing. */
+  /** Absent if the message has no values. */
   parameters?: FieldErrorParameters;
 }
 
-/** Describes what is wrong with a field. */
+/** Creates the error of a field. */
 export function fieldError(
   field: string,
   code: FieldErrorCode,

@@ -131,7 +131,7 @@ test('options that cannot be meant are named', async (t) => {
   });
   t.throws(() => createAdministration({ storage: { ...storage, durable: undefined } as never }), {
     code: 'ERR_CONFIG',
-    message: /^storage: say in its member durable /,
+    message: /^storage: set its member durable /,
   });
   t.throws(() => createAdministration({ storage, auditRetention: 'long' as never }), {
     code: 'ERR_CONFIG',

@@ -119,7 +119,7 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
   [
     { loginUrl: '/login' },
     'loginUrl',
-    'also pass currentUser, so that the server learns who has logged in there',
+    'also pass currentUser, which returns the user who has logged in there',
   ],
 
   ...[
@@ -174,7 +174,7 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     (scope): (typeof mistakes)[number] => [
       { scopes: { read: scope } },
       'scopes.read.description',
-      'say in a sentence what people agree to, such as "See your schools"',
+      'describe in a sentence what users agree to, such as "See your schools"',
     ],
   ),
   ...[undefined, null, 'view_schools', {}].map((permissions): (typeof mistakes)[number] => [
@@ -202,7 +202,7 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
   [
     { lifetimes: { accesToken: 5 } },
     'lifetimes.accesToken',
-    /^there is no such lifetime; they are accessToken, refreshToken, /,
+    /^there is no such lifetime; the lifetimes are accessToken, refreshToken, /,
   ],
   ...[
     null,
@@ -281,7 +281,7 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     'throttling',
     'give an object with some of login, clientAuthentication, or false for no limits',
   ]),
-  [{ throttling: { logins: {} } }, 'throttling.logins', /^there is no such limit; they are login, /],
+  [{ throttling: { logins: {} } }, 'throttling.logins', /^there is no such limit; the limits are login, /],
   [
     { throttling: { login: true } },
     'throttling.login',
@@ -290,12 +290,12 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
   [
     { throttling: { login: { perUser: 5 } } },
     'throttling.login.perUser',
-    /; they are perAccountAndAddress, /,
+    /; the limits are perAccountAndAddress, /,
   ],
   ...[null, 0, -1, 1.5, '5', Infinity].map((perAddress): (typeof mistakes)[number] => [
     { throttling: { clientAuthentication: { perAddress } } },
     'throttling.clientAuthentication.perAddress',
-    'give how many may fail in a window, at least 1',
+    'give the number of failures that are allowed in a window, at least 1',
   ]),
   [{ throttling: { login: { window: 0 } } }, 'throttling.login.window', /at least 1 s$/],
   [{ throttling: { login: { perDevice: 0 } } }, 'throttling.login.perDevice', /at least 1$/],
@@ -303,7 +303,7 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
   [
     { throttling: { login: { deviceLifetime: '401 days' } } },
     'throttling.login.deviceLifetime',
-    'give 400 days at most: browsers keep no cookie for longer',
+    'give at most 400 days: browsers store no cookie for longer',
   ],
   ...[null, {}, 5].map((logger): (typeof mistakes)[number] => [
     { logger },
@@ -320,7 +320,7 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     (configure): (typeof mistakes)[number] => [
       { configure },
       'configure',
-      'return the configuration that the engine is to use; it returned something else',
+      'return the configuration of the engine; it returned something else',
     ],
   ),
   [
@@ -328,7 +328,7 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
       configure: (configuration: object) => ({ ...configuration, features: { nonsense: { enabled: true } } }),
     },
     'configure',
-    'the engine does not take what it returned: Unknown feature configuration: nonsense',
+    'the engine rejects the configuration that it returned: Unknown feature configuration: nonsense',
   ],
 ];
 

@@ -25,7 +25,7 @@ export async function explainError(
   }
   if (error instanceof NoAnswerError) {
     return new StorageError(
-      `The database did not answer within ${waited} ms. Whether anything was changed is not known.`,
+      `The database did not answer within ${waited} ms. It is not known whether anything was changed.`,
       { cause: error },
     );
   }
@@ -37,16 +37,16 @@ export async function explainError(
       );
     case 'interrupted':
       return new StorageError(
-        `The database did not finish within ${waited} ms and was told to stop. Nothing was changed; try again.`,
+        `The database did not finish within ${waited} ms and was cancelled. Nothing was changed; try again.`,
         { cause: error },
       );
     case 'too many connections':
       return new StorageError(
-        'The database server has as many connections as it takes. Make the pools smaller, or allow it more.',
+        'The database server has reached its connection limit. Make the pools smaller, or raise the limit.',
         { cause: error },
       );
     case 'duplicate key':
-      return new StorageError('A row with this id is there already. Nothing was changed.', { cause: error });
+      return new StorageError('A row with this id already exists. Nothing was changed.', { cause: error });
     case 'missing table': {
       const pending = await findPending();
       if (pending.length > 0) return new MigrationsPendingError(pending);

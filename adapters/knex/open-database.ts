@@ -40,7 +40,7 @@ export interface OpenedDatabase {
 export function openDatabase(database: Knex | Knex.Config | string, timeout: number): OpenedDatabase {
   if (typeof database === 'function') {
     if (database.isTransaction === true) {
-      throw new ConfigError(OPTION, 'hand in the Knex instance itself, not a transaction of it');
+      throw new ConfigError(OPTION, 'pass the Knex instance, not a transaction');
     }
     return { ...usedThrough(database), async close() {} };
   }
@@ -116,11 +116,11 @@ export function parseUrl(url: string): Knex.Config {
   }
   if (/\.(db|sqlite|sqlite3)$/.test(url)) return sqliteFile(url);
   // Not repeated in the message: it may hold a password.
-  throw new ConfigError(OPTION, `this is not an address of a database; use ${FORMS}`);
+  throw new ConfigError(OPTION, `this is not the URL of a database; use ${FORMS}`);
 }
 
 function sqliteFile(filename: string): Knex.Config {
-  if (filename === '') throw new ConfigError(OPTION, `the address names no file; use ${FORMS}`);
+  if (filename === '') throw new ConfigError(OPTION, `the URL has no file name; use ${FORMS}`);
   const folder = dirname(filename);
   if (filename !== ':memory:' && !existsSync(folder)) {
     throw new ConfigError(OPTION, `the folder ${folder} of the database file does not exist; create it`);

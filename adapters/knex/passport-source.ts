@@ -41,7 +41,7 @@ export function passportSource(database: Knex | Knex.Config | string): PassportS
       throw new ConfigError(
         'source',
         found.size === 0
-          ? `this database has no table ${TABLE}; give the one of the Laravel app`
+          ? `this database has no table ${TABLE}; pass the database of the Laravel app`
           : `the table ${TABLE} of this database is not Passport's: it has no redirect URIs`,
       );
     }

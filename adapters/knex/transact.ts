@@ -14,7 +14,7 @@ export function statementsIn(transaction: unknown): Statements {
   const statements = isObject ? statementsOf.get(transaction) : undefined;
   // The work may have ended it itself: what came now would be kept on its own.
   const isUnderWay = statements !== undefined && !(transaction as Knex.Transaction).isCompleted();
-  if (!isUnderWay) throw new StorageError('This is not a transaction of the storage, or it is over.');
+  if (!isUnderWay) throw new StorageError('This is not a transaction of the storage, or it has ended.');
   return statements;
 }
 

@@ -67,7 +67,7 @@ export function keyOf(first: string, second: string): string {
  * @throws StorageError
  */
 export function refuseTaken(rows: ReadonlyMap<string, unknown>, key: string): void {
-  if (rows.has(key)) throw new StorageError('A row with this id is there already.');
+  if (rows.has(key)) throw new StorageError('A row with this id already exists.');
 }
 
 /** Ends all that a user or a client has begun. */

@@ -8,7 +8,7 @@ import { pictureOf } from './picture.ts';
 import { answerErrors } from './service-error.ts';
 import type { Settings } from './settings.ts';
 
-/** The service's three addresses, as a Koa app. */
+/** The three routes of the service, as a Koa app. */
 export function createApp(settings: Settings, jobs: JobPool): Koa {
   const router = new Router();
 
@@ -22,7 +22,7 @@ export function createApp(settings: Settings, jobs: JobPool): Koa {
   });
 
   router.post('/render', async (ctx) => {
-    // Looked at before the PDF is received: what is wrong is told at once.
+    // Checked before the PDF is received, so that an invalid query is refused at once.
     const picture = pictureOf(ctx.query);
     ctx.body = await withPdf(ctx, settings, (pdf) => jobs.run({ task: 'render', ...pdf, picture }, ctx.res));
     ctx.type = picture.format === 'png' ? 'image/png' : 'image/jpeg';

@@ -4,7 +4,7 @@ import type { PDFDocumentProxy } from 'pdfjs-dist/legacy/build/pdf.mjs';
 import { linesOf, paragraphsOf } from './lines.ts';
 import type { Paragraph } from './lines.ts';
 
-/** Takes a PDF apart: JSON text of a tree of headings and paragraphs, named as OpenDataLoader PDF names them. */
+/** Extracts a PDF as JSON: a tree of headings and paragraphs with the member names of OpenDataLoader PDF. */
 export async function extract(pdf: PDFDocumentProxy, filename: string | null): Promise<string> {
   const paragraphs: Paragraph[] = [];
   for (let number = 1; number <= pdf.numPages; number += 1) {
@@ -36,10 +36,10 @@ async function metadata(pdf: PDFDocumentProxy): Promise<Record<string, string | 
   };
 }
 
-/** What is clearly larger than the running text is a heading; the larger, the higher. */
+/** Text that is clearly larger than the body text is a heading; larger text has a higher level. */
 function nodesOf(paragraphs: readonly Paragraph[]): PdfNode[] {
-  const running = commonSize(paragraphs);
-  const isHeading = ({ size, content }: Paragraph): boolean => size > running * 1.15 && content.length < 200;
+  const bodySize = commonSize(paragraphs);
+  const isHeading = ({ size, content }: Paragraph): boolean => size > bodySize * 1.15 && content.length < 200;
   const sizes = [...new Set(paragraphs.filter(isHeading).map(({ size }) => size))].toSorted((a, b) => b - a);
   return paragraphs.map((paragraph, index) => ({
     type: isHeading(paragraph) ? 'heading' : 'paragraph',
@@ -60,7 +60,7 @@ function round(points: number): number {
   return Math.round(points * 100) / 100;
 }
 
-/** The size that most of the text is set in. */
+/** The most common font size of the text. */
 function commonSize(paragraphs: readonly Paragraph[]): number {
   const lengths = new Map<number, number>();
   for (const { size, content } of paragraphs) lengths.set(size, (lengths.get(size) ?? 0) + content.length);

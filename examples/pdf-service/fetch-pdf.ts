@@ -14,8 +14,8 @@ import type { Settings } from './settings.ts';
 /**
  * Fetches a PDF into the folder. Resolves to its path.
  *
- * Who sends a URL lets this machine knock on doors that the sender cannot reach. So the address is looked up once, checked,
- * and then connected to - a second lookup could give another one - and redirects are not followed.
+ * Protects against server-side request forgery: the address is looked up once, checked, and then connected to, because a
+ * second lookup could return another one. Redirects are not followed.
  */
 export async function fetchPdf(given: unknown, settings: Settings, folder: string): Promise<string> {
   const { fetchUrls, jobTimeout, maxBytes } = settings;
@@ -23,12 +23,12 @@ export async function fetchPdf(given: unknown, settings: Settings, folder: strin
     throw new ServiceError(
       501,
       'urls_off',
-      'This service fetches no URLs: see PDF_FETCH_URLS. Send the PDF itself.',
+      'This service does not fetch URLs (see PDF_FETCH_URLS). Send the PDF itself.',
     );
   }
   const url = typeof given === 'string' ? URL.parse(given) : null;
   if (url?.protocol !== 'https:' || url.username || url.password) {
-    throw new ServiceError(400, 'url_invalid', 'The member "url" is an https URL without credentials.');
+    throw new ServiceError(400, 'url_invalid', 'The member "url" must be an https URL without credentials.');
   }
   const path = join(folder, 'fetched.pdf');
   const signal = AbortSignal.timeout(jobTimeout);
@@ -47,7 +47,7 @@ async function addressOf({ hostname }: URL, from: 'public' | 'any'): Promise<str
   const host = hostname.replaceAll(/^\[|\]$/g, '');
   const address = isIP(host) === 0 ? (await lookup(host)).address : host;
   if (from === 'any' || isPublicAddress(address)) return address;
-  throw new ServiceError(400, 'url_private', 'The URL leads into a private network.');
+  throw new ServiceError(400, 'url_private', 'The URL has a private address.');
 }
 
 async function request(url: URL, address: string, signal: AbortSignal): Promise<IncomingMessage> {
@@ -57,7 +57,7 @@ async function request(url: URL, address: string, signal: AbortSignal): Promise<
   const response = await promise;
   if (response.statusCode === 200) return response;
   response.destroy();
-  throw new ServiceError(422, 'url_failed', `The URL was answered with ${response.statusCode}.`);
+  throw new ServiceError(422, 'url_failed', `The response of the URL has the status ${response.statusCode}.`);
 }
 
 function upTo(maxBytes: number) {

@@ -6,20 +6,20 @@ import type { Picture } from './picture.ts';
 import { ServiceError } from './service-error.ts';
 import type { Settings } from './settings.ts';
 
-/** Something to do with the PDF at `path`. */
+/** A job for the PDF at `path`. */
 export type Job =
   | { readonly task: 'extract'; readonly path: string; readonly filename: string | null }
   | { readonly task: 'render'; readonly path: string; readonly picture: Picture };
 
-/** What a thread answers: JSON text or a picture, or what is wrong with the PDF. */
+/** The result of a thread: JSON text or an image, or the fault of the PDF. */
 export type Outcome =
   | { readonly result: string | Uint8Array }
   | { readonly fault: { readonly status: number; readonly code: string; readonly message: string } };
 
-/** More than a PDF of a few hundred pages takes. Pictures are not counted; their size is limited. */
+/** Enough for a PDF of a few hundred pages. Images are not counted; their size is limited elsewhere. */
 const MEMORY = { maxOldGenerationSizeMb: 512 };
 
-/** Threads that work on PDFs: pdf.js computes for a while and would hold up everybody else. */
+/** Runs jobs in threads, because pdf.js would block the event loop. */
 export class JobPool {
   readonly #settings: Settings;
   readonly #threads = new Set<Worker>();
@@ -36,15 +36,15 @@ export class JobPool {
   }
 
   /**
-   * Does a job when it is its turn.
+   * Runs a job when a thread is free.
    *
-   * @param requester - whom the result is for; when it is gone by then, nothing is done
-   * @throws ServiceError - 503 when too many wait already; 422 for a PDF that cannot be worked on
+   * @param requester - the response for the result; if it is closed by then, the job is not run
+   * @throws ServiceError - 503 when too many jobs are waiting; 422 for a PDF that cannot be processed
    */
   async run(job: Job, requester: Writable): Promise<string | Buffer> {
-    await this.#turn();
+    await this.#waitForThread();
     try {
-      if (requester.closed) throw new ServiceError(408, 'gone', 'Nobody waits for the result any more.');
+      if (requester.closed) throw new ServiceError(408, 'gone', 'The client closed the connection.');
       const result = await this.#work(job);
       return typeof result === 'string'
         ? result
@@ -55,7 +55,7 @@ export class JobPool {
     }
   }
 
-  async #turn(): Promise<void> {
+  async #waitForThread(): Promise<void> {
     if (this.#running >= this.#settings.workers) {
       if (this.#waiting.length >= this.#settings.queue) {
         throw new ServiceError(503, 'busy', 'Too many PDFs are waiting.', { 'Retry-After': '1' });
@@ -75,7 +75,7 @@ export class JobPool {
       thread.postMessage(job);
       [outcome] = await once(thread, 'message', { signal: AbortSignal.timeout(this.#settings.jobTimeout) });
     } catch (error) {
-      // Nobody knows what state the thread is in; the next job gets a new one.
+      // The state of the thread is undefined, so the next job gets a new one.
       this.#threads.delete(thread);
       await thread.terminate();
       throw tooComplex(error, this.#settings.jobTimeout);
@@ -88,10 +88,10 @@ export class JobPool {
 
   async #start(): Promise<Worker> {
     const thread = new Worker(new URL('worker.ts', import.meta.url), { resourceLimits: MEMORY });
-    // Whoever waits for the thread learns of it too; without a listener it would end the process.
+    // The error also reaches once(); without a listener here it would end the process.
     thread.on('error', () => {});
     this.#threads.add(thread);
-    // It has loaded pdf.js: the time that this takes is not the PDF's.
+    // Wait until pdf.js is loaded, so that this does not count for the time limit of the job.
     await once(thread, 'message');
     return thread;
   }
@@ -101,7 +101,7 @@ export class JobPool {
   }
 }
 
-/** Not a 503 or 504: the client would send the same PDF again. */
+/** 422, not 503 or 504, because clients would retry with the same PDF. */
 function tooComplex(error: unknown, jobTimeout: number): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ABORT_ERR') {

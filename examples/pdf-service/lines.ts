@@ -3,7 +3,7 @@ import type { PDFPageProxy } from 'pdfjs-dist/legacy/build/pdf.mjs';
 type Item = Awaited<ReturnType<PDFPageProxy['getTextContent']>>['items'][number];
 type Box = readonly [left: number, bottom: number, right: number, top: number];
 
-/** Words on one base line. Lengths are in points (1/72 inch). */
+/** Text on one base line. Lengths are in points (1/72 inch). */
 export interface Line {
   readonly text: string;
   /** Of the font. */
@@ -12,7 +12,7 @@ export interface Line {
   readonly box: Box;
 }
 
-/** Lines that belong together. */
+/** Consecutive lines of one size. */
 export interface Paragraph {
   readonly content: string;
   readonly size: number;
@@ -20,11 +20,11 @@ export interface Paragraph {
   readonly box: Box;
 }
 
-/** Puts the pieces of text of a page together, in the order in which the page draws them. */
+/** Joins the text items of a page to lines, in drawing order. */
 export function linesOf(items: readonly Item[]): Line[] {
   const lines: Line[] = [];
   for (const item of items) {
-    // A mark of the document's structure, or a gap; gaps are seen from where the text is.
+    // Skip structure markers and blanks; gaps follow from the positions of the text.
     if (!('str' in item) || item.str.trim() === '') continue;
     const piece = lineOf(item);
     const line = lines.at(-1);
@@ -37,7 +37,7 @@ export function linesOf(items: readonly Item[]): Line[] {
 function lineOf({ str, transform, width }: Extract<Item, { str: string }>): Line {
   const [, , skew = 0, scale = 0, left = 0, baseline = 0] = transform.map(Number);
   const size = Math.round(Math.hypot(skew, scale) * 2) / 2;
-  // A fifth below the base line: where the letters that hang down end, near enough.
+  // Descenders take about a fifth of the size below the base line.
   const box = [left, baseline - size / 5, left + width, baseline + (size * 4) / 5] as const;
   return { text: str, size, baseline, box };
 }
@@ -60,7 +60,7 @@ function joined(line: Line, piece: Line): Line {
   };
 }
 
-/** Puts lines together that follow each other closely in one size. */
+/** Joins lines of one size that follow each other closely. */
 export function paragraphsOf(lines: readonly Line[], page: number): Paragraph[] {
   const paragraphs: Paragraph[] = [];
   let last: Line | undefined;

@@ -1,5 +1,5 @@
 /**
- * A PDF service to use `koa-gatehouse/pdf` with: it takes PDFs apart, and turns their pages into pictures.
+ * A PDF service for the client `koa-gatehouse/pdf`: it extracts the content of PDFs and renders their pages as images.
  *
  *     npm run pdf-service
  */
@@ -22,7 +22,7 @@ async function run(): Promise<void> {
   const settings = readSettings(process.env);
   const service = await startPdfService(settings);
   stopOnSignals(() => service.stop());
-  const key = settings.apiKey === '' ? 'no API key is asked for' : 'with the API key of PDF_API_KEY';
+  const key = settings.apiKey === '' ? 'without an API key' : 'with the API key of PDF_API_KEY';
   process.stdout.write(`The PDF service listens at ${service.url}, ${key}.\n`);
 }
 
@@ -30,7 +30,7 @@ function explain(error: unknown): string {
   if (error instanceof SettingsError) return error.message;
   if (!(error instanceof Error)) return String(error);
   if ('code' in error && error.code === 'EADDRINUSE') {
-    return `${error.message}. Stop what listens there, or choose another port: PORT=0 npm run pdf-service.`;
+    return `${error.message}. Stop the program that listens there, or choose another port: PORT=0 npm run pdf-service.`;
   }
   return error.stack ?? error.message;
 }

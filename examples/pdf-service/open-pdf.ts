@@ -9,7 +9,7 @@ import { ServiceError } from './service-error.ts';
 
 const PACKAGE = dirname(createRequire(import.meta.url).resolve('pdfjs-dist/package.json'));
 
-/** Opens a PDF. What pdf.js cannot make sense of is the sender's fault. */
+/** Opens a PDF. A PDF that pdf.js cannot read is answered with 422. */
 export async function openPdf(path: string): Promise<PDFDocumentProxy> {
   const data = new Uint8Array(await readFile(path));
   try {
@@ -25,6 +25,6 @@ export async function openPdf(path: string): Promise<PDFDocumentProxy> {
     if (error instanceof Error && error.name === 'PasswordException') {
       throw new ServiceError(422, 'password_required', 'The PDF is protected by a password.');
     }
-    throw new ServiceError(422, 'pdf_invalid', 'The file is not a PDF, or a damaged one.');
+    throw new ServiceError(422, 'pdf_invalid', 'The file is not a PDF, or it is damaged.');
   }
 }

@@ -10,23 +10,22 @@ import { fetchPdf } from './fetch-pdf.ts';
 import { ServiceError, tooLarge } from './service-error.ts';
 import type { Settings } from './settings.ts';
 
-/** A PDF that was received: a file that is there until the request is answered. */
+/** A received PDF: a file that exists until the request is answered. */
 export interface ReceivedPdf {
   readonly path: string;
-  /** What its sender called it. */
+  /** The file name that the client sent. */
   readonly filename: string | null;
 }
 
 /**
- * Receives the PDF of a request and hands it to `use`: the part `file` of a form, or what the member `url` of a JSON
- * body points to (spec section 4.7).
+ * Receives the PDF of a request and passes it to `use`: the part `file` of a form, or the PDF at the member `url` of a JSON body.
  */
 export async function withPdf<T>(
   ctx: Context,
   settings: Settings,
   use: (pdf: ReceivedPdf) => Promise<T>,
 ): Promise<T> {
-  // A folder for this request, and gone with it: whatever a sender puts into the form, no file stays behind.
+  // A folder per request, removed afterwards, so that no file of the form is left.
   const folder = await mkdtemp(join(tmpdir(), 'pdf-service-'));
   try {
     return await use(await receive(ctx, settings, folder));
@@ -57,7 +56,7 @@ async function receive(ctx: Context, settings: Settings, folder: string): Promis
 }
 
 async function readBody(ctx: Context, maxBytes: number, uploadDir: string): Promise<void> {
-  // The parts' own headers take a little, too.
+  // The headers of the parts count too.
   if ((ctx.request.length ?? 0) > maxBytes + 64 * 1024) throw tooLarge(maxBytes);
   const formidable = { uploadDir, maxFileSize: maxBytes, maxFields: 10, maxFieldsSize: 64 * 1024, onPart };
   const read = koaBody({ multipart: true, urlencoded: false, text: false, jsonLimit: '16kb', formidable });

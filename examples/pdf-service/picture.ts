@@ -1,6 +1,6 @@
 import { ServiceError } from './service-error.ts';
 
-/** How a page is to be pictured. */
+/** How a page is rendered. */
 export interface Picture {
   /** The first page is 1. */
   readonly page: number;
@@ -11,10 +11,10 @@ export interface Picture {
   readonly width: number;
 }
 
-/** Reads the query of `/render` (spec section 4.7), with its defaults. */
+/** Reads the query of `/render`, with its defaults. */
 export function pictureOf(query: Readonly<Record<string, string | string[] | undefined>>): Picture {
   const { page = '1', format = 'png', quality, width = '1240' } = query;
-  if (format !== 'png' && format !== 'jpg') throw invalid('format', 'is png or jpg');
+  if (format !== 'png' && format !== 'jpg') throw invalid('format', 'must be png or jpg');
   if (quality !== undefined && format === 'png') throw invalid('quality', 'is for jpg only');
   return {
     page: whole('page', page, 1, 100_000),
@@ -27,7 +27,7 @@ export function pictureOf(query: Readonly<Record<string, string | string[] | und
 function whole(name: string, text: string | string[], least: number, most: number): number {
   const number = typeof text === 'string' && /^\d{1,9}$/.test(text) ? Number(text) : NaN;
   if (number >= least && number <= most) return number;
-  throw invalid(name, `is a whole number from ${least} to ${most}`);
+  throw invalid(name, `must be a whole number from ${least} to ${most}`);
 }
 
 function invalid(name: string, rule: string): ServiceError {

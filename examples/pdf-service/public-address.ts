@@ -20,7 +20,7 @@ const SPECIAL_IPV4 = blockList('ipv4', [
 const GLOBAL_IPV6 = blockList('ipv6', ['2000::/3']);
 const SPECIAL_IPV6 = blockList('ipv6', ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']);
 
-/** Whether an address is one of the public Internet: not one that the registries of RFC 6890 set aside. */
+/** Whether an address is public: not in one of the special-purpose registries (RFC 6890). */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !SPECIAL_IPV4.check(address);
   return GLOBAL_IPV6.check(address, 'ipv6') && !SPECIAL_IPV6.check(address, 'ipv6');

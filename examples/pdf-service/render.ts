@@ -4,10 +4,10 @@ import type { PDFDocumentProxy } from 'pdfjs-dist/legacy/build/pdf.mjs';
 import type { Picture } from './picture.ts';
 import { ServiceError } from './service-error.ts';
 
-/** A page can be a strip of any length. */
+/** Limits the height of a page: its proportions are arbitrary. */
 const MAX_PIXELS = 40_000_000;
 
-/** Draws one page. */
+/** Renders one page. */
 export async function render(
   pdf: PDFDocumentProxy,
   { page: number, format, quality, width }: Picture,
@@ -22,7 +22,7 @@ export async function render(
     throw new ServiceError(
       400,
       'picture_too_large',
-      `The picture would have ${width * height} pixels. Ask for a smaller width.`,
+      `The image would have ${width * height} pixels. Request a smaller width.`,
     );
   }
   const canvas = createCanvas(width, height);

@@ -1,6 +1,6 @@
 import type { Context, Next } from 'koa';
 
-/** Something that the service tells its caller: `{ "error": { "code", "message" } }`. */
+/** An error response: `{ "error": { "code", "message" } }`. */
 export class ServiceError extends Error {
   readonly status: number;
   readonly code: string;
@@ -15,27 +15,27 @@ export class ServiceError extends Error {
 }
 
 export function tooLarge(maxBytes: number): ServiceError {
-  return new ServiceError(413, 'too_large', `A PDF may have ${maxBytes} bytes at most.`);
+  return new ServiceError(413, 'too_large', `A PDF may have at most ${maxBytes} bytes.`);
 }
 
-/** Answers with errors as JSON. What was not foreseen is a 500, and only the terminal learns more. */
+/** Responds with errors as JSON. An unexpected error is a 500, and its details are only printed. */
 export async function answerErrors(ctx: Context, next: Next): Promise<void> {
   try {
     await next();
     if (ctx.status === 404) throw new ServiceError(404, 'not_found', 'POST to /extract or /render.');
   } catch (error) {
-    // Whoever went away needs no answer.
+    // No response if the client closed the connection.
     if (ctx.req.destroyed && !ctx.req.complete) return;
-    const told = error instanceof ServiceError ? error : unforeseen(error);
-    ctx.status = told.status;
-    ctx.set(told.headers);
-    ctx.body = { error: { code: told.code, message: told.message } };
-    // The rest of a body that nobody reads would hold the connection.
+    const reported = error instanceof ServiceError ? error : unexpected(error);
+    ctx.status = reported.status;
+    ctx.set(reported.headers);
+    ctx.body = { error: { code: reported.code, message: reported.message } };
+    // Read the rest of the body, so that the connection can be reused.
     ctx.req.resume();
   }
 }
 
-function unforeseen(error: unknown): ServiceError {
+function unexpected(error: unknown): ServiceError {
   console.error(error);
-  return new ServiceError(500, 'internal_error', 'Something went wrong in the PDF service.');
+  return new ServiceError(500, 'internal_error', 'Internal error of the PDF service.');
 }

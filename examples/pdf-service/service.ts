@@ -11,18 +11,18 @@ import type { Settings } from './settings.ts';
 /** The running service. */
 export interface PdfService {
   readonly url: string;
-  /** Lets running requests end, then ends the threads. */
+  /** Waits for running requests, then ends the threads. */
   stop(): Promise<void>;
 }
 
-/** Starts the service. The threads, which take a moment, start with the first job. */
+/** Starts the service. Threads start with the first jobs. */
 export async function startPdfService(given: Partial<Settings> = {}): Promise<PdfService> {
   const settings = { ...DEFAULTS, ...given };
   const jobs = new JobPool(settings);
   const listener = createApp(settings, jobs).callback();
   const server = createServer((request, response) => void listener(request, response));
   const stopServer = gracefulStop(server, { running: settings.grace, arriving: settings.grace });
-  // Of this process alone: workers of node:cluster would share it, and each has a key of its own.
+  // Exclusive, because workers of node:cluster would share the port, and each has its own API key.
   server.listen({ port: settings.port, host: settings.host, exclusive: true });
   await once(server, 'listening');
   const { address, family, port } = server.address() as AddressInfo;

@@ -1,11 +1,11 @@
 import { availableParallelism } from 'node:os';
 
-/** How the service runs. */
+/** The settings of the service. */
 export interface Settings {
   readonly host: string;
   /** `0`: any free port. */
   readonly port: number;
-  /** Asked for with every request, unless it is empty. */
+  /** Required in every request, unless it is empty. */
   readonly apiKey: string;
   /** How large a PDF may be, in bytes. */
   readonly maxBytes: number;
@@ -21,7 +21,7 @@ export interface Settings {
   readonly grace: number;
 }
 
-/** A setting that cannot be used. The message names it and says what to give. */
+/** An invalid setting. The message names the variable and the remedy. */
 export class SettingsError extends Error {
   override readonly name: string = 'SettingsError';
 }
@@ -33,10 +33,10 @@ Starts a small PDF service, for the client koa-gatehouse/pdf: POST /extract, POS
 Environment:
   PORT             the port to listen on; 0 picks a free one             (7330)
   HOST             the address to listen on                              (127.0.0.1)
-  PDF_API_KEY      asked for with every request, as a bearer token       (none)
-  PDF_MAX_BYTES    how large a PDF may be                                (52428800)
-  PDF_JOB_TIMEOUT  how long one job may take, in milliseconds            (30000)
-  PDF_WORKERS      how many jobs run at the same time                    (as many as there are processors, at most 4)
+  PDF_API_KEY      required in every request, as a bearer token          (none)
+  PDF_MAX_BYTES    maximum size of a PDF, in bytes                       (52428800)
+  PDF_JOB_TIMEOUT  time limit of a job, in milliseconds                  (30000)
+  PDF_WORKERS      how many jobs run at the same time                    (the number of processors, at most 4)
   PDF_QUEUE        how many jobs may wait; more are answered with 503    (16)
   PDF_FETCH_URLS   whether PDFs are fetched by URL: off, public, any     (off)
                    public refuses addresses of private networks; any does not
@@ -54,7 +54,7 @@ export const DEFAULTS: Settings = {
   grace: 10_000,
 };
 
-/** Reads the settings. An empty variable counts as one that is not set. */
+/** Reads the settings. An empty variable counts as unset. */
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
   const fetchUrls = environment['PDF_FETCH_URLS'] || DEFAULTS.fetchUrls;
   if (fetchUrls !== 'off' && fetchUrls !== 'public' && fetchUrls !== 'any') {

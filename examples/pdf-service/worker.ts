@@ -32,7 +32,7 @@ async function work(job: Job): Promise<string | Uint8Array> {
   }
 }
 
-/** pdf.js stumbles over damaged pages with errors of many names. */
+/** pdf.js throws many different errors for damaged pages. */
 function damaged(error: unknown): ServiceError {
   console.error(`A PDF could not be read: ${String(error)}`);
   return new ServiceError(422, 'pdf_invalid', 'The PDF has a page that cannot be read.');

@@ -4,11 +4,11 @@ import type { AnnouncedApp, Announcement } from './announcement.ts';
 import { authorizationUrl, curlCommands } from './curl.ts';
 
 export interface AnnounceOptions {
-  /** Where the portal keeps its own copy of its secret. */
+  /** The file with the portal's copy of its secret. */
   readonly portalFile: string;
 }
 
-/** The announcement for people. In colour on a terminal. */
+/** The announcement as text, in colour on a terminal. */
 export function announceAsText(announcement: Announcement, { portalFile }: AnnounceOptions): string {
   const { baseUrl, fresh } = announcement;
   const sections = [
@@ -23,7 +23,7 @@ export function announceAsText(announcement: Announcement, { portalFile }: Annou
 function places(baseUrl: string): readonly string[] {
   return [
     `  ${baseUrl}/         the start page`,
-    `  ${baseUrl}/portal   the Partner portal, an outside app: begin here`,
+    `  ${baseUrl}/portal   the Partner portal, a third-party app: start here`,
   ];
 }
 
@@ -33,7 +33,7 @@ function people({ users }: Announcement): readonly string[] {
     password ?? dim('password not shown'),
     permissions.join(', ') || dim('no permissions'),
   ]);
-  return [bold('People'), ...columns(rows)];
+  return [bold('Users'), ...columns(rows)];
 }
 
 function apps({ apps: all }: Announcement, portalFile: string): readonly string[] {
@@ -65,7 +65,7 @@ function browser({ baseUrl, apps: all }: Announcement): readonly string[] {
   return [
     bold('In a browser'),
     `  ${authorizationUrl(baseUrl, app)}`,
-    `  gives a code for ${app.name}: set it with ${bold('code=…')} and go on below with “Exchange it”`,
+    `  shows a code for ${app.name}: set it with ${bold('code=…')} and continue below with “Exchange the code”`,
   ];
 }
 
@@ -77,13 +77,13 @@ function commands(announcement: Announcement): readonly string[] {
 }
 
 function keepThem(): string {
-  return `Passwords and secrets are shown this once. ${bold('npm start -- --new-secrets')} makes new ones.`;
+  return `Passwords and secrets are shown only once. ${bold('npm start -- --new-secrets')} creates new ones.`;
 }
 
 function newOnes(): string {
   return [
-    'Passwords and secrets were shown on the first start; only hashes of them are kept.',
-    `${bold('npm start -- --new-secrets')} makes new ones, and shows them with curl lines to paste.`,
+    'Passwords and secrets were shown on the first start; only their hashes are stored.',
+    `${bold('npm start -- --new-secrets')} creates new ones and shows them with curl commands.`,
   ].join('\n');
 }
 

@@ -6,18 +6,18 @@ import { PEOPLE } from './sample.ts';
 import type { SampleApp } from './sample.ts';
 import type { Secrets } from './seed.ts';
 
-/** What is said at start: where the platform is, who can sign in, and which apps there are. */
+/** What is printed at start: the base URL, the users and the apps. */
 export interface Announcement {
   readonly baseUrl: string;
   readonly users: readonly AnnouncedUser[];
   readonly apps: readonly AnnouncedApp[];
-  /** Whether passwords and secrets were made in this start, so that they can be told. */
+  /** Whether passwords and secrets were created in this start, so that they can be printed. */
   readonly fresh: boolean;
 }
 
 export interface AnnouncedUser {
   readonly login: string;
-  /** `null`: not known any more. */
+  /** `null`: not known, because only the hash is stored. */
   readonly password: string | null;
   readonly permissions: readonly string[];
 }
@@ -28,11 +28,11 @@ export interface AnnouncedApp {
   readonly grantType: ClientGrantType;
   readonly clientId: string;
   readonly confidential: boolean;
-  /** `null`: a public app has none, and that of a confidential one is not known any more. */
+  /** `null` for a public app, and for a confidential one whose secret is stored as a hash only. */
   readonly clientSecret: string | null;
-  /** Below this platform's base URL; for authorization-code apps. */
+  /** Below this platform's base URL; only for authorization-code apps. */
   readonly redirectUri: string | undefined;
-  /** All that are registered, this platform's first. */
+  /** All registered redirect URIs, the one of this platform first. */
   readonly redirectUris: readonly string[];
   readonly permissions: readonly string[];
 }
@@ -75,7 +75,7 @@ function announceApp(
   };
 }
 
-/** The announcement for scripts: one line of JSON. */
+/** The announcement as one line of JSON, for scripts. */
 export function announceAsJson({ baseUrl, users, apps }: Announcement): string {
   return JSON.stringify({
     base_url: baseUrl,

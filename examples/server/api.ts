@@ -14,7 +14,7 @@ export interface ApiOptions {
   readonly knex: Knex;
 }
 
-/** The platform's API: what Gatehouse brings along, the platform's actions, and a route of its own. */
+/** The platform's API: the routes of Gatehouse, the platform's actions and one route of its own. */
 export function createApi({ auth, knex }: ApiOptions): ApiRouter<Permission> {
   const api = createApiRouter({
     auth,
@@ -33,13 +33,13 @@ export function createApi({ auth, knex }: ApiOptions): ApiRouter<Permission> {
 
 const PAGE = z.object({
   data: z.array(SCHOOL),
-  next: z.string().nullable().describe('What to send as `after` for the next page; null on the last one.'),
+  next: z.string().nullable().describe('The value of `after` for the next page; null on the last page.'),
 });
 
 const SCHOOLS: OpenApiPath = {
   get: {
     operationId: 'listSchools',
-    summary: 'Schools, a page at a time',
+    summary: 'Schools, in pages',
     tags: ['school'],
     'x-permission': { name: 'view_schools', description: 'View schools' },
     parameters: QUERY_PARAMETERS,

@@ -19,12 +19,12 @@ export interface AppOptions {
   readonly database: Knex;
   readonly baseUrl: string;
   readonly portalCredentials: CredentialsFile;
-  /** Where the portal keeps uploaded documents. */
+  /** Where the portal stores uploaded documents. */
   readonly documentsFolder: string;
   readonly pdf: PdfAccess;
 }
 
-/** The platform as a Koa app: the authorization server, the API, the platform's pages, and the portal beside them. */
+/** The platform as a Koa app: the authorization server, the API, the platform's pages, and the portal. */
 export function createApp(options: AppOptions): Koa {
   const { auth, database, baseUrl, portalCredentials, documentsFolder, pdf } = options;
   const render = loadViews();
@@ -47,7 +47,7 @@ function answerNotFound(render: Render): Middleware {
     if (ctx.status !== 404 || ctx.body) return;
     ctx.status = 404;
     if (!ctx.path.startsWith('/api/')) {
-      render(ctx, 'not-found', { title: 'There is no such page' });
+      render(ctx, 'not-found', { title: 'Page not found' });
       return;
     }
     const detail = 'There is no such resource.';

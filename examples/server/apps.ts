@@ -12,7 +12,7 @@ export interface RegisteredApp {
   readonly client: Client;
 }
 
-/** The sample apps on this platform: the table `seeded_apps` knows which client each one is. */
+/** The sample apps on this platform. The table `seeded_apps` has the client id of each one. */
 export class Apps {
   readonly #clients: Clients;
   readonly #database: Knex;
@@ -22,7 +22,7 @@ export class Apps {
     this.#database = database;
   }
 
-  /** Those of the given apps that are registered; somebody may have removed one. */
+  /** Those of the given apps that are still registered. */
   async find(samples: readonly SampleApp[]): Promise<readonly RegisteredApp[]> {
     const apps = await Promise.all(
       samples.map(async (sample) => {
@@ -35,8 +35,8 @@ export class Apps {
   }
 
   /**
-   * Gives every confidential app a new secret in place of its old ones, and registers the apps that are missing.
-   * Resolves to the secrets by client id.
+   * Replaces the secrets of every confidential app by a new one, and registers missing apps. Resolves to the secrets by
+   * client id.
    */
   async issueSecrets(samples: readonly SampleApp[], baseUrl: string): Promise<ReadonlyMap<string, string>> {
     const registered = await this.find(samples);
@@ -79,13 +79,13 @@ export class Apps {
     }
   }
 
-  /** Tells whether a client secret is one of the app's. Secrets are not kept, but their last letters are. */
+  /** Whether a client secret is one of the app's, by its last characters, which are stored besides its hash. */
   async hasSecret({ client }: RegisteredApp, value: string): Promise<boolean> {
     const secrets = await this.#clients.secrets(client.id);
     return secrets.some(({ hint }) => value.endsWith(hint));
   }
 
-  /** Makes one more secret for an app, beside those that are in use. */
+  /** Adds a secret to an app; the others stay valid. */
   async addSecret({ client }: RegisteredApp, label: string): Promise<string> {
     return (await this.#clients.addSecret(client.id, { label })).value;
   }

@@ -1,48 +1,48 @@
 import { parseArgs } from 'node:util';
 
-/** What the command line asked for. */
+/** The parsed command line. */
 export interface Arguments {
-  /** Print one JSON line for scripts instead of the text for people. */
+  /** Print one line of JSON instead of text. */
   readonly json: boolean;
   /** Replace every password and client secret, and print the new ones. */
   readonly newSecrets: boolean;
   /** Added to the seeded authorization-code apps. */
   readonly redirectUris: readonly string[];
-  /** In how many processes the platform runs. */
+  /** The number of processes. */
   readonly workers: number;
   readonly help: boolean;
 }
 
-/** The command line cannot be understood. Answered with the usage and exit code 2. */
+/** An invalid command line. The program prints the usage and exits with 2. */
 export class UsageError extends Error {
   override readonly name: string = 'UsageError';
 }
 
 export const USAGE: string = `Usage: npm start -- [options]
 
-Starts a small school platform: an OAuth 2.0 server, its pages, an API and an outside app that uses them.
+Starts a small school platform: an OAuth 2.0 server, its pages, an API and a third-party app that uses them.
 
   --json               print one JSON line for scripts: base_url, users, clients. Passwords and secrets are
-                       in it on the first start and with --new-secrets; later starts do not know them (null).
+                       in it on the first start and with --new-secrets; on later starts they are null.
                        npm start --silent -- --json leaves out npm's own lines
-  --new-secrets        make new passwords and client secrets; the old ones stop
+  --new-secrets        create new passwords and client secrets; the old ones stop working
   --redirect-uri URL   add a redirect URI to the seeded authorization-code apps; may be repeated
-  --workers N          run in so many processes that share the port and the database (1)
+  --workers N          run in N processes that share the port and the database (1)
   --help               print this
 
 Environment:
   PORT                the port to listen on; 0 picks a free one         (3000)
   HOST                the address to listen on                          (127.0.0.1)
-  BASE_URL            the URL that people and apps use                  (http://localhost:PORT)
-  DATA_DIR            where the database and the portal's own file are  (.data)
+  BASE_URL            the public URL                                    (http://localhost:PORT)
+  DATA_DIR            the folder of the database and the portal's file  (.data)
   DATABASE_URL        another database; several nodes may share one     (sqlite:DATA_DIR/platform.sqlite)
-  KEY_ENCRYPTION_KEY  encrypts the signing keys in the database, with   (kept in the file key-encryption-key,
+  KEY_ENCRYPTION_KEY  encrypts the signing keys in the database, with   (in the file key-encryption-key,
                       32 characters or more; on every node the same      beside the SQLite file or in DATA_DIR)
-  PDF_BASE_URL        the PDF service of the portal's documents         (one of its own)
-  PDF_API_KEY         the key that this PDF service asks for            (none)
+  PDF_BASE_URL        the PDF service of the portal's documents         (started by the example)
+  PDF_API_KEY         the API key of this PDF service                   (none)
 `;
 
-/** Reads the command line. Throws a {@link UsageError} for anything it does not know. */
+/** Parses the command line. Throws a {@link UsageError} for unknown arguments. */
 export function readArguments(argv: readonly string[]): Arguments {
   const { values } = parse(argv);
   const redirectUris = values['redirect-uri'] ?? [];
@@ -80,7 +80,7 @@ function parse(argv: readonly string[]) {
       },
     });
   } catch (error) {
-    // The first sentence names the argument; the rest explains how to pass positional ones, which there are none of.
+    // The first sentence names the argument; the rest is about positional arguments, which this program does not take.
     throw new UsageError(String(error instanceof Error ? error.message : error).split('. ')[0], {
       cause: error,
     });

@@ -1,8 +1,8 @@
 import type { ServerOptions } from 'node:http';
 
 /**
- * What a connection may take, in milliseconds and bytes, so that callers who send slowly, or not at all, are cut off. A
- * proxy in front, if there is one, should give up sooner.
+ * Limits for connections, in milliseconds and bytes, which close slow and idle connections. A proxy in front of the server
+ * should have shorter timeouts.
  */
 export const CONNECTION_LIMITS: ServerOptions = {
   /** For the header fields to arrive. Node's default is 60 s. */
@@ -11,8 +11,8 @@ export const CONNECTION_LIMITS: ServerOptions = {
   requestTimeout: 60_000,
   /** Between two requests. As Node's default. */
   keepAliveTimeout: 5000,
-  /** How often the times above are looked at. Node's default is 30 s. */
+  /** How often the timeouts above are checked. Node's default is 30 s. */
   connectionsCheckingInterval: 2000,
-  /** For the request line and the header fields together; what is larger is answered with 431. As Node's default. */
+  /** For the request line and the header fields together; larger requests are answered with 431. As Node's default. */
   maxHeaderSize: 16_384,
 };

@@ -1,20 +1,20 @@
 import type { AnnouncedApp, AnnouncedUser, Announcement } from './announcement.ts';
 
-/** Commands for bash, to be pasted from top to bottom. */
+/** Commands for bash, to be run in order. */
 export interface Commands {
-  /** What they do, as a comment. */
+  /** Printed as a comment. */
   readonly about: string;
   readonly lines: readonly string[];
 }
 
 const JSON_BODY = "-H 'Content-Type: application/json'";
-// JSON ends without a line break, which would leave the prompt at its end.
+// The JSON has no trailing line break; this puts the prompt on a new line.
 const NEW_LINE = String.raw`-w '\n'`;
-// Makes the header of an API call out of a token response. The token is handed over on standard input (`-H @-`), so
-// that it is in no list of processes.
+// Makes the Authorization header from a token response. curl reads it from standard input (`-H @-`), so that the token is
+// not in the process list.
 const AS_HEADER = String.raw`sed 's/.*"access_token":"\([^"]*\)".*/Authorization: Bearer \1/'`;
 
-/** The three grants and the API as `curl` lines that work as they are. */
+/** Complete `curl` commands for the three grant types and the API. */
 export function curlCommands({ baseUrl, users, apps }: Announcement): readonly Commands[] {
   const byName = new Map(apps.map((app) => [app.app, app]));
   const importer = byName.get('import');
@@ -23,7 +23,7 @@ export function curlCommands({ baseUrl, users, apps }: Announcement): readonly C
   const user = users.find(({ permissions }) => permissions.join(' ') === 'view_schools');
   return [
     ...(importer ? clientCredentials(baseUrl, importer) : []),
-    ...(monitor ? schools(baseUrl, monitor, 'may not') : []),
+    ...(monitor ? schools(baseUrl, monitor, 'does not have the permission view_schools: 403') : []),
     ...(person && user ? authorizationCode(baseUrl, person, user) : []),
   ];
 }
@@ -32,7 +32,7 @@ function clientCredentials(baseUrl: string, app: AnnouncedApp): readonly Command
   const line = `${machineToken(baseUrl, app)} ${NEW_LINE}`;
   return [
     { about: `Client credentials: a token for ${app.name}`, lines: [line] },
-    ...schools(baseUrl, app, 'may see the schools'),
+    ...schools(baseUrl, app, 'reads the schools'),
   ];
 }
 
@@ -57,7 +57,7 @@ function authorizationCode(baseUrl: string, app: AnnouncedApp, user: AnnouncedUs
   const callApi = `${AS_HEADER} <<<"$answer" | ${apiCall(baseUrl, 'identity')}`;
   return [
     {
-      about: `Authorization code: a code for ${app.name}, with the pages' own forms, as ${user.login}`,
+      about: `Authorization code: a code for ${app.name}, by sending the forms of the pages as ${user.login}`,
       lines: [
         'cookies=$(mktemp)',
         `visit() { curl -sSL -b "$cookies" -c "$cookies" -H ${quote(`Origin: ${baseUrl}`)} -o /dev/null -w '%{url_effective}' "$@"; }`,
@@ -67,11 +67,11 @@ function authorizationCode(baseUrl: string, app: AnnouncedApp, user: AnnouncedUs
       ],
     },
     {
-      about: 'Exchange it, and call the API for that person',
+      about: 'Exchange the code, and call the API for this user',
       lines: [`answer=$(${tokenRequest(baseUrl, exchange)}); echo "$answer"`, callApi],
     },
     {
-      about: 'Refresh: new tokens without asking the person again',
+      about: 'Refresh: new tokens without the user',
       lines: [
         String.raw`refresh_token=$(sed 's/.*"refresh_token":"\([^"]*\)".*/\1/' <<<"$answer")`,
         `answer=$(${tokenRequest(baseUrl, refresh)}); echo "$answer"`,
@@ -81,7 +81,7 @@ function authorizationCode(baseUrl: string, app: AnnouncedApp, user: AnnouncedUs
   ];
 }
 
-/** Where a browser begins the code flow of an app. */
+/** The authorization request of an app. */
 export function authorizationUrl(baseUrl: string, app: AnnouncedApp): string {
   const url = new URL('/oauth/authorize', baseUrl);
   url.search = new URLSearchParams({
@@ -110,7 +110,7 @@ function apiCall(baseUrl: string, resource: string): string {
   return `curl -sS ${baseUrl}/api/v1/${resource} -H @- ${NEW_LINE}`;
 }
 
-/** A marker that `quote()` turns into a variable of the shell, inside the quotes around it. */
+/** A placeholder that `quote()` replaces by a shell variable. */
 function shellVariable(name: string): string {
   return `\${${name}}`;
 }

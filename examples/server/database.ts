@@ -7,11 +7,11 @@ import type { Knex } from 'knex';
 import { doOnce, prepareTasks } from './tasks.ts';
 import { SettingsError } from './settings.ts';
 
-/** Opens the database that a URL names: an SQLite file, or a server whose driver is installed. */
+/** Opens a SQLite file or connects to a database server, by URL. */
 export async function openDatabase(url: string): Promise<Knex> {
   try {
     const database = knex({
-      // Knex would print every failure, and its message would hold the values of the query: they are people's.
+      // Knex would print every error with the values of the query, which can be personal data.
       log: { warn() {}, error() {}, deprecate() {}, debug() {} },
       compileSqlOnError: false,
       ...(await configure(url)),
@@ -52,7 +52,7 @@ async function configureFile(filename: string): Promise<Knex.Config> {
       max: 1,
       afterCreate(connection: { pragma(source: string): unknown }, done: (error?: unknown) => void) {
         try {
-          // Readers and a writer of other processes do not wait for each other; two writers wait instead of failing.
+          // With WAL, readers do not wait for a writer; with busy_timeout, a second writer waits instead of failing.
           connection.pragma('busy_timeout = 5000');
           connection.pragma('journal_mode = WAL');
           connection.pragma('synchronous = NORMAL');
@@ -98,7 +98,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   },
   '002_schools_in_order': async (transaction) => {
     await transaction.schema.alterTable('schools', (table) => {
-      // Each in the order of a page, so that a page is read and nothing else.
+      // In the order of a page, so that only the rows of the page are read.
       table.index(['name', 'id']);
       table.index(['city', 'id']);
     });
@@ -106,9 +106,9 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
 };
 
 /**
- * Brings the platform's own tables up to date. They live beside Gatehouse's, which `storage.migrate()` looks after.
+ * Migrates the platform's own tables. `storage.migrate()` migrates those of Gatehouse in the same database.
  *
- * Several nodes may do this at once: each migration runs once.
+ * Several nodes may do this at the same time: each migration runs once.
  */
 export async function migrateDatabase(database: Knex): Promise<void> {
   await prepareTasks(database);

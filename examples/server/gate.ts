@@ -9,14 +9,14 @@ export type Permission =
   | 'manage_all_apps';
 export type Role = 'registrar' | 'administrator';
 
-/** Who may do what on the platform. */
+/** The permissions and roles of the platform. */
 export const gate: Gate<Permission, Role> = defineGate({
   permissions: {
     view_schools: 'View schools',
     edit_schools: 'Edit schools',
     close_schools: 'Close schools',
-    // These two open the developer area.
-    manage_apps: 'Manage apps of your own',
+    // These two enable the developer area.
+    manage_apps: 'Manage your own apps',
     manage_all_apps: 'Manage everybody’s apps',
   },
   roles: {
@@ -25,7 +25,7 @@ export const gate: Gate<Permission, Role> = defineGate({
   },
 });
 
-/** What apps may ask people for. An app that asks for nothing may do whatever the person may do. */
+/** The scopes that apps may request. A token without scopes has all permissions of its user. */
 export const scopes: Readonly<Record<string, Scope<Permission>>> = {
   profile: { description: 'See your name and email address', permissions: [] },
   'schools:read': { description: 'See your schools', permissions: ['view_schools'] },

@@ -3,19 +3,19 @@ import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Reads the key that encrypts the server's own keys in the database, from a file that is not in it; the first one to start
- * makes the file. Whoever copies the database alone can make no token.
+ * Reads the key-encryption key from a file outside of the database; the first start creates the file. A copy of the
+ * database alone is then not enough to make tokens.
  *
- * Of several processes that start at once on an empty folder, one makes the key, and all use it.
+ * If several processes start at the same time in an empty folder, one of them creates the key and all use it.
  */
 export async function keyEncryptionKeyIn(path: string): Promise<string> {
-  const kept = await read(path);
-  if (kept !== undefined) return kept;
+  const existing = await read(path);
+  if (existing !== undefined) return existing;
   await mkdir(dirname(path), { recursive: true });
   const draft = `${path}.${randomUUID()}`;
   await writeFile(draft, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
   try {
-    // Unlike renaming, it does not replace the file of another process.
+    // Unlike rename(), link() does not replace the file of another process.
     await link(draft, path);
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;

@@ -10,7 +10,7 @@ import { SettingsError, readSettings } from './settings.ts';
 import { stopOnSignals } from './shutdown.ts';
 import { reportReady, startWorkers, WorkerError } from './workers.ts';
 
-// What the platform writes holds signing keys and hashes of passwords: for its own user only.
+// The platform's files contain signing keys and password hashes: readable by its own user only.
 process.umask(0o077);
 
 try {
@@ -28,7 +28,7 @@ async function run(): Promise<void> {
   }
   const options = { settings: readSettings(process.env), ...wanted };
   const starting = workers > 1 ? startWorkers(workers, options) : startPlatform(options);
-  // A start that has begun is finished first: half a seeding would be in the way of the next one.
+  // Finish a start before stopping, because an interrupted seeding delays the next start.
   stopOnSignals(async () => (await starting).stop());
   const { announcement, portalFile } = await starting;
   if (cluster.isWorker) {
@@ -48,7 +48,7 @@ function explain(error: unknown): string {
   if (error instanceof WorkerError) return error.message;
   if (!(error instanceof Error)) return String(error);
   if ('code' in error && error.code === 'EADDRINUSE') {
-    return `${error.message}. Stop what listens there, or choose another port: PORT=0 npm start picks a free one.`;
+    return `${error.message}. Stop the program that listens there, or choose another port: PORT=0 npm start picks a free one.`;
   }
   return error.stack ?? error.message;
 }

@@ -13,13 +13,13 @@ export interface PagesOptions {
   readonly render: Render;
 }
 
-/** The platform's own pages: the start page, the page that shows a code to copy, and the files they refer to. */
+/** The platform's own pages: the start page, the page that shows a code to copy, and their static files. */
 export function createPages({ render }: PagesOptions): Router {
   const router = new Router();
 
   router.get('/', (ctx) => render(ctx, 'start', { title: 'Larkfield Schools' }));
 
-  // The redirect URI of apps that have no address of their own, such as a person with a terminal.
+  // The redirect URI of apps without their own server, such as curl in a terminal.
   router.get('/code', (ctx) => {
     ctx.set('Cache-Control', 'no-store');
     const answer = new URLSearchParams(ctx.querystring);

@@ -30,9 +30,9 @@ import { platformUsers } from './users.ts';
 /** The running platform. */
 export interface Platform {
   readonly announcement: Announcement;
-  /** Where the portal keeps its client id and secret. */
+  /** The file with the portal's client id and secret. */
   readonly portalFile: string;
-  /** Lets running requests end, then releases everything. */
+  /** Waits for running requests, then closes everything. */
   readonly stop: () => Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export interface PlatformOptions {
   readonly redirectUris: readonly string[];
 }
 
-/** What the platform works with, before it serves anybody. */
+/** The platform before it serves requests. */
 interface PreparedPlatform {
   readonly auth: AuthServer<Permission, Role>;
   readonly database: Knex;
@@ -52,7 +52,7 @@ interface PreparedPlatform {
   readonly close: () => Promise<void>;
 }
 
-/** Starts the platform. It listens first, because the issuer holds the port; requests wait until everything is ready. */
+/** Starts the platform. It listens first, because the issuer contains the port; requests wait until it is ready. */
 export async function startPlatform(options: PlatformOptions): Promise<Platform> {
   const { settings } = options;
   const pdf = pdfAccess(process.env);
@@ -81,7 +81,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   };
 }
 
-/** Opens the database, brings it up to date, and fills it if it is new. Several processes may do this at once. */
+/** Opens and migrates the database, and seeds it if it is new. Several processes may do this at the same time. */
 export async function preparePlatform({
   settings,
   newSecrets,

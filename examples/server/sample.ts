@@ -3,7 +3,7 @@ import type { ClientGrantType } from 'koa-gatehouse';
 import type { Permission, Role } from './gate.ts';
 import type { School } from './schools.ts';
 
-/** A person that the platform is seeded with. The password is made when that happens. */
+/** A user that the platform is seeded with, which also generates the password. */
 export interface SamplePerson {
   /** An email address. */
   readonly login: string;
@@ -18,9 +18,9 @@ export const PEOPLE: readonly SamplePerson[] = [
   { login: 'tom@platform.example', name: 'Tom Bauer', roles: [], permissions: [] },
 ];
 
-/** An app that the platform is seeded with. Its id and secret are made when that happens. */
+/** An app that the platform is seeded with, which also generates its id and secret. */
 export interface SampleApp {
-  /** What this example calls it, also after somebody has renamed it. */
+  /** A fixed key, because the name can be changed. */
   readonly app: 'portal' | 'command-line' | 'browser' | 'import' | 'monitor';
   readonly name: string;
   readonly grantType: ClientGrantType;

@@ -3,26 +3,26 @@ import { z } from 'zod';
 
 const SORTS = ['name', '-name', 'city', '-city'] as const;
 
-/** Which schools to list, and in which order. */
+/** The parsed query of `GET /api/v1/schools`. */
 export interface SchoolQuery {
   /** Part of a name or a city, any case. */
   readonly search: string | undefined;
   readonly sort: { readonly column: 'name' | 'city'; readonly order: 'asc' | 'desc' };
   readonly limit: number;
-  /** The last school of the page before. */
+  /** The last school of the previous page. */
   readonly after: { readonly value: string; readonly id: string } | undefined;
 }
 
-/** What a URL may say, as OpenAPI describes it. */
+/** The query parameters, as OpenAPI describes them. */
 export const QUERY_PARAMETERS: readonly object[] = [
   parameter('search', 'Part of a name or a city, in any case.', { type: 'string', maxLength: 100 }),
-  parameter('sort', 'By what; with - the other way round. By name, if you do not say.', { enum: SORTS }),
-  parameter('limit', 'How many at most; 50, if you do not say.', {
+  parameter('sort', 'The sort order; - reverses it. Default: name.', { enum: SORTS }),
+  parameter('limit', 'The maximum number of schools. Default: 50.', {
     type: 'integer',
     minimum: 1,
     maximum: 100,
   }),
-  parameter('after', 'The `next` of the page before.', { type: 'string' }),
+  parameter('after', 'The `next` of the previous page.', { type: 'string' }),
 ];
 
 const Query = z.strictObject({
@@ -42,7 +42,7 @@ const Query = z.strictObject({
 
 const Cursor = z.tuple([z.enum(SORTS), z.string(), z.string()]);
 
-/** @throws ActionError `query_invalid`, 422, for anything that is not as described */
+/** @throws ActionError `query_invalid`, 422, for an invalid query */
 export function readSchoolQuery(query: Readonly<Record<string, unknown>>): SchoolQuery {
   const { data, error } = Query.safeParse({ ...query });
   if (error) {
@@ -57,7 +57,7 @@ export function readSchoolQuery(query: Readonly<Record<string, unknown>>): Schoo
   return { search, sort: { column, order }, limit, after: readCursor(after, sort) };
 }
 
-/** Where the next page begins. */
+/** The cursor of the next page. */
 export function cursorAfter(
   { sort }: SchoolQuery,
   school: { id: string; name: string; city: string },
@@ -86,7 +86,7 @@ const WORDS: Readonly<Record<string, string>> = {
   search: 'give search at most 100 characters',
   sort: `give sort as ${SORTS.join(', ')}`,
   limit: 'give limit as a number from 1 to 100',
-  after: 'give after as the page before gave it, with the same sort',
+  after: 'give after as the previous page returned it, with the same sort',
 };
 
 function invalid(remedy: string): ActionError {

@@ -15,11 +15,11 @@ export interface School {
 /** A page of schools. */
 export interface SchoolPage {
   readonly data: readonly School[];
-  /** What the next page begins after; `null` on the last one. */
+  /** The cursor of the next page; `null` on the last one. */
   readonly next: string | null;
 }
 
-/** The schools that a query asks for. */
+/** Reads one page of schools. */
 export async function listSchools(database: Knex, query: SchoolQuery): Promise<SchoolPage> {
   const { search, sort, limit, after } = query;
   const { column, order } = sort;
@@ -46,13 +46,13 @@ export async function listSchools(database: Knex, query: SchoolQuery): Promise<S
       });
     });
   }
-  // One more than is shown tells whether there is another page.
+  // One more row is read to see whether there is another page.
   const schools = (await select).map(toSchool);
   const data = schools.slice(0, limit);
   return { data, next: schools.length > limit ? cursorAfter(query, data.at(-1)!) : null };
 }
 
-/** SQLite and MariaDB keep booleans as 0 and 1. */
+/** SQLite and MariaDB store booleans as 0 and 1. */
 type SchoolRow = Omit<School, 'open'> & { readonly open: boolean | number };
 
 export function toSchool({ id, name, city, open }: SchoolRow): School {

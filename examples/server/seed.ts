@@ -9,7 +9,7 @@ import { addSchools } from './schools.ts';
 import { doOnce } from './tasks.ts';
 import { issuePasswords } from './users.ts';
 
-/** What was made in this start. Nobody can read it again: the database keeps hashes. */
+/** The passwords and secrets that this start generated. The database stores only their hashes. */
 export interface Secrets {
   /** By login. */
   readonly passwords: ReadonlyMap<string, string>;
@@ -21,15 +21,15 @@ export interface Seeding {
   readonly database: Knex;
   readonly apps: Apps;
   readonly baseUrl: string;
-  /** Make new secrets although the platform has been seeded. */
+  /** Generate new secrets even if the platform has been seeded. */
   readonly newSecrets: boolean;
 }
 
 /**
- * Fills a new platform with schools, people and apps. A platform that has them is left alone, unless new secrets are wanted.
+ * Seeds a new platform with schools, users and apps. A seeded platform is not changed, except for new secrets on request.
  *
- * Resolves to what was made, if anything. It can be repeated after a crash half way: everything is added only where it is
- * missing, and replaced passwords and secrets had not been shown to anyone.
+ * Resolves to the generated passwords and secrets, if there are any. It can be repeated after a crash: it adds only what is
+ * missing, and passwords and secrets that it replaces were never printed.
  */
 export async function seed({ database, apps, baseUrl, newSecrets }: Seeding): Promise<Secrets | undefined> {
   async function issue(): Promise<Secrets> {
@@ -44,9 +44,9 @@ export async function seed({ database, apps, baseUrl, newSecrets }: Seeding): Pr
 }
 
 /**
- * Sees to it that the portal has a client id and a secret that works.
+ * Gives the portal a client id and a valid secret.
  *
- * A node with a data directory of its own gets a secret of its own: a client may have several.
+ * Each node with its own data directory gets its own secret: a client may have several.
  */
 export async function registerPortal(
   apps: Apps,

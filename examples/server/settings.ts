@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path';
 
 const PROJECT = resolve(import.meta.dirname, '../..');
 
-/** Where this copy of the example listens and keeps its data, from the environment. */
+/** Where the example listens and stores its data, from the environment. */
 export interface Settings {
   readonly host: string;
   /** `0`: any free port. */
@@ -11,18 +11,18 @@ export interface Settings {
   readonly baseUrl: string | undefined;
   readonly dataDirectory: string;
   readonly databaseUrl: string;
-  /** What encrypts the server's own keys, newest first; none: what the file holds. */
+  /** The key-encryption keys, newest first; empty: the key in the file. */
   readonly keyEncryptionKeys: readonly string[];
-  /** Beside the database where that is a file, so that all who share it find it; else in the data directory. */
+  /** In the folder of the SQLite file, so that all processes that share it use the same key; else in the data directory. */
   readonly keyEncryptionKeyFile: string;
 }
 
-/** A setting that cannot be used. The message names it and says what to give. */
+/** An invalid setting. The message names the variable and the remedy. */
 export class SettingsError extends Error {
   override readonly name: string = 'SettingsError';
 }
 
-/** Reads the settings. An empty variable counts as one that is not set. */
+/** Reads the settings. An empty variable counts as unset. */
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
   const dataDirectory = resolve(environment['DATA_DIR'] || resolve(PROJECT, '.data'));
   const databaseUrl = environment['DATABASE_URL'] || `sqlite:${resolve(dataDirectory, 'platform.sqlite')}`;
@@ -54,7 +54,7 @@ function readBaseUrl(text: string): string {
   }
   if (url.pathname !== '/' || url.search || url.hash) {
     throw new SettingsError(
-      `BASE_URL: leave out everything after the host; this example serves ${url.origin}/ as a whole.`,
+      `BASE_URL: leave out everything after the host; this example serves ${url.origin}/.`,
     );
   }
   return url.origin;

@@ -1,22 +1,21 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** How long a stopping server waits, in milliseconds. */
+/** How long the server waits when it stops, in milliseconds. */
 export interface Grace {
-  /** For requests that it is working on. @default 7000 */
+  /** For running requests. @default 7000 */
   readonly running?: number;
-  /** For requests that have not arrived whole: nothing has been done for them yet. @default 1000 */
+  /** For requests that have not arrived completely. @default 1000 */
   readonly arriving?: number;
 }
 
-// In milliseconds. A database that does not answer takes some seconds to be given up; nothing may keep the process for ever.
+// In milliseconds: the process ends after this time in any case. Longer than the timeouts of the database.
 const LIMIT = 20_000;
 
 /**
- * Makes a way to stop a server that lets running requests end and waits for nothing else.
+ * Returns a function that stops a server after its running requests have ended.
  *
- * Call it before the server listens. `server.close()` alone would wait for browsers that hold a connection open
- * without asking for anything.
+ * Call it before the server listens. `server.close()` alone would also wait for idle keep-alive connections.
  */
 export function gracefulStop(
   server: Server,
@@ -55,14 +54,14 @@ export function gracefulStop(
 }
 
 /**
- * Stops on SIGTERM and SIGINT, and on an error that nobody has caught, then ends the process: with 0, or with 1 after an
- * error. Nobody knows what state an uncaught error has left, so whatever started the process starts it again.
+ * Stops on SIGTERM, on SIGINT and on an uncaught error, then ends the process: with 0, or with 1 after an error. After an
+ * uncaught error the state of the process is undefined, so it ends and its supervisor has to start it again.
  */
 export function stopOnSignals(stop: () => Promise<void>): void {
   let stopping: Promise<void> | undefined;
 
   function end(): void {
-    // npm passes on the Ctrl-C that the terminal has already sent to every process, so a second one says nothing new.
+    // After Ctrl-C the signal can arrive twice: from the terminal and from npm.
     stopping ??= stop()
       .catch((error: unknown) => fail('Stopping failed', error))
       .then(() => process.exit());
@@ -70,9 +69,9 @@ export function stopOnSignals(stop: () => Promise<void>): void {
   }
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, end);
-  // Rejections that nobody handles come here too.
+  // Unhandled rejections are reported here too.
   process.on('uncaughtException', (error) => {
-    fail('An error that nobody caught', error);
+    fail('Uncaught error', error);
     end();
   });
 }
@@ -82,7 +81,7 @@ function fail(what: string, error: unknown): void {
   process.stderr.write(`${what}: ${describeFault(error)}\n`);
 }
 
-/** Where an error was thrown. Its message is left out: it may hold what a request has sent. */
+/** Where an error was thrown. Its message is left out, because it can contain data of a request. */
 function describeFault(error: unknown): string {
   if (!(error instanceof Error)) return `a thrown ${typeof error}`;
   const code = 'code' in error && typeof error.code === 'string' ? ` ${error.code}` : '';

@@ -4,9 +4,9 @@ import type { User, UserStore } from 'koa-gatehouse';
 import { hashPassword, makePassword, verifyPassword } from './passwords.ts';
 import type { SamplePerson } from './sample.ts';
 
-/** The platform's people, as Gatehouse asks for them. */
+/** The platform's users as a `UserStore`. */
 export function platformUsers(database: Knex): UserStore {
-  // An unknown login costs as much time as a wrong password, so that nobody can find out who has an account.
+  // An unknown login takes as long as a wrong password, so that the response time does not reveal which accounts exist.
   const dummyHash = hashPassword(makePassword());
 
   return {
@@ -32,7 +32,7 @@ function toUser(row: { id: string; name: string; login: string }): User {
   return { id: row.id, name: row.name, email: row.login };
 }
 
-/** Gives every sample person a new password, adding those who are missing. Resolves to the passwords by login. */
+/** Gives every sample user a new password and adds missing users. Resolves to the passwords by login. */
 export async function issuePasswords(
   database: Knex,
   people: readonly SamplePerson[],

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import ejs from 'ejs';
 import type { Context } from 'koa';
 
-/** Answers with a page. Everything that a view prints with `<%= %>` is escaped. */
+/** Responds with a page. `<%= %>` in a view escapes its value. */
 export type Render = (
   ctx: Context,
   view: View,
@@ -28,7 +28,7 @@ function load(name: View | 'layout', folder: string = 'views'): (page: object) =
   return ejs.compile(text, { _with: false, localsName: 'page' });
 }
 
-/** Compiles the views once and returns the function that answers with one. */
+/** Compiles the views once and returns the function that renders them. */
 export function loadViews(): Render {
   const layout = load('layout');
   const views: Readonly<Record<View, (page: object) => string>> = {

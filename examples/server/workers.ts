@@ -8,16 +8,16 @@ import { preparePlatform } from './platform.ts';
 import type { Platform, PlatformOptions } from './platform.ts';
 import type { Settings } from './settings.ts';
 
-/** What a worker sends when it serves. */
+/** The message of a worker that serves requests. */
 const READY = 'ready';
 
-/** More deaths than this within so many milliseconds have a reason that another start does not remove. */
-const MOST_DEATHS = 5;
+/** After more exits than this within so many milliseconds, restarting does not help and the platform stops. */
+const MOST_EXITS = 5;
 const WITHIN = 60_000;
 
 /**
- * Runs the platform in several processes that share its port and its database. This one migrates, fills the database,
- * makes secrets where they are wanted, and then only sees to it that the others run.
+ * Runs the platform in several processes that share its port and its database. This process migrates and seeds the database,
+ * and then only restarts workers that exit.
  */
 export async function startWorkers(count: number, options: PlatformOptions): Promise<Platform> {
   const { settings } = options;
@@ -26,31 +26,31 @@ export async function startWorkers(count: number, options: PlatformOptions): Pro
   const { announcement, portalFile, close } = await preparePlatform({ ...options, baseUrl });
   await close();
   await reserved.release();
-  // A worker that starts later than the first ones must find the same port, also where any was wanted.
+  // Every worker gets the same port, also with PORT=0 and after a restart.
   const stop = await keepWorkers(count, { PORT: String(reserved.port), BASE_URL: baseUrl });
   return { announcement, portalFile, stop };
 }
 
-/** Tells the process that started this one, if it is one of its workers, that it serves. */
+/** Tells the primary process that this worker serves requests. */
 export function reportReady(): void {
   process.send?.(READY);
 }
 
-/** Starts workers, and others in place of those that die. Resolves when all serve, to a way to stop them. */
+/** Starts workers, and replaces those that exit. Resolves, when all serve requests, to a function that stops them. */
 async function keepWorkers(count: number, environment: Record<string, string>): Promise<() => Promise<void>> {
-  const deaths: number[] = [];
+  const exits: number[] = [];
   let isStopping = false;
 
   function startWorker(): Worker {
     const worker = cluster.fork(environment);
     worker.once('exit', (code, signal) => {
       if (isStopping) return;
-      deaths.push(Date.now());
-      if (deaths.filter((at) => Date.now() - at < WITHIN).length > MOST_DEATHS) {
-        giveUp();
+      exits.push(Date.now());
+      if (exits.filter((at) => Date.now() - at < WITHIN).length > MOST_EXITS) {
+        stopPlatform();
         return;
       }
-      process.stderr.write(`A worker ended (${signal ?? code}). Another one takes its place.\n`);
+      process.stderr.write(`A worker exited (${signal ?? code}). It is replaced.\n`);
       startWorker();
     });
     return worker;
@@ -64,13 +64,13 @@ async function keepWorkers(count: number, environment: Record<string, string>): 
   };
 }
 
-function giveUp(): void {
-  process.stderr.write(`More than ${MOST_DEATHS} workers have ended within ${WITHIN / 1000} s. Stopping.\n`);
+function stopPlatform(): void {
+  process.stderr.write(`More than ${MOST_EXITS} workers have exited within ${WITHIN / 1000} s. Stopping.\n`);
   process.exitCode = 1;
   process.kill(process.pid, 'SIGTERM');
 }
 
-/** Waits until a worker has said that it serves. */
+/** Waits until a worker serves requests. */
 async function serves(worker: Worker): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   worker.on('message', (message) => {
@@ -80,7 +80,7 @@ async function serves(worker: Worker): Promise<void> {
   await promise;
 }
 
-/** A worker could not be started. It has said itself why. */
+/** A worker could not be started. The worker has printed the reason. */
 export class WorkerError extends Error {
   override readonly name: string = 'WorkerError';
 }
@@ -88,12 +88,12 @@ export class WorkerError extends Error {
 async function end(worker: Worker): Promise<void> {
   if (worker.isDead()) return;
   const ended = once(worker, 'exit');
-  // Not worker.kill(): that would cut the requests off which the worker is still answering.
+  // Not worker.kill(), which would close connections with running requests.
   worker.process.kill('SIGTERM');
   await ended;
 }
 
-/** Binds the port until it is released, so that one that is taken is found before anything is changed. */
+/** Binds the port until it is released, so that a port in use is found before the database is changed. */
 async function reservePort({ host, port }: Settings): Promise<{ port: number; release(): Promise<void> }> {
   // A connection that stayed open, such as a health probe's, would keep the port from being released.
   const server = createServer((socket) => socket.destroy());

@@ -63,7 +63,7 @@ type AuthFailureReason = 'missing' | 'misplaced' | 'repeated' | 'malformed' | 'i
 export const AUTH_FAILURES: Readonly<Record<AuthFailureReason, AuthFailure>> = {
   missing: {
     code: 'token_missing',
-    detail: 'An access token is needed. Send it in the header field Authorization: Bearer.',
+    detail: 'An access token is required. Send it in the header field Authorization: Bearer.',
   },
   misplaced: {
     code: 'token_misplaced',
@@ -85,7 +85,7 @@ export const AUTH_FAILURES: Readonly<Record<AuthFailureReason, AuthFailure>> = {
   invalid: {
     code: 'token_invalid',
     error: 'invalid_token',
-    detail: 'The access token has expired, or it is not one that this server issued for this API.',
+    detail: 'The access token has expired, or was not issued by this server for this API.',
   },
   revoked: {
     code: 'token_revoked',
@@ -95,7 +95,7 @@ export const AUTH_FAILURES: Readonly<Record<AuthFailureReason, AuthFailure>> = {
   gone: {
     code: 'token_holder_gone',
     error: 'invalid_token',
-    detail: 'The user or the client that the access token speaks for is gone or disabled.',
+    detail: 'The user or the client of the access token was removed or disabled.',
   },
 };
 

@@ -76,7 +76,7 @@ function checkPermissions(permissions: readonly string[], isKnown: (permission: 
 
 function guardedPrincipal(state: { readonly principal?: Principal }): Principal {
   if (!state.principal) {
-    throw new ConfigError('requires()', 'put auth.guard() in front of it: it needs to know who calls');
+    throw new ConfigError('requires()', 'mount auth.guard() before it, which sets the principal');
   }
   return state.principal;
 }

@@ -38,7 +38,7 @@ export function guardEveryRoute<State>(
       get() {
         throw new ConfigError(
           'createApiRouter',
-          'mount its routes() on the app, not inside another router, which would leave the guard out; the option prefix moves it',
+          'mount its routes() on the app, not in another router, where the guard would not run; to move it, set the option prefix',
         );
       },
     });

@@ -182,7 +182,7 @@ function answerUnrouted<State>(
     await entrance(ctx, async () => {
       const methods = [...new Set(router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods))];
       if (methods.length === 0) {
-        sendProblem(ctx, { status: 404, code: 'not_found', detail: 'The API has nothing at this path.' });
+        sendProblem(ctx, { status: 404, code: 'not_found', detail: 'The API has no route with this path.' });
         return;
       }
       const headers = { Allow: [...methods, 'OPTIONS'].join(', ') };

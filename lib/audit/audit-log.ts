@@ -152,7 +152,7 @@ function createListeners(logger: Logger): Listeners {
 
   function call(listener: Listener, record: AuditRecord): void {
     const failed = (error: unknown): void =>
-      logger.error({ err: error, type: record.type }, 'a listener of audit events failed');
+      logger.error({ err: error, type: record.type }, 'audit event listener failed');
     try {
       // One that is asynchronous by mistake would end the process when it fails.
       Promise.resolve(listener(record)).catch(failed);

@@ -68,7 +68,7 @@ export function createRecordWriter(
         // Written or not, nobody knows: those that are there already stay as they are.
         waiting = batch.concat(waiting);
         dropOldest();
-        logger.warn({ err: error, waiting: waiting.length }, 'audit events were not written yet');
+        logger.warn({ err: error, waiting: waiting.length }, 'audit events not written; they are retried');
         throw error;
       }
     }
@@ -82,10 +82,9 @@ export function createRecordWriter(
   }
 
   function report(): void {
-    if (lost > 0)
-      logger.error({ lost }, 'audit events were lost, because the storage did not take them in time');
+    if (lost > 0) logger.error({ lost }, 'audit events lost: the storage did not accept them in time');
     if (Object.keys(leftOut).length > 0)
-      logger.warn({ left_out: leftOut }, 'too many refused requests to keep an event of each');
+      logger.warn({ left_out: leftOut }, 'audit events of refused requests dropped: too many');
     lost = 0;
     leftOut = {};
   }

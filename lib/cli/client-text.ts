@@ -68,6 +68,6 @@ export function newSecretText(clientId: string, secret: string): string {
       ['Client ID', clientId],
       ['Client secret', secret],
     ]),
-    'The secret is shown this once. Put it where the app reads it.',
+    'The secret is shown only once. Store it in the configuration of the app.',
   ].join('\n\n');
 }

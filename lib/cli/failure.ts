@@ -24,7 +24,7 @@ interface Expected {
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
-  ERR_CLIENT_NOT_FOUND: 'See `gatehouse client list` for those there are.',
+  ERR_CLIENT_NOT_FOUND: '`gatehouse client list` lists the clients.',
 };
 
 /** Says on stderr what went wrong. Returns the exit code. */
@@ -54,7 +54,7 @@ function isExpected(error: unknown): error is Expected {
 
 function unexpected(error: unknown): Expected {
   const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return { code: 'ERR_UNEXPECTED', message: `This is a mistake in gatehouse, please report it: ${told}` };
+  return { code: 'ERR_UNEXPECTED', message: `This is a bug in gatehouse, please report it: ${told}` };
 }
 
 function sentence(message: string): string {

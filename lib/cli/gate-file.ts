@@ -46,5 +46,5 @@ export function uncheckedNames(
 ): readonly string[] {
   const unchecked = [...(names ? [] : [...roles, ...permissions]), ...(names?.scopes ? [] : scopes)];
   if (unchecked.length === 0) return [];
-  return [`Not checked, for want of --gate: ${unchecked.join(', ')}.`];
+  return [`Not checked, because --gate is missing: ${unchecked.join(', ')}.`];
 }

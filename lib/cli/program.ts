@@ -10,7 +10,7 @@ import { redact, reportFailure } from './failure.ts';
 
 const { version } = createRequire(import.meta.url)('koa-gatehouse/package.json') as { version: string };
 
-/** Runs the command line. Resolves to the exit code: 0 done, 1 failed, 2 called wrongly, 130 interrupted. */
+/** Runs the command line. Resolves to the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted. */
 export async function run(words: readonly string[]): Promise<number> {
   const program = createProgram();
   try {
@@ -25,7 +25,7 @@ export async function run(words: readonly string[]): Promise<number> {
 
 function createProgram(): Command {
   const program = new Command('gatehouse')
-    .description('Looks after the database of a koa-gatehouse server: its tables, clients and keys.')
+    .description('Manages the database of a koa-gatehouse server: its tables, clients and keys.')
     .addOption(
       new Option(
         '--database <url>',
@@ -36,7 +36,7 @@ function createProgram(): Command {
       '--gate <file>',
       'a module that exports `gate` (and `scopes`, `lifetimes`), to check what clients are given',
     )
-    .option('--json', 'print one JSON document; times are ISO 8601, what is not set is null')
+    .option('--json', 'print one JSON document; times are ISO 8601, unset values are null')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show this')
     .helpCommand('help [command]', 'show the help of a command')
@@ -57,12 +57,12 @@ function createProgram(): Command {
 
 const EPILOGUE = `
 Environment:
-  DATABASE_URL        the database, so that its password is in no list of processes
+  DATABASE_URL        the database URL; its password is then not in the list of processes
   KEY_ENCRYPTION_KEY  the servers' keyEncryptionKey, for keys and doctor; several newest first, with commas;
-                      false: none, and in production keys are stored as they are
+                      false: keys are stored unencrypted, also in production
 
-Exit codes: 0 done, 1 failed (doctor: found an error), 2 called wrongly, 130 interrupted.
-With --json, what failed is on stderr as {"error": {"code", "message", "fields"}}.`;
+Exit codes: 0 done, 1 failed (doctor: found an error), 2 wrong usage, 130 interrupted.
+With --json, errors are on stderr as {"error": {"code", "message", "fields"}}.`;
 
 /** A command with its arguments, as lists of commands show it. */
 function wordsOf(command: Command): string {

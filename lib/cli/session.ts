@@ -47,7 +47,7 @@ export function opened(
 
 async function open({ database, gate, json = false }: GlobalOptions): Promise<Session> {
   if (!database) {
-    throw new UsageError('Say which database: --database URL, or the environment variable DATABASE_URL.');
+    throw new UsageError('Give the database: --database URL, or the environment variable DATABASE_URL.');
   }
   const names = gate === undefined ? undefined : await readGateFile(gate);
   // Not by the public names, with which the engine of a server would be loaded: it takes longer than most commands.

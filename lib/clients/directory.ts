@@ -107,7 +107,7 @@ export function createClientDirectory(
     if (at - (notedAt.get(secret.id) ?? secret.lastUsedAt ?? 0) < TOUCH_INTERVAL) return;
     notedAt.set(secret.id, at);
     store.touchSecret(id, secret.id, at).catch((error: unknown) => {
-      logger.warn({ err: error, client_id: id }, 'the last use of a client secret was not noted');
+      logger.warn({ err: error, client_id: id }, 'recording the last use of a client secret failed');
     });
   }
 

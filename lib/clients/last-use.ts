@@ -59,7 +59,10 @@ export function createRecordUse(consents: Pick<ConsentStore, 'touch'>, logger: L
     consents
       .touch(userId, clientId, at)
       .catch((error: unknown) => {
-        logger.warn({ err: error, client_id: clientId }, 'the last use of a connected app was not noted');
+        logger.warn(
+          { err: error, client_id: clientId },
+          'recording the last use of an authorized app failed',
+        );
       })
       .finally(() => {
         underway -= 1;

@@ -225,7 +225,7 @@ export interface ClientRegistry<P extends string = string, R extends string = st
    * Adds a secret beside those that are live, 20 at most: rotation without downtime is add, deploy, delete. When there is
    * no room, those that have expired are deleted first.
    *
-   * @param options.label - what people call it, at most 100 characters. Left out: none
+   * @param options.label - a label, at most 100 characters. Left out: none
    * @param options.expiresAt - in seconds since 1970. Left out: it does not expire
    * @throws ClientInvalidError for a label that is too long, an expiry that has passed, a public client, or too many
    * secrets
@@ -240,7 +240,7 @@ export interface ClientRegistry<P extends string = string, R extends string = st
   /**
    * Replaces all secrets by a new one.
    *
-   * @param options.label - what people call it, at most 100 characters. Left out: none
+   * @param options.label - a label, at most 100 characters. Left out: none
    * @param options.overlap - for how long the old ones are taken still, such as `'1 hour'`. Left out: they stop at once
    * @throws ClientInvalidError as `addSecret`, and for an overlap that is no duration
    * @throws ClientNotFoundError when there is no such client

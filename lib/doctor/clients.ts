@@ -70,8 +70,8 @@ function unknownName(kind: Kind, clients: NamedClients): Finding[] {
     {
       code: `${kind}_unknown`,
       severity: 'warning',
-      message: `Clients have a ${kind} that the ${kind === 'scope' ? 'server' : 'gate'} does not know: ${clients.toString()}.`,
-      remedy: `Define the ${kind} again, or take it from the client with \`gatehouse client ${kind === 'scope' ? 'update' : 'permissions'}\`.`,
+      message: `Clients have a ${kind} that the ${kind === 'scope' ? 'server' : 'gate'} does not define: ${clients.toString()}.`,
+      remedy: `Define the ${kind} again, or remove it from the client with \`gatehouse client ${kind === 'scope' ? 'update' : 'permissions'}\`.`,
     },
   ];
 }
@@ -90,7 +90,7 @@ function lookAtRedirectUris(): ClientLook {
         {
           code: 'redirect_uri_insecure',
           severity: 'warning',
-          message: `Authorization codes are sent over http, where others can read them: ${insecure.toString()}.`,
+          message: `Authorization codes are sent over http, without encryption: ${insecure.toString()}.`,
           remedy: 'Serve those apps over https and change the redirect URI with `gatehouse client update`.',
         },
       ];
@@ -137,7 +137,7 @@ function withoutSecret(clients: NamedClients): Finding[] {
     {
       code: 'client_without_secret',
       severity: 'warning',
-      message: `Confidential clients without a secret that is valid get no tokens: ${clients.toString()}.`,
+      message: `Confidential clients without a valid secret get no tokens: ${clients.toString()}.`,
       remedy: 'Add one with `gatehouse client secrets add`, or disable the client.',
     },
   ];

@@ -47,7 +47,7 @@ async function readMetadata(issuer: string): Promise<Reading> {
       {
         code: 'metadata_misplaced',
         severity: 'warning',
-        message: `Clients look for the server's metadata at ${standard} (RFC 8414), and it is only at ${issuer}${WELL_KNOWN}.`,
+        message: `Clients look for the server's metadata at ${standard} (RFC 8414), but it is only at ${issuer}${WELL_KNOWN}.`,
         remedy: 'Let the proxy pass that path to the server too.',
       },
     ],
@@ -72,14 +72,14 @@ function noMetadata(url: string, answer: Answer): Finding {
       severity: 'error',
       message: `Nothing answers at ${url}: ${answer.trouble}.`,
       remedy:
-        'Start the server, and see that name, port, certificate and proxy lead to it from where this runs.',
+        'Start the server, and check that its host name, port, certificate and proxy can be reached from this machine.',
     };
   }
   const { location, status } = answer;
   return {
     code: 'metadata_missing',
     severity: 'error',
-    message: `${url} is not the metadata of an authorization server: the answer was ${status}${location ? ` to ${location}` : ''}.`,
+    message: `${url} is not the metadata of an authorization server: the response was ${status}${location ? ` to ${location}` : ''}.`,
     remedy:
       'Let the proxy pass /oauth/ and /.well-known/ to the server; with a path in the issuer, see the option mountPath.',
   };
@@ -91,8 +91,8 @@ function compare(issuer: string, metadata: Readonly<Record<string, unknown>>): F
       {
         code: 'issuer_differs',
         severity: 'error',
-        message: `The server at ${issuer} says that its issuer is ${String(metadata['issuer'])}.`,
-        remedy: "Give createAuthServer() the address that people use as issuer: behind a proxy, the proxy's.",
+        message: `The server at ${issuer} has another issuer in its metadata: ${String(metadata['issuer'])}.`,
+        remedy: 'Pass the public URL to createAuthServer() as issuer; behind a proxy, the URL of the proxy.',
       },
     ];
   }
@@ -105,8 +105,8 @@ function compare(issuer: string, metadata: Readonly<Record<string, unknown>>): F
     {
       code: 'endpoints_elsewhere',
       severity: 'error',
-      message: `The server at ${issuer} gives out endpoints with another scheme, host or path: ${named}.`,
-      remedy: 'See that no proxy rewrites answers, and that the option configure does not.',
+      message: `The server at ${issuer} has endpoints in its metadata with another scheme, host or path: ${named}.`,
+      remedy: 'Check that neither a proxy nor the option configure changes them.',
     },
   ];
 }
@@ -124,7 +124,7 @@ async function checkAuthorization(
         code: 'authorization_fails',
         severity: 'error',
         message: `An authorization request to ${endpoint} fails: ${inWords(answer)}.`,
-        remedy: "Look at the server's log, and at the proxy's.",
+        remedy: 'Read the logs of the server and of the proxy.',
       },
     ];
   }
@@ -133,9 +133,9 @@ async function checkAuthorization(
       {
         code: 'authorization_unanswered',
         severity: 'warning',
-        message: `An authorization request of "${client.name}" to ${endpoint} was answered with ${answer.status} and starts no login.`,
+        message: `An authorization request of "${client.name}" to ${endpoint} was answered with ${answer.status} and does not lead to the login page.`,
         remedy:
-          'See that the server uses the same database as this check, and that the proxy does not rewrite Location.',
+          'Check that the server uses the same database as this command, and that the proxy does not rewrite Location.',
       },
     ];
   }
@@ -157,8 +157,8 @@ async function checkCookies(issuer: string): Promise<readonly Finding[]> {
       {
         code: 'cookies_lost',
         severity: 'error',
-        message: `An answer of ${endpoint} comes without its cookie, so nobody can sign in.`,
-        remedy: 'See that the proxy passes Set-Cookie on.',
+        message: `The response of ${endpoint} has no cookie, so users cannot sign in.`,
+        remedy: 'Check that the proxy passes Set-Cookie on.',
       },
     ];
   }
@@ -168,8 +168,8 @@ async function checkCookies(issuer: string): Promise<readonly Finding[]> {
     {
       code: 'cookies_insecure',
       severity: 'error',
-      message: `Cookies of ${endpoint} are not Secure: ${insecure.join(', ')}.`,
-      remedy: 'See that the proxy does not rewrite Set-Cookie.',
+      message: `Cookies of ${endpoint} lack the attribute Secure: ${insecure.join(', ')}.`,
+      remedy: 'Check that the proxy does not rewrite Set-Cookie.',
     },
   ];
 }
@@ -240,7 +240,7 @@ function reasonOf(error: unknown): string {
 
 /** What came of a probe, at the end of a sentence. */
 function inWords(answer: Answer): string {
-  return 'trouble' in answer ? answer.trouble : `the answer was ${answer.status}`;
+  return 'trouble' in answer ? answer.trouble : `the response was ${answer.status}`;
 }
 
 /** Whether the server's endpoints can be reached where its metadata says: its keys are one that anybody may ask for. */
@@ -251,9 +251,9 @@ async function checkPublishedKeys(url: string): Promise<readonly Finding[]> {
     {
       code: 'endpoints_unreachable',
       severity: 'error',
-      message: `The server's keys are not at ${url}, where its metadata says: ${inWords(answer)}.`,
+      message: `The server's public keys are not at ${url}, the jwks_uri of its metadata: ${inWords(answer)}.`,
       remedy:
-        'Let the proxy pass /oauth/ to the server; if it removes the path of the issuer on the way, set the option mountPath.',
+        'Let the proxy pass /oauth/ to the server; if it removes the path of the issuer, set the option mountPath.',
     },
   ];
 }

@@ -27,8 +27,8 @@ function presence(signing: readonly StoredKey[]): Finding[] {
     {
       code: 'signing_key_missing',
       severity: 'warning',
-      message: 'There is no key to sign tokens with.',
-      remedy: 'Start a server, which makes one, or run `gatehouse keys rotate`.',
+      message: 'There is no signing key.',
+      remedy: 'Start a server, which creates one, or run `gatehouse keys rotate`.',
     },
   ];
 }
@@ -43,10 +43,10 @@ function encryption(
     {
       code: 'keys_unencrypted',
       severity: 'warning',
-      message: `${count(plain.length)} stored unencrypted: whoever reads the database can make tokens.`,
+      message: `${count(plain.length)} stored unencrypted: anyone who reads the database can make tokens.`,
       remedy: keys.encrypts
-        ? 'Run `gatehouse keys rotate` with KEY_ENCRYPTION_KEY set; the old keys go when the last of their tokens has expired.'
-        : 'Give the servers a keyEncryptionKey, then run `gatehouse keys rotate` with KEY_ENCRYPTION_KEY set to it.',
+        ? 'Run `gatehouse keys rotate` with KEY_ENCRYPTION_KEY set; the old keys are removed when their last token has expired.'
+        : 'Set keyEncryptionKey on the servers, then run `gatehouse keys rotate` with KEY_ENCRYPTION_KEY set to it.',
     },
   ];
 }
@@ -59,7 +59,7 @@ async function legibility({ keys }: CheckedServer, stored: readonly StoredKey[])
       {
         code: 'keys_not_checked',
         severity: 'warning',
-        message: `${count(encrypted.length)} encrypted, and no key-encryption key was given to read them with.`,
+        message: `${count(encrypted.length)} encrypted, and no keyEncryptionKey was given.`,
         remedy: "Give the servers' keyEncryptionKey; on the command line in KEY_ENCRYPTION_KEY.",
       },
     ];
@@ -72,7 +72,7 @@ async function legibility({ keys }: CheckedServer, stored: readonly StoredKey[])
       code: 'keys_unreadable',
       severity: 'error',
       message: `${count(unreadable)} encrypted with another keyEncryptionKey than the given one, or damaged.`,
-      remedy: 'Give the keyEncryptionKey that they were encrypted with too, behind the new one.',
+      remedy: 'Also give the keyEncryptionKey that they were encrypted with, after the new one.',
     },
   ];
 }
@@ -87,7 +87,7 @@ function age({ keyRotation }: CheckedServer, signing: readonly StoredKey[]): Fin
       code: 'signing_key_old',
       severity: 'warning',
       message: `The newest signing key is ${Math.floor(newest / DAY)} days old; a new one was due after ${Math.floor(keyRotation / DAY)}.`,
-      remedy: 'Run `gatehouse keys rotate`, and see why no server rotates: is one running?',
+      remedy: 'Run `gatehouse keys rotate`, and check that a server is running, which rotates keys.',
     },
   ];
 }

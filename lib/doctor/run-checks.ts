@@ -69,7 +69,8 @@ async function checkClock({ storage }: CheckedServer): Promise<readonly Finding[
       code: 'clock_differs',
       severity: Math.abs(difference) > HARMFUL ? 'error' : 'warning',
       message: `The clock of the database is ${seconds} s ${difference > 0 ? 'ahead of' : 'behind'} this machine's.`,
-      remedy: 'Let a time service such as chrony or systemd-timesyncd set the clocks of all machines.',
+      remedy:
+        'Synchronize the clocks of all machines with a time service such as chrony or systemd-timesyncd.',
     },
   ];
 }
@@ -88,9 +89,9 @@ async function checkCookieKeys({ cookieKeys = [] }: CheckedServer): Promise<read
     {
       code: 'cookie_keys_weak',
       severity: 'error',
-      message: `${weak.length === 1 ? 'A cookie key is' : `${weak.length} cookie keys are`} made of very few different characters, so that sessions can be forged.`,
+      message: `${weak.length === 1 ? 'A cookie key is' : `${weak.length} cookie keys are`} made of very few different characters and easy to guess, so sessions can be forged.`,
       remedy:
-        'Make random ones, such as with `openssl rand -base64 32`, or leave cookieKeys out: then one is made and kept in the storage.',
+        'Use random keys, such as those of `openssl rand -base64 32`, or leave out cookieKeys: the server then creates and stores one.',
     },
   ];
 }
@@ -122,7 +123,7 @@ async function checkPruning({ storage, pruneInterval }: CheckedServer): Promise<
       severity: 'warning',
       message: `Rows that expired ${inWords(lag)} ago have not been removed.`,
       remedy:
-        'Run `gatehouse prune` now, and see that a server runs with `pruneInterval` or that `gatehouse prune` runs every day.',
+        'Run `gatehouse prune` now, and check that a server runs with `pruneInterval`, or that `gatehouse prune` runs every day.',
     },
   ];
 }

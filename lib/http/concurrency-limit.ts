@@ -107,7 +107,7 @@ function isStream(body: unknown): boolean {
 /** Why a request was refused, in words for whoever sent it, without a full stop. */
 export const OVERLOAD_REASONS: Readonly<Record<Overload, string>> = {
   closing: 'the server is stopping; send the request again',
-  overloaded: 'the server has too many requests at the moment; send this one again later',
+  overloaded: 'the server has too many requests at the moment; try again later',
 };
 
 /** The header fields of a refused request: when to come back and, from a server that stops, not on this connection. */
@@ -127,7 +127,7 @@ export function overloadProblem(overload: Overload): Problem {
 
 const DETAILS: Readonly<Record<Overload, string>> = {
   closing: 'The server is stopping. Send the request again.',
-  overloaded: 'The server has too many requests at the moment. Send this one again later.',
+  overloaded: 'The server has too many requests at the moment. Try again later.',
 };
 
 /**

@@ -96,7 +96,7 @@ export function explainError(error: unknown, logger: Logger, fields: FailureFiel
   const problem = problemOf(error);
   // A server that has no room for a body is busy, and not at fault.
   if (problem.status < 500 || error instanceof BodyError) return problem;
-  logger.error({ ...fields, err: error }, 'An API request failed');
+  logger.error({ ...fields, err: error }, 'api request failed');
   return { ...problem, members: { ...problem.members, reference: fields.request_id } };
 }
 
@@ -188,7 +188,7 @@ function headersOf(error: GatehouseError): NonNullable<Problem['headers']> {
 }
 
 /** What a challenge says when another token of the same holder would do. */
-export const INSUFFICIENT_SCOPE = 'The scopes of the access token keep back a permission that is needed.';
+export const INSUFFICIENT_SCOPE = 'The scopes of the access token exclude a required permission.';
 
 /** What `ctx.throw()` and `ctx.assert()` throw. `expose` sets them apart from errors that only happen to have a status. */
 interface HttpError extends Error {

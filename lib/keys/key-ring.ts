@@ -101,7 +101,8 @@ export async function createKeyRing(
     if (added) audit.record({ type: 'key_rotated', keyId: added.id });
     await read();
     const newest = keys[0];
-    if (!newest) throw new StorageError('The storage lost its signing keys');
+    if (!newest)
+      throw new StorageError('The storage has no signing keys any more; restore them or restart the server');
     return describe(newest);
   }
 

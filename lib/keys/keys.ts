@@ -49,7 +49,7 @@ export function createKeyMaterial(secrets: readonly string[]): KeyMaterial {
       if (!newest) {
         throw new ConfigError(
           'keyEncryptionKey',
-          "the server's keys are encrypted; give the one of the servers",
+          "the server's keys are encrypted; give the keyEncryptionKey of the servers",
         );
       }
       const { kid } = decodeProtectedHeader(material);
@@ -57,7 +57,7 @@ export function createKeyMaterial(secrets: readonly string[]): KeyMaterial {
       if (!key) {
         throw new ConfigError(
           'keyEncryptionKey',
-          "the server's keys were encrypted with another one; give that one too, behind the new one",
+          "the server's keys were encrypted with another one; give that one too, after the new one",
         );
       }
       const { plaintext } = await compactDecrypt(material, key.bytes);

@@ -102,7 +102,7 @@ const TARGETS = ['token', 'grant', 'user', 'client'];
 function countEvents(registers: MetricsRegister[]): (record: AuditRecord) => void {
   const logins = new Counter({
     name: 'gatehouse_logins_total',
-    help: 'Logins of people.',
+    help: 'Logins.',
     labelNames: ['outcome'],
     registers,
   });
@@ -129,7 +129,7 @@ function showNow(
 ): void {
   const inProgress = new Gauge({
     name: 'gatehouse_requests_in_progress',
-    help: 'Requests that are let in and have not ended.',
+    help: 'Requests in progress.',
     registers,
     collect() {
       inProgress.set(concurrencyLimit.count);
@@ -137,7 +137,7 @@ function showNow(
   });
   const keyAge = new Gauge({
     name: 'gatehouse_signing_key_age_seconds',
-    help: 'How long the key that signs access tokens has been signing.',
+    help: 'Time since the active signing key began to sign.',
     registers,
     collect() {
       const active = keys.list().find(({ status }) => status === 'active');
@@ -151,19 +151,19 @@ function showNow(
 function countGuard(registers: MetricsRegister[]): (outcome: GuardOutcome) => void {
   const admitted = new Counter({
     name: 'gatehouse_guard_admitted_total',
-    help: 'Requests that came with a good access token, remembered (warm) or verified (cold).',
+    help: 'Requests with a valid access token, cached (warm) or verified (cold).',
     labelNames: ['cache'],
     registers,
   });
   const refused = new Counter({
     name: 'gatehouse_guard_refused_total',
-    help: 'Requests that were refused for their access token or for a missing permission.',
+    help: 'Requests refused for their access token or for a missing permission.',
     labelNames: ['code'],
     registers,
   });
   const duration = new Histogram({
     name: 'gatehouse_guard_cold_duration_seconds',
-    help: 'How long it took to verify a token that was not remembered, and to read its holder.',
+    help: 'Time to verify a token that was not cached, and to read its user or client.',
     buckets: SECONDS,
     registers,
   });
@@ -191,19 +191,19 @@ const GRANT_TYPES = ['authorization_code', 'refresh_token', 'client_credentials'
 function countTokens(registers: MetricsRegister[]): (outcome: EndpointOutcome) => void {
   const issued = new Counter({
     name: 'gatehouse_tokens_issued_total',
-    help: 'Token requests that were answered with tokens.',
+    help: 'Successful token requests.',
     labelNames: ['grant_type'],
     registers,
   });
   const refused = new Counter({
     name: 'gatehouse_tokens_refused_total',
-    help: 'Token requests that were answered with an error.',
+    help: 'Token requests answered with an error.',
     labelNames: ['grant_type', 'error'],
     registers,
   });
   const duration = new Histogram({
     name: 'gatehouse_token_request_duration_seconds',
-    help: 'How long token requests took.',
+    help: 'Duration of token requests.',
     labelNames: ['grant_type'],
     buckets: SECONDS,
     registers,

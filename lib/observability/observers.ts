@@ -32,7 +32,7 @@ export function createObservers(
         try {
           listener(outcome as never);
         } catch (error) {
-          logger.error({ err: error }, 'an observer failed');
+          logger.error({ err: error }, 'observer failed');
         }
       }
     };

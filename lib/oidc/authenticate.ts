@@ -108,7 +108,7 @@ function createProxyWarning(logger: Logger): ProxyWarning {
 }
 
 const SHARED =
-  'logins from this address are throttled; if it is that of your proxy, set trustProxy, or proxy and maxIpsCount of your own app';
+  'logins from this address are throttled; if it is the address of your proxy, set trustProxy, or proxy and maxIpsCount of your own app';
 
 const FORGED =
-  'X-Forwarded-For has several addresses, and the first, which the caller may have made up, is taken for theirs; set maxIpsCount of your app, beside proxy, to the number of your proxies';
+  'the first of several addresses in X-Forwarded-For, which the caller can forge, is used as the client address; set maxIpsCount of your app to the number of your proxies';

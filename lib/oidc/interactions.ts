@@ -99,7 +99,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
         if (mustLoginAgain && wasSentToLogin !== true) return undefined;
         if (await users.find(user.id)) return finishLogin(ctx, uid, user, [HOST_LOGIN]);
         // Going on, or to the host's login page, could go round in circles.
-        logger.warn({ user_id: user.id }, 'currentUser gave a user whom users.find does not find');
+        logger.warn({ user_id: user.id }, 'currentUser returned a user that users.find does not find');
         return undefined;
       }
       if (loginUrl === undefined) return undefined;

@@ -58,7 +58,7 @@ export function createIssueToken(
     const lifetime = lifetimeFor(client, wantedLifetime, settings.lifetimes);
     const scopes = scopesFor(client, wanted, settings.scopes);
     if (userId !== undefined && !(await users.find(userId))) {
-      throw new ConfigError('issueToken({ user })', 'the user store finds nobody with this id');
+      throw new ConfigError('issueToken({ user })', 'users.find() finds no user with this id');
     }
 
     const { AccessToken, Client: EngineClient, ClientCredentials, ResourceServer } = provider();
@@ -109,7 +109,7 @@ function checkOptions(given: IssueTokenOptions): CheckedOptions {
   if (unknown !== undefined) {
     throw new ConfigError(
       `issueToken({ ${unknown} })`,
-      `there is no such member; they are ${[...MEMBERS].join(', ')}`,
+      `there is no such member; the members are ${[...MEMBERS].join(', ')}`,
     );
   }
   const { client, user, scopes, lifetime } = given ?? {};
@@ -159,7 +159,7 @@ function checkClient({ disabled, grantType, id }: Client, userId: string | undef
   if (userId === undefined && grantType === 'authorization_code') {
     throw new ConfigError(
       'issueToken({ user })',
-      `the client ${id} acts for users only (grant type authorization_code); say for whom`,
+      `the client ${id} acts for users only (grant type authorization_code); pass the id of a user`,
     );
   }
   if (userId !== undefined && grantType === 'client_credentials') {
@@ -188,7 +188,7 @@ function scopesFor(
   if (registered && scopes.length === 0) {
     throw new ConfigError(
       option,
-      `the client ${client.id} is registered for no scope of this server, so its tokens may do nothing`,
+      `the client ${client.id} is registered for no scope of this server, so a token would have no permission`,
     );
   }
   return scopes;

@@ -15,7 +15,7 @@ export function createPrompts(currentUser: ResolvedOptions['currentUser']): inte
   const policy = base();
   const login = policy.get('login')!;
   const consent = policy.get('consent')!;
-  login.checks.add(new Check('user_gone', 'the user is gone', 'login_required', isUserGone));
+  login.checks.add(new Check('user_gone', 'the user does not exist any more', 'login_required', isUserGone));
   if (currentUser) {
     login.checks.add(
       new Check('host_session', 'the login of the host has changed', 'login_required', async (ctx) =>

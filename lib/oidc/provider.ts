@@ -91,10 +91,7 @@ function startEngine(
 ): Provider {
   const { issuer, storage } = options;
   if (typeof configuration?.adapter !== 'function') {
-    throw new ConfigError(
-      'configure',
-      'return the configuration that the engine is to use; it returned something else',
-    );
+    throw new ConfigError('configure', 'return the configuration of the engine; it returned something else');
   }
   try {
     return new Provider(
@@ -103,7 +100,9 @@ function startEngine(
     );
   } catch (cause) {
     const { message } = cause as Error;
-    throw new ConfigError('configure', `the engine does not take what it returned: ${message}`, { cause });
+    throw new ConfigError('configure', `the engine rejects the configuration that it returned: ${message}`, {
+      cause,
+    });
   }
 }
 

@@ -95,14 +95,18 @@ function checkClaims(claims: unknown): object | undefined {
   if (reserved.length > 0) {
     throw new ConfigError(
       'tokenClaims',
-      `leave out ${reserved.join(', ')}: these names belong to the server and the standards of tokens; choose others, such as a URL of yours`,
+      `leave out ${reserved.join(', ')}: these claim names are reserved for the server and the standards; choose others, such as a URL of yours`,
     );
   }
   try {
     // As it will be in the token; what an object is afterwards changes nothing.
     return JSON.parse(JSON.stringify(claims)) as object;
   } catch (cause) {
-    throw new ConfigError('tokenClaims', `return what JSON can hold: ${(cause as Error).message}`, { cause });
+    throw new ConfigError(
+      'tokenClaims',
+      `return a value that can be written as JSON: ${(cause as Error).message}`,
+      { cause },
+    );
   }
 }
 

@@ -92,7 +92,7 @@ export function checkLoginUrl(
   if (!hasCurrentUser) {
     throw new ConfigError(
       'loginUrl',
-      'also pass currentUser, so that the server learns who has logged in there',
+      'also pass currentUser, which returns the user who has logged in there',
     );
   }
   return url.href;
@@ -125,7 +125,7 @@ export function checkScopes<P extends string>(
     if (typeof scope?.description !== 'string' || scope.description.trim() === '') {
       throw new ConfigError(
         `${option}.description`,
-        'say in a sentence what people agree to, such as "See your schools"',
+        'describe in a sentence what users agree to, such as "See your schools"',
       );
     }
     if (!Array.isArray(scope.permissions)) {
@@ -162,7 +162,7 @@ export function checkLifetimes(lifetimes: LifetimePreset | Lifetimes): ResolvedO
     if (!Object.hasOwn(resolved, name)) {
       throw new ConfigError(
         `lifetimes.${name}`,
-        `there is no such lifetime; they are ${Object.keys(resolved).join(', ')}`,
+        `there is no such lifetime; the lifetimes are ${Object.keys(resolved).join(', ')}`,
       );
     }
     if (duration !== undefined) resolved[name] = checkDuration(`lifetimes.${name}`, duration, 1);
@@ -177,7 +177,7 @@ export function checkLifetimes(lifetimes: LifetimePreset | Lifetimes): ResolvedO
     const absolute = `${name}Absolute` as const;
     if (resolved[absolute]! >= resolved[name]!) continue;
     if (own[absolute] !== undefined)
-      throw new ConfigError(`lifetimes.${absolute}`, `give no less than lifetimes.${name}`);
+      throw new ConfigError(`lifetimes.${absolute}`, `give at least lifetimes.${name}`);
     resolved[absolute] = resolved[name]!;
   }
   return Object.freeze(resolved);

@@ -22,7 +22,10 @@ export function checkUsers<U extends User>(users: UserStore<U> | undefined): Use
 export function checkStorage(storage: Storage | undefined): Storage {
   if (typeof storage?.pendingMigrations === 'function' && typeof storage.credentials?.redeem === 'function') {
     if (typeof storage.durable === 'boolean') return storage;
-    throw new ConfigError('storage', 'say in its member durable whether what it keeps outlives the process');
+    throw new ConfigError(
+      'storage',
+      'set its member durable to true if its data outlives the process, else to false',
+    );
   }
   throw new ConfigError(
     'storage',
@@ -70,6 +73,6 @@ export function requireKeyEncryptionKey(given: unknown, { durable }: Pick<Storag
   if (given !== undefined || !durable || process.env['NODE_ENV'] !== 'production') return;
   throw new ConfigError(
     OPTION,
-    "give a random string of at least 32 characters that is not in the database (on the command line KEY_ENCRYPTION_KEY): without it, whoever reads the database or a backup can make any token; false stores the server's keys as they are all the same",
+    "give a random string of at least 32 characters that is not in the database (on the command line KEY_ENCRYPTION_KEY), or false to store the server's keys unencrypted; then anyone who reads the database or a backup can make any token",
   );
 }

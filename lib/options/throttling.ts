@@ -49,7 +49,10 @@ function checkNames<T extends object>(option: string, given: T, names: readonly 
   }
   for (const name of Object.keys(given)) {
     if (!names.includes(name)) {
-      throw new ConfigError(`${option}.${name}`, `there is no such limit; they are ${names.join(', ')}`);
+      throw new ConfigError(
+        `${option}.${name}`,
+        `there is no such limit; the limits are ${names.join(', ')}`,
+      );
     }
   }
   return given;
@@ -60,11 +63,11 @@ const DURATIONS: Readonly<Record<string, (option: string, duration: unknown) => 
   deviceLifetime(option, lifetime) {
     const seconds = checkDuration(option, lifetime, 1);
     if (seconds <= LONGEST_DEVICE_LIFETIME) return seconds;
-    throw new ConfigError(option, 'give 400 days at most: browsers keep no cookie for longer');
+    throw new ConfigError(option, 'give at most 400 days: browsers store no cookie for longer');
   },
 };
 
 function checkCount(option: string, count: unknown): number {
   if (typeof count === 'number' && Number.isInteger(count) && count >= 1) return count;
-  throw new ConfigError(option, 'give how many may fail in a window, at least 1');
+  throw new ConfigError(option, 'give the number of failures that are allowed in a window, at least 1');
 }

@@ -116,9 +116,9 @@ const SLOW: Readonly<Record<string, string>> = {
   lookup: 'the name of the PDF service was not found',
   connect: 'the PDF service did not accept the connection',
   secureConnect: 'the PDF service did not finish the TLS handshake',
-  socket: 'the PDF service neither took nor sent anything',
-  response: 'the PDF service did not begin to answer',
-  read: 'the PDF service did not finish its answer',
+  socket: 'the PDF service neither received nor sent data',
+  response: 'the PDF service did not start its response',
+  read: 'the PDF service did not finish its response',
 };
 
 /** Turns got's error into one of ours. Got's own are never passed on, not even as a cause: they hold the API key. */
@@ -130,14 +130,14 @@ function explain(error: unknown, { settings, signal, url }: Call): unknown {
     const what = SLOW[error.event] ?? SLOW['response'];
     return new PdfError(
       'ERR_PDF_TIMEOUT',
-      `For ${settings.timeout} ms ${what} (${url.origin}). Raise timeout, or find out what holds the service up.`,
+      `For ${settings.timeout} ms ${what} (${url.origin}). Raise timeout, or check the service.`,
     );
   }
   // Not always one of got's: a write to a connection that is gone comes as Node's own.
   const { code, message } = error as NodeJS.ErrnoException;
   return new PdfError(
     'ERR_PDF_CONNECTION',
-    `The connection to the PDF service at ${url.origin} failed: ${message}. Does the service run there?`,
+    `The connection to the PDF service at ${url.origin} failed: ${message}. Check that the service is running there.`,
     { cause: Object.assign(new Error(message), { code }) },
   );
 }
@@ -152,7 +152,7 @@ function single(headers: Readonly<Record<string, string | string[] | undefined>>
 export function unusable(answer: Answer, what: string, body: Uint8Array = new Uint8Array()): PdfError {
   const { origin } = answer.call.url;
   const type = answer.headers['content-type'] ?? 'of no type';
-  return new PdfError('ERR_PDF_RESPONSE', `The answer of the PDF service at ${origin} (${type}) ${what}.`, {
+  return new PdfError('ERR_PDF_RESPONSE', `The response of the PDF service at ${origin} (${type}) ${what}.`, {
     answer: describe(answer, body),
   });
 }

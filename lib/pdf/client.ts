@@ -114,12 +114,12 @@ export class PdfClient {
 function renderQuery({ page, format, quality, width }: PdfRenderOptions): string {
   const query = new URLSearchParams();
   if (format !== undefined && format !== 'png' && format !== 'jpg') {
-    throw new PdfError('ERR_PDF_INPUT', "The format of a picture is 'png' or 'jpg'.");
+    throw new PdfError('ERR_PDF_INPUT', "The format of an image must be 'png' or 'jpg'.");
   }
   for (const [name, value] of Object.entries({ page, quality, width })) {
     if (value === undefined) continue;
     if (!Number.isSafeInteger(value) || value < 1) {
-      throw new PdfError('ERR_PDF_INPUT', `The ${name} of a picture is a whole number of 1 or more.`);
+      throw new PdfError('ERR_PDF_INPUT', `The ${name} of an image must be a whole number of at least 1.`);
     }
     query.set(name, String(value));
   }

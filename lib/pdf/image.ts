@@ -54,7 +54,7 @@ async function typeOf(answer: Answer, format: Format): Promise<PdfImage['content
   if (body.byteLength === 0) throw unusable(answer, 'is empty');
   throw unusable(
     answer,
-    format === undefined ? 'is not a PNG or JPEG picture' : `is not a ${format} picture`,
+    format === undefined ? 'is not a PNG or JPEG image' : `is not a ${format} image`,
     body,
   );
 }
@@ -86,6 +86,6 @@ async function* complete(answer: Answer, contentType: PdfImage['contentType']): 
   if (first.byteLength === 0) throw unusable(answer, 'is empty');
   const marks = MARKS[contentType];
   if (!first.toString('hex').startsWith(marks.first))
-    throw unusable(answer, 'is not the picture it claims to be');
-  if (!last.toString('hex').endsWith(marks.last)) throw unusable(answer, 'is a picture that was cut off');
+    throw unusable(answer, 'does not have the image format of its Content-Type');
+  if (!last.toString('hex').endsWith(marks.last)) throw unusable(answer, 'is an incomplete image');
 }

@@ -68,7 +68,7 @@ export async function openInput(
   throw new PdfError(
     'ERR_PDF_INPUT',
     Array.isArray(input)
-      ? 'There are several PDFs where one is expected. Pass them one by one.'
+      ? 'Several PDFs were passed, but one is expected. Pass them one by one.'
       : 'There is no PDF. Pass a path, an https URL, an uploaded file, a Blob, bytes or a stream.',
   );
 }
@@ -77,11 +77,13 @@ async function openString(text: string, { localFiles }: { localFiles: boolean })
   // Two letters or more: `C:\report.pdf` is a path.
   if (/^\s*[a-z][a-z\d+.-]+:/i.test(text)) return { url: documentUrl(text) };
   if (text !== '' && localFiles) return { source: await openFile(text, basename(text)) };
-  throw new PdfError('ERR_PDF_INPUT', 'A string must be the https URL of a PDF here.');
+  throw new PdfError(
+    'ERR_PDF_INPUT',
+    'A string must be the https URL of a PDF, or the path of a file if localFiles is true.',
+  );
 }
 
-const NO_FILES =
-  'Files of this machine are not sent here (localFiles is false). Pass the bytes, a Blob or a stream.';
+const NO_FILES = 'Local files are not sent, because localFiles is false. Pass the bytes, a Blob or a stream.';
 
 /** Whether it says where a file is, as JSON that a stranger sent could too. A stream of a file, which has a path, is open already. */
 function namesFile(input: object): boolean {
@@ -127,14 +129,14 @@ function isIterable(value: unknown): value is AsyncIterable<unknown> {
  */
 function documentUrl(given: unknown): string {
   const url = typeof given === 'string' || given instanceof URL ? URL.parse(String(given)) : null;
-  if (!url) throw new PdfError('ERR_PDF_INPUT', 'The URL of the PDF is not a URL. Pass an absolute one.');
+  if (!url) throw new PdfError('ERR_PDF_INPUT', 'The URL of the PDF is not valid. Pass an absolute URL.');
   if (url.protocol !== 'https:') {
     throw new PdfError('ERR_PDF_INPUT', `The URL of a PDF must be https, not ${url.protocol.slice(0, -1)}.`);
   }
   if (url.username || url.password) {
     throw new PdfError(
       'ERR_PDF_INPUT',
-      'The URL of a PDF must not hold credentials. Fetch it yourself, and pass the bytes.',
+      'The URL of a PDF must not contain credentials. Fetch it yourself, and pass the bytes.',
     );
   }
   url.hash = '';

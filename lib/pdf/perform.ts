@@ -39,7 +39,7 @@ async function errorOf(response: Answer): Promise<PdfError> {
   const said = answer.body.replaceAll(/\s+/g, ' ').trim().slice(0, 200);
   const end =
     answer.status < 400
-      ? ', a redirect, which would take the document to another place. Set baseUrl to the service itself.'
+      ? ', a redirect, which is not followed. Set baseUrl to the address of the service itself.'
       : said && `: ${said}`;
   return new PdfError('ERR_PDF_HTTP', begin + end, { answer });
 }

@@ -28,11 +28,15 @@ async function openRegular(path: string): Promise<FileHandle> {
     const found = await stat(path);
     if (found.isFile()) return await open(path);
   } catch (cause) {
-    throw new PdfError('ERR_PDF_UNREADABLE', `The PDF at ${path} cannot be opened. Does it exist?`, {
-      cause,
-    });
+    throw new PdfError(
+      'ERR_PDF_UNREADABLE',
+      `The PDF at ${path} cannot be opened. Check that it exists and can be read.`,
+      {
+        cause,
+      },
+    );
   }
-  throw new PdfError('ERR_PDF_UNREADABLE', `There is no file at ${path}, but a folder or a device.`);
+  throw new PdfError('ERR_PDF_UNREADABLE', `${path} is not a file, but a folder or a device.`);
 }
 
 interface File {
@@ -58,7 +62,7 @@ async function readAt(handle: FileHandle, buffer: Buffer, position: number, path
   try {
     return await handle.read(buffer, 0, buffer.length, position);
   } catch (cause) {
-    throw new PdfError('ERR_PDF_UNREADABLE', `The PDF at ${path} cannot be read to its end.`, { cause });
+    throw new PdfError('ERR_PDF_UNREADABLE', `The PDF at ${path} cannot be read completely.`, { cause });
   }
 }
 
@@ -97,7 +101,7 @@ async function readSlice(slice: Blob): Promise<Uint8Array> {
   } catch (cause) {
     throw new PdfError(
       'ERR_PDF_UNREADABLE',
-      'The PDF cannot be read to its end. Has the file behind the Blob changed?',
+      'The PDF cannot be read completely. The file of the Blob may have changed.',
       { cause },
     );
   }
@@ -110,7 +114,7 @@ export function streamSource(
   size: unknown,
 ): Source {
   if (size !== undefined && !(Number.isSafeInteger(size) && Number(size) > 0)) {
-    throw new PdfError('ERR_PDF_INPUT', 'The size of a stream is a whole number of bytes, 1 or more.');
+    throw new PdfError('ERR_PDF_INPUT', 'The size of a stream must be a whole number of bytes, at least 1.');
   }
   const expected = size === undefined ? undefined : Number(size);
   return {
@@ -129,10 +133,7 @@ async function* readExactly(
   let size = 0;
   for await (const chunk of readable(stream)) {
     if (!(chunk instanceof Uint8Array)) {
-      throw new PdfError(
-        'ERR_PDF_INPUT',
-        'The stream gives something else than bytes. Set no encoding on it.',
-      );
+      throw new PdfError('ERR_PDF_INPUT', 'The stream does not return bytes. Do not set an encoding on it.');
     }
     size += chunk.byteLength;
     if (expected !== undefined && size > expected) throw wrongSize(expected);
@@ -153,7 +154,7 @@ async function* readable(stream: AsyncIterable<unknown>): AsyncGenerator {
 function wrongSize(expected: number): PdfError {
   return new PdfError(
     'ERR_PDF_UNREADABLE',
-    `The stream of the PDF is not ${expected} bytes long, as announced.`,
+    `The stream of the PDF is not ${expected} bytes long, as its size says.`,
   );
 }
 

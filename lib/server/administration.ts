@@ -40,7 +40,7 @@ export interface AdministrationOptions<P extends string = string, R extends stri
 export interface KeyRotation {
   /** More than twice the servers' `revocationLag`. @default '1 minute' */
   readonly after?: Duration;
-  /** At least the servers' `lifetimes.accessToken`: for so long the key before it is kept. @default '1 year' */
+  /** At least the servers' `lifetimes.accessToken`: how long the previous key is kept. @default '1 year' */
   readonly accessTokenLifetime?: Duration;
   /** The servers' `signingAlgorithm`. @default that of the newest key, else 'ES256' */
   readonly algorithm?: SigningAlgorithm;

@@ -40,7 +40,7 @@ export function createReadiness({ logger, server, storage }: ReadinessParts): ()
       if ((await storage.keys.list('token')).length === 0) return notReady('keys_missing');
       return { ready: true };
     } catch (error) {
-      if (!(error instanceof StorageError)) logger.error({ err: error }, 'the readiness check failed');
+      if (!(error instanceof StorageError)) logger.error({ err: error }, 'readiness check failed');
       return notReady('storage_unreachable');
     }
   }

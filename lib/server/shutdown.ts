@@ -35,12 +35,12 @@ export function createClose(parts: RunningParts): (options?: CloseOptions) => Pr
   async function close(timeout: number): Promise<void> {
     const ended = Promise.all([concurrencyLimit.close(), stopJobs()]);
     if (!(await endsWithin(timeout, ended))) {
-      logger.warn({ requests: concurrencyLimit.count, timeout }, 'closing without waiting any longer');
+      logger.warn({ requests: concurrencyLimit.count, timeout }, 'closing before all requests have ended');
     }
     // Requests leave these behind, so they come last. What could not be written is in the log.
     const written = Promise.all([lastUses.written(), audit.flush().catch(() => {})]);
     if (!(await endsWithin(TIME_TO_WRITE, written))) {
-      logger.error({}, 'closing before everything was written, because the storage does not answer');
+      logger.error({}, 'closing before all events are written: the storage does not answer');
     }
     await storage.close();
   }

@@ -115,7 +115,7 @@ function authorizationRequest(
   if (redirectUri === undefined) {
     throw new ConfigError(
       'client',
-      'it has no redirect URI: only grantType "authorization_code" is authorized by people',
+      'it has no redirect URI; pass a client with grantType "authorization_code"',
     );
   }
   const url = new URL(`${issuer}/oauth/authorize`);
@@ -160,7 +160,7 @@ async function walk(
     url = new URL(location, url);
     if (url.href.split('?')[0] === new URL(redirectUri).href.split('?')[0]) return url;
   }
-  throw new Error(`The server goes on redirecting, now to ${url.pathname}`);
+  throw new Error(`Too many redirects, the last one to ${url.pathname}`);
 }
 
 async function askForTokens(issuer: string, parameters: Record<string, string>): Promise<TokenResponse> {

@@ -30,7 +30,7 @@ let isInUse = false;
  */
 export function fakeClock(): FakeClock {
   if (isInUse)
-    throw new ConfigError('fakeClock()', 'there is a fake clock already; restore() that one first');
+    throw new ConfigError('fakeClock()', 'there is a fake clock already; call its restore() first');
   isInUse = true;
   const RealDate = globalThis.Date;
   let ahead = 0;

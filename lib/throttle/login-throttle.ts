@@ -80,7 +80,7 @@ export function createLoginThrottle(
           await step.queue.end(step.id, endingOf(step));
         } catch (error) {
           // It counts as failed until the window ends. What is known about the password is known.
-          logger.warn({ err: error }, 'a login that did not fail was not given back');
+          logger.warn({ err: error }, 'attempt count not restored after a login that did not fail');
         }
       }),
     );

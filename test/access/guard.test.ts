@@ -83,9 +83,9 @@ test('without a token: 401, and a challenge without an error (RFC 6750 section 3
       type: 'about:blank',
       title: 'Unauthorized',
       status: 401,
-      detail: 'An access token is needed. Send it in the header field Authorization: Bearer.',
+      detail: 'An access token is required. Send it in the header field Authorization: Bearer.',
       code: 'token_missing',
-      message: 'An access token is needed. Send it in the header field Authorization: Bearer.',
+      message: 'An access token is required. Send it in the header field Authorization: Bearer.',
     });
   }
 });

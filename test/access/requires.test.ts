@@ -81,7 +81,7 @@ test('a permission that only the scopes keep back: 403 with a challenge (RFC 675
   t.is(limited.body['message'], 'Missing permission to edit schools.');
   t.is(
     limited.headers.get('www-authenticate'),
-    `Bearer realm="${ISSUER}", error="insufficient_scope", error_description="The scopes of the access token keep back a permission that is needed."`,
+    `Bearer realm="${ISSUER}", error="insufficient_scope", error_description="The scopes of the access token exclude a required permission."`,
   );
   const poor = await request(url, await platform.clientToken({ scope: 'schools:read' }));
   t.is(poor.status, 403);
@@ -142,6 +142,6 @@ test('without the guard in front nobody passes, and the developer is told', asyn
   t.is((await request(await serve(t, app))).status, 500);
   t.like(errors[0], {
     code: 'ERR_CONFIG',
-    message: 'requires(): put auth.guard() in front of it: it needs to know who calls',
+    message: 'requires(): mount auth.guard() before it, which sets the principal',
   });
 });

@@ -139,7 +139,7 @@ test('authorize() asks for another token when only the scopes of this one keep t
   t.deepEqual(limited.body, FORBIDDEN);
   t.is(
     limited.headers.get('www-authenticate'),
-    'Bearer error="insufficient_scope", error_description="The scopes of the access token keep back a permission that is needed."',
+    'Bearer error="insufficient_scope", error_description="The scopes of the access token exclude a required permission."',
   );
   const lacking = await rename(await tokenOf(await platform.registerService(['view_schools'])));
   t.deepEqual(lacking.body, FORBIDDEN);

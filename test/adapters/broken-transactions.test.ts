@@ -139,7 +139,7 @@ onEachDatabase(
     const error = await t.throwsAsync(silenced, { code: 'ERR_STORAGE' });
     t.is(
       error?.message,
-      'The database did not answer within 300 ms. Whether anything was changed is not known.',
+      'The database did not answer within 300 ms. It is not known whether anything was changed.',
     );
     await t.throwsAsync(
       transact(storage, async () => {

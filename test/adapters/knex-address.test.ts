@@ -124,7 +124,7 @@ test('a transaction is no database', async (t) => {
   await host.transaction(async (transaction) => {
     t.throws(() => knexStorage(transaction), {
       code: 'ERR_CONFIG',
-      message: 'storage: hand in the Knex instance itself, not a transaction of it',
+      message: 'storage: pass the Knex instance, not a transaction',
     });
   });
 });

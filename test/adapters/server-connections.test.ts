@@ -103,7 +103,7 @@ onEachDatabase(
     await takeTheConnection(hog);
     await t.throwsAsync(late.credentials.redeem(aCode(), exchange), {
       code: 'ERR_STORAGE',
-      message: /has as many connections as it takes/,
+      message: /has reached its connection limit/,
     });
     const patient = knexStorage(limited.href, { timeout: '5000 ms' });
     t.teardown(async () => patient.close());

@@ -113,7 +113,7 @@ test('one that fails is undone by itself, whether it is the first or joins', asy
     const { reason } = outcomes[failing] as PromiseRejectedResult;
     t.like(reason, {
       code: 'ERR_STORAGE',
-      message: 'A row with this id is there already. Nothing was changed.',
+      message: 'A row with this id already exists. Nothing was changed.',
     });
     t.deepEqual(
       kept(other),

@@ -143,7 +143,7 @@ onEachDatabase(
     const { idempotency } = storage;
     await idempotency.begin(aRequest(), NOW);
     const answer = { status: 201, body: '{}' };
-    const isOver = { code: 'ERR_STORAGE', message: /it is over/ };
+    const isOver = { code: 'ERR_STORAGE', message: /or it has ended/ };
     const handed: Knex.Transaction[] = [];
 
     await transact(storage, async (transaction) => {

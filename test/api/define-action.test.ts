@@ -64,7 +64,7 @@ test('a definition that is wrong is a ConfigError that names the action and the 
     ],
     [
       { input: z.object({ since: z.date() }) },
-      'rename-school-action.input: it cannot be written as JSON Schema: Date cannot be represented in JSON Schema',
+      'rename-school-action.input: it cannot be converted to JSON Schema: Date cannot be represented in JSON Schema',
     ],
   ];
   for (const [change, message] of cases) {
@@ -137,7 +137,7 @@ test('an action that is there twice is a ConfigError; the same name at another t
   const { rename } = schoolActions();
   t.throws(() => createApiRouter({ auth, actions: [rename, rename] }), {
     instanceOf: ConfigError,
-    message: 'actions: school/rename-school-action is there twice; leave one out or rename it',
+    message: 'actions: school/rename-school-action is defined twice; remove or rename one',
   });
   t.notThrows(() =>
     createApiRouter({ auth, actions: [rename, Object.freeze({ ...rename, type: 'college' })] }),

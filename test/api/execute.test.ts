@@ -62,7 +62,7 @@ test('wrong input is 422 with each mistake and where it is', async (t) => {
   t.is(status, 422);
   t.is(type, 'application/problem+json; charset=utf-8');
   t.is(body['code'], 'input_invalid');
-  t.is(body['message'], 'The body is not what the action takes; errors has each mistake.');
+  t.is(body['message'], 'The body does not match the input schema; errors lists each mistake.');
   t.deepEqual(body['errors'], [
     { pointer: '#/name', message: 'Give 1 to 100 characters on one line.' },
     { pointer: '#/tags/1', message: 'Invalid input: expected string, received number' },
@@ -119,7 +119,7 @@ test('an action at the wrong level says where it belongs', async (t) => {
   t.is(withoutId.body['code'], 'method_not_allowed');
   t.is(
     withoutId.body['message'],
-    "rename-school-action is about one object: put its id in front of the action's name.",
+    "rename-school-action needs the id of an object: put it before the action's name.",
   );
   const withId = await post('/actions/school/7/create-school-action', { name: 'x' });
   t.is(withId.status, 404);
@@ -253,9 +253,9 @@ test('output that breaks its own schema, or cannot be written, is the fault of t
   const cases: [unknown, RegExp][] = [
     [
       { id: 7, name: 'x' },
-      /school\/show-action returned what its output schema refuses: #\/id: .*expected string/,
+      /school\/show-action returned a value that does not match its output schema: #\/id: .*expected string/,
     ],
-    [undefined, /returned what its output schema refuses: #: /],
+    [undefined, /returned a value that does not match its output schema: #: /],
     [{ id: '7', name: 'x', extra: 1n }, /BigInt/],
     [{ id: '7', name: 'x', extra: circle }, /circular/],
   ];

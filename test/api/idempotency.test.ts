@@ -229,7 +229,7 @@ test('an answer that is too long to be kept is given once, and the action is not
   t.is(body['code'], 'answer_not_kept');
   t.is(
     body['message'],
-    'The request with this Idempotency-Key was carried out. Its answer was too long to be kept.',
+    'The request with this Idempotency-Key has been completed. Its response was too long to be stored.',
   );
   t.is(ran, 1);
 });
@@ -337,7 +337,7 @@ test('when the answer cannot be kept it is given all the same, and the log says 
   const { post, platform } = await serveApi(t, { storage, actions: [create] });
   t.is((await post(CREATE, HILL, KEY)).status, 200);
   t.is(platform.log.length, 1);
-  t.is(platform.log[0]?.message, 'The answer to a request with an Idempotency-Key could not be kept');
+  t.is(platform.log[0]?.message, 'storing the response of an idempotent request failed');
 });
 
 test('when the storage cannot be asked first, nothing runs', async (t) => {

@@ -61,6 +61,6 @@ test.serial('a renewal that fails is tried again', async (t) => {
   t.false(lease.signal.aborted);
   t.deepEqual(
     log.map(({ message }) => message),
-    Array.from({ length: 2 }, () => 'The lease of a request with an Idempotency-Key could not be renewed'),
+    Array.from({ length: 2 }, () => 'renewing the lease of an idempotent request failed'),
   );
 });

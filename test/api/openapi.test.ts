@@ -243,6 +243,6 @@ test('a path that the API describes itself is found at start', (t) => {
   const auth = authOf(createPlatform());
   t.throws(() => createApiRouter({ auth, openapi: { paths: { '/identity': SCHOOLS } } }), {
     instanceOf: ConfigError,
-    message: 'openapi.paths./identity: the API describes this path itself',
+    message: 'openapi.paths./identity: the API router describes this path itself; leave it out',
   });
 });

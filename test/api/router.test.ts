@@ -81,7 +81,7 @@ test('a path that nothing answers is 404, and 401 for strangers', async (t) => {
     const { status, body } = await request(`${origin}/api/v1${path}`, await platform.userToken());
     t.is(status, 404, path);
     t.is(body['code'], 'not_found');
-    t.is(body['message'], 'The API has nothing at this path.');
+    t.is(body['message'], 'The API has no route with this path.');
     t.is((await request(`${origin}/api/v1${path}`)).status, 401, path);
   }
 });
@@ -134,7 +134,7 @@ test('inside another router it would lose its guard, so it refuses', (t) => {
   ]) {
     t.throws(mount, {
       instanceOf: ConfigError,
-      message: /^createApiRouter: mount its routes\(\) on the app, not inside another router/,
+      message: /^createApiRouter: mount its routes\(\) on the app, not in another router/,
     });
   }
 });

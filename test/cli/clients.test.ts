@@ -91,9 +91,9 @@ test('for people, the secret stands below the client and is marked', async (t) =
   );
   t.regex(
     output,
-    /\nClient secret {2}gatehouse_secret_[\w-]{43}\n\nThe secret is shown this once\. Put it where the app reads it\.\n$/,
+    /\nClient secret {2}gatehouse_secret_[\w-]{43}\n\nThe secret is shown only once\. Store it in the configuration of the app\.\n$/,
   );
-  t.is(errors, 'Note: Not checked, for want of --gate: schools:read.\n');
+  t.is(errors, 'Note: Not checked, because --gate is missing: schools:read.\n');
 });
 
 test('public and native clients have no secret', async (t) => {
@@ -186,7 +186,7 @@ test('update changes what is given and nothing else', async (t) => {
   t.like(second.client, { name: 'Gate', owner_id: null, scopes: null, first_party: true });
   const nothing = await gatehouse(['client', 'update', id], { DATABASE_URL: given.address });
   t.is(nothing.code, 2);
-  t.is(nothing.errors, 'Say what to change; `gatehouse client update --help` lists the options.\n');
+  t.is(nothing.errors, 'Give a field to change; `gatehouse client update --help` lists the options.\n');
 });
 
 test('lifetimes are set, changed one at a time and taken away', async (t) => {
@@ -280,7 +280,7 @@ test('permissions are added and removed, checked by a gate where one is given', 
   });
 
   const unchecked = await run('--remove', 'view_schools', '--add', 'view_shools');
-  t.is(unchecked.errors, 'Note: Not checked, for want of --gate: view_shools.\n');
+  t.is(unchecked.errors, 'Note: Not checked, because --gate is missing: view_shools.\n');
   t.is(
     unchecked.output,
     `Client ID    ${id}\nName         Nightly\nRoles        registrar\nPermissions  view_shools\n`,
@@ -322,14 +322,14 @@ test('a client is disabled, enabled and deleted; what cannot be undone needs --y
   const { clients } = given.administration;
   const { id } = (await clients.create({ name: 'Nightly', grantType: 'client_credentials' })).client;
   const disabled = await gatehouse(['client', 'disable', id], { DATABASE_URL: given.address });
-  t.is(disabled.output, `"Nightly" (${id}) is disabled. Running servers know within seconds.\n`);
+  t.is(disabled.output, `"Nightly" (${id}) is disabled. Running servers apply it within seconds.\n`);
   t.like(await clients.find(id), { disabled: true, disabledBy: undefined });
   t.like(await client(given.address, 'enable', id), { client: { disabled: false, disabled_by: null } });
 
   const [secret] = await clients.secrets(id);
   for (const [words, question] of [
     [['delete', id], `Delete "Nightly" (${id}) with its secrets, consents and tokens?`],
-    [['rotate-secret', id], 'Replace all secrets? The old ones stop at once.'],
+    [['rotate-secret', id], 'Replace all secrets? The old ones stop working at once.'],
     [
       ['secrets', 'delete', id, secret!.id],
       'Delete the secret "first"? Apps that use it get no more tokens.',
@@ -376,7 +376,7 @@ test('a client that is not there is said, with where to look', async (t) => {
   ]) {
     const { code, errors, output } = await gatehouse(['client', ...words], { DATABASE_URL: given.address });
     t.deepEqual([code, output], [1, '']);
-    t.is(errors, 'There is no client x.\nSee `gatehouse client list` for those there are.\n');
+    t.is(errors, 'There is no client x.\n`gatehouse client list` lists the clients.\n');
   }
 });
 
@@ -394,7 +394,7 @@ test('options that cannot be meant are refused before the database is opened', a
     [['client', 'list', '--limit', '0'], /Give a number from 1 to 200\./],
     [['client', 'list', '--limit', 'many'], /Give a number from 1 to 200\./],
     [[...secret, 'tomorrow'], /Give a date such as 2027-05-31, or a time such as 2027-05-31T12:00Z\./],
-    [[...secret, '2020-01-01'], /Give a time that is still to come\./],
+    [[...secret, '2020-01-01'], /Give a time in the future\./],
     [['client', 'rotate-secret', 'x', '--overlap', '-1'], /Give seconds, or a number and a unit/],
     [['keys', 'rotate', '--after', '1 moon'], /Give seconds, or a number and a unit/],
   ] as const) {

@@ -19,7 +19,7 @@ test('--help says what there is, and each command has a help of its own', async 
   }
   t.regex(
     all.output,
-    /Exit codes: 0 done, 1 failed \(doctor: found an error\), 2 called wrongly, 130 interrupted\./,
+    /Exit codes: 0 done, 1 failed \(doctor: found an error\), 2 wrong usage, 130 interrupted\./,
   );
 
   const one = await gatehouse(['client', 'secrets', 'add', '--help']);
@@ -34,7 +34,7 @@ for (const [words, said] of [
   [['mirgate'], /^error: unknown command 'mirgate'\n\(Did you mean migrate\?\)\n$/],
   [['constructor'], /^error: unknown command 'constructor'\n$/],
   [['client', 'craete'], /^error: unknown command 'craete'\n\(Did you mean create\?\)\n$/],
-  [['migrate'], /^Say which database: --database URL, or the environment variable DATABASE_URL\.\n$/],
+  [['migrate'], /^Give the database: --database URL, or the environment variable DATABASE_URL\.\n$/],
   [['migrate', 'now'], /^error: too many arguments for 'migrate'\. Expected 0 arguments but got 1: now\.\n$/],
   [['migrate', '--jsno'], /^error: unknown option '--jsno'\n\(Did you mean --json\?\)\n$/],
   [['client', 'show'], /^error: missing required argument 'client-id'\n$/],
@@ -51,7 +51,7 @@ test('the password of a database is in no message, whatever is wrong', async (t)
     [
       ['migrate', '--database', 'nonsense://user:geheim@host'],
       1,
-      /^storage: this is not an address of a database; use sqlite:/,
+      /^storage: this is not the URL of a database; use sqlite:/,
     ],
     [
       ['migrate', '--database', 'postgres://user:geheim@127.0.0.1:1/x'],

@@ -20,7 +20,7 @@ test('the doctor finds nothing at a server that is well, seen from outside as we
   const { code, errors, output } = await gatehouse(['doctor', '--issuer', platform.auth.issuer], {
     DATABASE_URL,
   });
-  t.deepEqual([code, output, errors], [0, 'All is well.\n', '']);
+  t.deepEqual([code, output, errors], [0, 'No findings.\n', '']);
 });
 
 test('a warning is said with its remedy, and is no failure', async (t) => {
@@ -41,7 +41,7 @@ test('a warning is said with its remedy, and is no failure', async (t) => {
   t.is(
     output,
     `warning  redirect_uri_insecure
-         Authorization codes are sent over http, where others can read them: "Portal" (${client.id}, http://portal.example/).
+         Authorization codes are sent over http, without encryption: "Portal" (${client.id}, http://portal.example/).
          → Serve those apps over https and change the redirect URI with \`gatehouse client update\`.
 
 0 errors, 1 warning.

@@ -64,7 +64,7 @@ test('keys are encrypted with KEY_ENCRYPTION_KEY, and made only by who can read 
   const without = await gatehouse(['keys', 'rotate'], { DATABASE_URL });
   t.deepEqual(
     [without.code, without.errors],
-    [1, "keyEncryptionKey: the server's keys are encrypted; give the one of the servers.\n"],
+    [1, "keyEncryptionKey: the server's keys are encrypted; give the keyEncryptionKey of the servers.\n"],
   );
   const other = await gatehouse(['keys', 'rotate'], { DATABASE_URL, KEY_ENCRYPTION_KEY: KEY.toUpperCase() });
   t.is(other.code, 1);

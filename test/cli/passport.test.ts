@@ -244,16 +244,16 @@ test('without --yes it says what would happen and changes nothing; it can be run
 5          Broken    refused    authorization_code  5, 6
 6          Old       to import  authorization_code  7
 
- 1. A personal access client: there are no personal access tokens here.
- 2. A password client: the password grant is not offered (RFC 9700 section 2.4).
- 3. It may do nothing yet: Passport has no permissions of clients. Give it some with \`gatehouse client permissions\`.
- 4. It gets tokens for people only. If it also gets them for itself, register another client for that.
+ 1. A personal access client: personal access tokens are not supported.
+ 2. A password client: the password grant is not supported (RFC 9700 section 2.4).
+ 3. It has no permissions yet, because Passport has none for clients. Add them with \`gatehouse client permissions\`.
+ 4. It keeps the authorization code grant only. If it also uses client credentials, register another client for that.
  5. redirectUris[1]: a redirect URI has no fragment (RFC 6749 section 3.1.2) (https://no.example/#here)
  6. redirectUris[2]: a scheme of your own is a reversed domain name, such as com.example.app:/callback (RFC 8252 section 7.1) (ftp://no.example/)
- 7. It was revoked: it is disabled here.
+ 7. It was revoked in Passport, so it is disabled.
 
-3 to import, 0 present already, 2 skipped, 1 refused.
-Correct those that were refused in Passport, and run it again.
+3 to import, 0 already present, 2 skipped, 1 refused.
+Correct the refused clients in Passport, and run it again.
 Nothing was changed. Run it again with --yes to import.
 `,
   );
@@ -379,33 +379,33 @@ test('what version 13 can say and an upgrade to it leaves behind', async (t) => 
       ];
     }),
   );
-  const PERSONAL = 'A personal access client: there are no personal access tokens here.';
+  const PERSONAL = 'A personal access client: personal access tokens are not supported.';
   t.deepEqual(results, {
     both: [
       'imported',
       'authorization_code',
-      'It gets tokens for people only. If it also gets them for itself, register another client for that.',
-      'It loses grants that are not offered here: implicit, urn:ietf:params:oauth:grant-type:device_code.',
+      'It keeps the authorization code grant only. If it also uses client credentials, register another client for that.',
+      'It loses grants that are not supported: implicit, urn:ietf:params:oauth:grant-type:device_code.',
     ],
     upgradedPersonal: ['skipped', null, PERSONAL],
     upgradedPassword: [
       'skipped',
       null,
-      'A password client: the password grant is not offered (RFC 9700 section 2.4).',
+      'A password client: the password grant is not supported (RFC 9700 section 2.4).',
     ],
-    passwordToo: ['imported', 'authorization_code', 'It loses grants that are not offered here: password.'],
+    passwordToo: ['imported', 'authorization_code', 'It loses grants that are not supported: password.'],
     personal: ['skipped', null, PERSONAL],
-    implicit: ['skipped', null, 'Its grants are not offered here: implicit.'],
+    implicit: ['skipped', null, 'Its grants are not supported: implicit.'],
     device: [
       'skipped',
       null,
-      'Its grants are not offered here: urn:ietf:params:oauth:grant-type:device_code, refresh_token.',
+      'Its grants are not supported: urn:ietf:params:oauth:grant-type:device_code, refresh_token.',
     ],
-    machineWithoutSecret: ['skipped', null, 'It gets tokens for itself without a secret.'],
+    machineWithoutSecret: ['skipped', null, 'It uses client credentials without a secret.'],
     argon: [
       'imported',
       'client_credentials',
-      'It may do nothing yet: Passport has no permissions of clients. Give it some with `gatehouse client permissions`.',
+      'It has no permissions yet, because Passport has none for clients. Add them with `gatehouse client permissions`.',
       'Its secret is hashed with argon2id, which is not supported. Give it a new one with `gatehouse client secrets add`.',
     ],
     team: [
@@ -418,7 +418,7 @@ test('what version 13 can say and an upgrade to it leaves behind', async (t) => 
       'authorization_code',
       'It was for the users of the provider "admins" only; here it is for all.',
     ],
-    damaged: ['refused', 'authorization_code', 'name: no control characters'],
+    damaged: ['refused', 'authorization_code', 'name: leave out control characters'],
     commas: ['imported', 'authorization_code'],
   });
   const administration = createAdministration({ storage: knexStorage(database) });
@@ -472,7 +472,7 @@ for (const [what, prepare, message] of [
   [
     'a database without the table',
     async () => migrated(),
-    'source: this database has no table oauth_clients; give the one of the Laravel app.\n',
+    'source: this database has no table oauth_clients; pass the database of the Laravel app.\n',
   ],
   [
     'a file that is not there',
@@ -498,7 +498,7 @@ test('import asks for what it needs', async (t) => {
   const runs: [string[], RegExp][] = [
     [base, /required option '--from <server>' not specified/],
     [[...base, '--from', 'hydra'], /argument 'hydra' is invalid\. Allowed choices are passport\./],
-    [[...base, '--from', 'passport'], /^Say where the clients come from: --source URL/],
+    [[...base, '--from', 'passport'], /^Give the database of the Laravel app: --source URL/],
     [importing(database, 'x.db', '--yes', '--dry-run'), /'--dry-run' cannot be used with option '--yes'/],
   ];
   for (const [words, message] of runs) {
@@ -530,7 +530,7 @@ test('redirect URIs with http are left out, and an app that has no other is refu
   t.is(imported?.result, 'imported');
   t.true(
     imported?.notes.includes(
-      'Redirect URIs with http are left out (RFC 9700 section 2.6): http://app.test/callback. Register them with https.',
+      'Redirect URIs with http are not imported (RFC 9700 section 2.6): http://app.test/callback. Register them with https.',
     ),
     imported?.notes.join(),
   );

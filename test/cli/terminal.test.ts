@@ -146,7 +146,7 @@ onTerminalTest('an import shows how far it is', async (t) => {
   ]).outcome;
   t.is(code, 0);
   t.regex(output, /\rImporting {2}━*─+ +\d+ % {2}\d+ of 700/);
-  t.regex(screen(output), /\n700 imported, 0 present already, 0 skipped, 0 refused\.\n$/);
+  t.regex(screen(output), /\n700 imported, 0 already present, 0 skipped, 0 refused\.\n$/);
 });
 
 for (const [answer, code, said] of [

@@ -5,9 +5,9 @@ import { pages } from 'koa-gatehouse/interactions';
 import { REPORTS, openArea } from './area.ts';
 import { startDeveloperPlatform } from './developers.ts';
 
-const RESERVED = 'this name, or one that looks like it, belongs to the platform';
-const MIXED = 'use the letters of one script; some of others look the same (UTS 39)';
-const INVISIBLE = 'no control characters';
+const RESERVED = 'this name, or one that looks like it, is reserved';
+const MIXED = 'use the letters of one script; letters of different scripts can look the same (UTS 39)';
+const INVISIBLE = 'leave out control characters';
 
 /** Names that a person may not give an app, on a platform called "Acme Schools" that has an app called "ПОРТАЛ 1". */
 const REFUSED: Readonly<Record<string, string>> = {

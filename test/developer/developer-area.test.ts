@@ -171,7 +171,7 @@ test('what they do not hold they cannot give, at registration or later', async (
     [{ permissions: [7] }, 'permissions', '7'],
   ] as const;
   for (const [fields, field, name] of refused) {
-    const expected = { message: `${field}: "${name}" is not among what you may give` };
+    const expected = { message: `${field}: you cannot assign "${name}"` };
     for (const attempt of [
       dora.create({ ...MINE, ...fields } as never, once()),
       dora.update(own.client.id, fields as never),
@@ -250,7 +250,7 @@ test('a change of an app as it was is refused when somebody has changed it since
   const { updatedAt } = await auth.clients.update(client.id, { permissions: ['view_schools'] });
   saving.resume();
   const error = await t.throwsAsync(saved, {
-    message: 'Somebody else has changed this client. Look at it as it is now, and try again.',
+    message: 'The client was changed in the meantime. Read it again and repeat the change.',
   });
   t.like(error, { code: 'ERR_CLIENT_CHANGED', status: 409 });
   t.is((await auth.clients.find(client.id))?.name, 'Nightly import');
@@ -284,7 +284,7 @@ test('names that the server has forgotten do not keep an app from being changed'
 test('only an administrator makes an app first-party, or stops it being one', async (t) => {
   const { developer, registerFor } = await start(t);
   const dora = await developer('dora');
-  const message = 'firstParty: for an administrator to decide';
+  const message = 'firstParty: only an administrator can set this';
   await t.throwsAsync(dora.create({ ...REPORTS, firstParty: true }, once()), { message });
   const own = await registerFor('dora', REPORTS);
   await t.throwsAsync(dora.update(own.client.id, { firstParty: true }), { message });
@@ -454,7 +454,7 @@ test('a person can have a hundred apps, and an administrator more', async (t) =>
   for (let count = 0; count < 100; count += 1) await registerFor('dora');
   const dora = await developer('dora');
   const error = await t.throwsAsync(dora.create(MINE, once()), {
-    message: 'apps: 100 are the most that one person can have; delete one first',
+    message: 'apps: a user can have at most 100 apps; delete one first',
   });
   t.like(error, { code: 'ERR_CLIENT_INVALID', status: 422 });
   const [first] = await dora.list();

@@ -44,7 +44,7 @@ onEachDatabase(
       const marked = await root.update(app.client.id, { firstParty: true });
       const error = await t.throwsAsync(dora.update(app.client.id, changes), {
         code: 'ERR_CLIENT_INVALID',
-        message: /of a first-party client only an administrator changes this/,
+        message: /only an administrator can change this of a first-party client/,
       });
       t.true((error as unknown as { fields: { field: string }[] }).fields.some((one) => one.field === field));
 

@@ -227,7 +227,7 @@ const SENTENCES: readonly [option: string, ...patterns: readonly string[]][] = [
     `or it is more than (AMOUNT) ago`,
   ],
   ['revocationLag', `within (AMOUNT) on the others`],
-  ['lifetimes.accessToken', `default access token lives (AMOUNT)`, `(AMOUNT) is what the reference shows`],
+  ['lifetimes.accessToken', `access token lives (AMOUNT) by default`, `(AMOUNT) is what the reference shows`],
   ['lifetimes.authorizationCode', `used before, older than (AMOUNT)`],
   ['api.bulk.maximum', `(AMOUNT) items \\(else 422\\)`],
   ['api.bulk.bodyLimit', `and (AMOUNT) \\(else 413\\)`],

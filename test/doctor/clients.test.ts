@@ -33,7 +33,7 @@ test('codes that are sent over http are found, but not those that never leave th
     {
       code: 'redirect_uri_insecure',
       severity: 'warning',
-      message: `Authorization codes are sent over http, where others can read them: "Portal" (${client.id}, http://a.example/cb).`,
+      message: `Authorization codes are sent over http, without encryption: "Portal" (${client.id}, http://a.example/cb).`,
       remedy: 'Serve those apps over https and change the redirect URI with `gatehouse client update`.',
     },
   ]);
@@ -68,7 +68,7 @@ test('confidential clients without a secret that is valid, and those that soon h
     {
       code: 'client_without_secret',
       severity: 'warning',
-      message: `Confidential clients without a secret that is valid get no tokens: "Nightly" (${client.id}).`,
+      message: `Confidential clients without a valid secret get no tokens: "Nightly" (${client.id}).`,
       remedy: 'Add one with `gatehouse client secrets add`, or disable the client.',
     },
   ]);
@@ -93,14 +93,17 @@ test('names that the gate has lost are found when there is a gate', async (t) =>
   t.deepEqual(
     found.map(({ code, message }) => [code, message]),
     [
-      ['role_unknown', `Clients have a role that the gate does not know: "Nightly" (${client.id}, janitor).`],
+      [
+        'role_unknown',
+        `Clients have a role that the gate does not define: "Nightly" (${client.id}, janitor).`,
+      ],
       [
         'permission_unknown',
-        `Clients have a permission that the gate does not know: "Nightly" (${client.id}, burn_schools).`,
+        `Clients have a permission that the gate does not define: "Nightly" (${client.id}, burn_schools).`,
       ],
       [
         'scope_unknown',
-        `Clients have a scope that the server does not know: "Nightly" (${client.id}, schools:burn).`,
+        `Clients have a scope that the server does not define: "Nightly" (${client.id}, schools:burn).`,
       ],
     ],
   );
@@ -147,7 +150,8 @@ test('a server checks itself, cookie keys included', async (t) => {
   t.deepEqual(codes(found), ['cookie_keys_weak', 'redirect_uri_insecure']);
   t.like(found[0], {
     severity: 'error',
-    message: 'A cookie key is made of very few different characters, so that sessions can be forged.',
+    message:
+      'A cookie key is made of very few different characters and easy to guess, so sessions can be forged.',
   });
   await using other = await startPlatform();
   t.deepEqual(await other.auth.check(), []);

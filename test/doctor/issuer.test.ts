@@ -44,7 +44,7 @@ test('nothing listens', async (t) => {
       severity: 'error',
       message: `Nothing answers at ${origin}/.well-known/oauth-authorization-server: ECONNREFUSED.`,
       remedy:
-        'Start the server, and see that name, port, certificate and proxy lead to it from where this runs.',
+        'Start the server, and check that its host name, port, certificate and proxy can be reached from this machine.',
     },
   ]);
 });
@@ -66,9 +66,9 @@ test('a proxy that passes the metadata on and nothing else', async (t) => {
     {
       code: 'endpoints_unreachable',
       severity: 'error',
-      message: `The server's keys are not at ${proxy.origin}/auth/oauth/jwks, where its metadata says: the answer was 404.`,
+      message: `The server's public keys are not at ${proxy.origin}/auth/oauth/jwks, the jwks_uri of its metadata: the response was 404.`,
       remedy:
-        'Let the proxy pass /oauth/ to the server; if it removes the path of the issuer on the way, set the option mountPath.',
+        'Let the proxy pass /oauth/ to the server; if it removes the path of the issuer, set the option mountPath.',
     },
   ]);
 });
@@ -94,11 +94,11 @@ test('a server that accepts and says nothing is given up after five seconds', as
 });
 
 for (const [what, answer, message] of [
-  ['a page', { status: 200, body: '<h1>Welcome</h1>' }, 'the answer was 200'],
-  ['JSON of something else', { status: 200, body: '[1]' }, 'the answer was 200'],
-  ['a login', { status: 302, location: '/login' }, 'the answer was 302 to /login'],
-  ['not found', { status: 404, body: '{}' }, 'the answer was 404'],
-  ['a proxy without a server', { status: 502, body: 'Bad gateway' }, 'the answer was 502'],
+  ['a page', { status: 200, body: '<h1>Welcome</h1>' }, 'the response was 200'],
+  ['JSON of something else', { status: 200, body: '[1]' }, 'the response was 200'],
+  ['a login', { status: 302, location: '/login' }, 'the response was 302 to /login'],
+  ['not found', { status: 404, body: '{}' }, 'the response was 404'],
+  ['a proxy without a server', { status: 502, body: 'Bad gateway' }, 'the response was 502'],
 ] as const) {
   test(`what answers is not the server: ${what}`, async (t) => {
     await using server = await serve(() => (_request, response) => {
@@ -123,7 +123,7 @@ test('a server with another issuer than the address that people use', async (t) 
     {
       code: 'issuer_differs',
       severity: 'error',
-      message: `The server at ${proxy.origin} says that its issuer is ${platform.origin}.`,
+      message: `The server at ${proxy.origin} has another issuer in its metadata: ${platform.origin}.`,
     },
   ]);
 });
@@ -147,7 +147,7 @@ test('a proxy that passes on the path of the issuer only', async (t) => {
     {
       code: 'metadata_misplaced',
       severity: 'warning',
-      message: `Clients look for the server's metadata at ${proxy.origin}/.well-known/oauth-authorization-server/auth (RFC 8414), and it is only at ${proxy.origin}/auth/.well-known/oauth-authorization-server.`,
+      message: `Clients look for the server's metadata at ${proxy.origin}/.well-known/oauth-authorization-server/auth (RFC 8414), but it is only at ${proxy.origin}/auth/.well-known/oauth-authorization-server.`,
     },
   ]);
 });
@@ -166,7 +166,7 @@ test('endpoints that lead somewhere else', async (t) => {
   t.like(await visit(server.origin), [
     {
       code: 'endpoints_elsewhere',
-      message: `The server at ${server.origin} gives out endpoints with another scheme, host or path: token_endpoint http://internal:3000/oauth/token, jwks_uri ${server.origin}.evil.example/jwks.`,
+      message: `The server at ${server.origin} has endpoints in its metadata with another scheme, host or path: token_endpoint http://internal:3000/oauth/token, jwks_uri ${server.origin}.evil.example/jwks.`,
     },
   ]);
 });
@@ -177,7 +177,7 @@ test('a server that does not know the clients of this database', async (t) => {
     {
       code: 'authorization_unanswered',
       severity: 'warning',
-      message: `An authorization request of "Portal" to ${platform.auth.issuer}/oauth/authorize was answered with 400 and starts no login.`,
+      message: `An authorization request of "Portal" to ${platform.auth.issuer}/oauth/authorize was answered with 400 and does not lead to the login page.`,
     },
   ]);
 });
@@ -207,7 +207,7 @@ test.serial('cookies of an https server are Secure, unless a proxy takes that aw
     t.like(found, { code: 'cookies_insecure', severity: 'error' });
     t.regex(
       found!.message,
-      /^Cookies of https:\/\/platform\.example\/oauth\/logout are not Secure: __Host-gatehouse_session\b/,
+      /^Cookies of https:\/\/platform\.example\/oauth\/logout lack the attribute Secure: __Host-gatehouse_session\b/,
     );
     t.deepEqual(more, []);
   } finally {

@@ -34,8 +34,8 @@ test('a storage without a signing key', async (t) => {
     {
       code: 'signing_key_missing',
       severity: 'warning',
-      message: 'There is no key to sign tokens with.',
-      remedy: 'Start a server, which makes one, or run `gatehouse keys rotate`.',
+      message: 'There is no signing key.',
+      remedy: 'Start a server, which creates one, or run `gatehouse keys rotate`.',
     },
   ]);
 });
@@ -70,7 +70,7 @@ test('unencrypted keys are found where a keyEncryptionKey is given', async (t) =
     {
       code: 'keys_unencrypted',
       severity: 'warning',
-      message: '1 key of the server is stored unencrypted: whoever reads the database can make tokens.',
+      message: '1 key of the server is stored unencrypted: anyone who reads the database can make tokens.',
     },
   ]);
 });
@@ -91,7 +91,7 @@ test.serial('and in production', async (t) => {
       {
         code: 'keys_unencrypted',
         remedy:
-          'Give the servers a keyEncryptionKey, then run `gatehouse keys rotate` with KEY_ENCRYPTION_KEY set to it.',
+          'Set keyEncryptionKey on the servers, then run `gatehouse keys rotate` with KEY_ENCRYPTION_KEY set to it.',
       },
     ]);
   } finally {

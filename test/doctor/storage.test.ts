@@ -122,7 +122,7 @@ test('expired rows that nobody has removed for days are found', async (t) => {
       severity: 'warning',
       message: 'Rows that expired 3 days ago have not been removed.',
       remedy:
-        'Run `gatehouse prune` now, and see that a server runs with `pruneInterval` or that `gatehouse prune` runs every day.',
+        'Run `gatehouse prune` now, and check that a server runs with `pruneInterval`, or that `gatehouse prune` runs every day.',
     },
   ]);
 });

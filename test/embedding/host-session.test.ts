@@ -263,7 +263,7 @@ for (const loginUrl of [undefined, '/login?as=404']) {
     t.is(page.heading, 'Sign in');
     t.deepEqual(platform.logger.lines.at(-1), {
       level: 'warn',
-      message: 'currentUser gave a user whom users.find does not find',
+      message: 'currentUser returned a user that users.find does not find',
       fields: { user_id: '404' },
     });
     t.is((await signIn(browser, page)).heading, 'Authorize Reports');

@@ -100,7 +100,7 @@ for (const [name, storages] of Object.entries({
       t.is(refused.body['code'], 'token_invalid');
       t.is(
         refused.body['message'],
-        'The access token has expired, or it is not one that this server issued for this API.',
+        'The access token has expired, or was not issued by this server for this API.',
       );
       t.is(
         refused.headers.get('www-authenticate'),

@@ -64,7 +64,7 @@ test('the host keeps its routes, its 404 and its errors', async (t) => {
     body: '{',
   });
   t.is(broken.status, 400);
-  t.regex(await broken.text(), /^The host is sorry: /);
+  t.regex(await broken.text(), /^Error of the host: /);
 });
 
 test('the host’s login page leads nowhere else', async (t) => {

@@ -54,7 +54,7 @@ test('an answer with a state that the portal did not make connects nobody', asyn
   const page = await browser.open(
     `${portal}/callback?code=stolen&state=guessed&iss=${encodeURIComponent(announced.base_url)}`,
   );
-  t.regex(page.text, /This portal did not ask for that answer/);
+  t.regex(page.text, /does not belong to a request of the portal/);
 });
 
 test('another site’s form presses no button', async (t) => {

@@ -174,7 +174,7 @@ test('a wrong password and an unknown login get the same answer', async (t) => {
 test('the start page, the health checks and what is not there', async (t) => {
   const browser = new Browser();
   t.is((await browser.get(`${announced.base_url}/`)).heading, 'A small school platform');
-  t.is((await browser.get(`${announced.base_url}/nowhere`)).heading, 'There is no such page');
+  t.is((await browser.get(`${announced.base_url}/nowhere`)).heading, 'Page not found');
   const code = await browser.get(`${announced.base_url}/code?code=%3Cb%3E`);
   t.true(code.html.includes('&lt;b&gt;'));
   for (const path of ['/livez', '/readyz']) {

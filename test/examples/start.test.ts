@@ -36,7 +36,7 @@ test('the text has no colour codes when nobody looks, and later starts say how t
   t.false(first.output.includes('\u001B'));
   await first.stop();
   await using second = await startExample({ dataDirectory: directory.path });
-  t.regex(second.output, /npm start -- --new-secrets makes new ones/);
+  t.regex(second.output, /npm start -- --new-secrets creates new ones/);
   t.notRegex(second.output, /gatehouse_secret_/);
 });
 

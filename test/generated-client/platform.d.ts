@@ -11,7 +11,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who the token speaks for, and what it may do */
+        /** The user or client of the token, and its permissions */
         get: operations["identity"];
         put?: never;
         post?: never;
@@ -86,7 +86,7 @@ export interface paths {
         put?: never;
         /**
          * Create a school, many times
-         * @description Each item by itself, or all or none. A problem of one item is in its result; then the status is 200 all the same, unless all or none was asked for.
+         * @description Runs the items independently, or all of them in one transaction. In independent mode the status is 200 even if items fail; the problem of an item is in its result.
          */
         post: operations["school.create-school-action.bulk"];
         delete?: never;
@@ -126,7 +126,7 @@ export interface paths {
         put?: never;
         /**
          * Rename a school, many times
-         * @description Each item by itself, or all or none. A problem of one item is in its result; then the status is 200 all the same, unless all or none was asked for.
+         * @description Runs the items independently, or all of them in one transaction. In independent mode the status is 200 even if items fail; the problem of an item is in its result.
          */
         post: operations["school.rename-school-action.bulk"];
         delete?: never;
@@ -166,7 +166,7 @@ export interface paths {
         put?: never;
         /**
          * Close a school, many times
-         * @description Each item by itself, or all or none. A problem of one item is in its result; then the status is 200 all the same, unless all or none was asked for.
+         * @description Runs the items independently, or all of them in one transaction. In independent mode the status is 200 even if items fail; the problem of an item is in its result.
          */
         post: operations["school.close-school-action.bulk"];
         delete?: never;
@@ -182,7 +182,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Schools, a page at a time */
+        /** Schools, in pages */
         get: operations["listSchools"];
         put?: never;
         post?: never;
@@ -208,7 +208,7 @@ export interface components {
             code: string;
             /** @description The same as `detail`. */
             message: string;
-            /** @description Finds the log line of a fault of the server. */
+            /** @description The request id, to find a server error in the log. */
             reference?: string;
             /** @description The permission that is missing. */
             permission?: string;
@@ -228,7 +228,7 @@ export interface components {
             roles: string[];
             /** @description What the caller may do with this token. */
             permissions: string[];
-            /** @description Every place that each permission comes from. */
+            /** @description The sources of each permission. */
             permission_sources: {
                 [key: string]: ({
                     /** @constant */
@@ -239,7 +239,7 @@ export interface components {
                     role: string;
                 })[];
             };
-            /** @description What the scopes of this token keep back. */
+            /** @description The permissions that the scopes of this token exclude. */
             withheld_permissions: string[];
             scopes: string[];
             /** @description The client that presented the token. */
@@ -253,7 +253,7 @@ export interface components {
             title: string;
             description: string | null;
             permission: string;
-            /** @description Whether a bulk of it can be all or nothing. */
+            /** @description Whether it supports atomic bulks. */
             atomic: boolean;
             urls: {
                 execute: string;
@@ -265,9 +265,9 @@ export interface components {
             output?: Record<string, never>;
         };
         "school.create-school-action.input": {
-            /** @description What people call it. */
+            /** @description The name of the school. */
             name: string;
-            /** @description Where it is. */
+            /** @description The city of the school. */
             city: string;
             open?: boolean;
         };
@@ -279,7 +279,7 @@ export interface components {
             open: boolean;
         };
         "school.rename-school-action.input": {
-            /** @description What people call it. */
+            /** @description The name of the school. */
             name: string;
         };
         "school.rename-school-action.output": {
@@ -308,7 +308,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description There is no access token, or not a good one: see WWW-Authenticate. */
+        /** @description The access token is missing or invalid: see WWW-Authenticate. */
         Unauthorized: {
             headers: {
                 [name: string]: unknown;
@@ -317,7 +317,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The caller lacks the permission, or the scopes of the token keep it back. */
+        /** @description The caller lacks the permission, or the scopes of the token exclude it. */
         PermissionMissing: {
             headers: {
                 [name: string]: unknown;
@@ -335,7 +335,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description It cannot be done as things are, or the Idempotency-Key belongs to another request. */
+        /** @description The current state does not allow it, or the Idempotency-Key belongs to another request. */
         Conflict: {
             headers: {
                 [name: string]: unknown;
@@ -362,7 +362,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body is not what the schema asks for: `errors` has each mistake. */
+        /** @description The body does not match the schema: `errors` lists each mistake. */
         InputInvalid: {
             headers: {
                 [name: string]: unknown;
@@ -371,7 +371,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The fault is the server’s. Give the `reference` when you report it. */
+        /** @description A server error. Give the `reference` when you report it. */
         ServerFault: {
             headers: {
                 [name: string]: unknown;
@@ -393,7 +393,7 @@ export interface components {
     parameters: {
         /** @description Of the object. */
         id: string;
-        /** @description Makes the request safe to send again: for 24 hours a repeat with the same key gets the first answer, with the header field Idempotent-Replayed. A key belongs to one request; with another body it is refused with 409. */
+        /** @description Makes the request safe to repeat: for 24 hours, a request with the same key gets the first response, with the header field Idempotent-Replayed. A key belongs to one request; with another body it is refused with 409. */
         idempotencyKey: string;
     };
     requestBodies: never;
@@ -486,7 +486,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to send again: for 24 hours a repeat with the same key gets the first answer, with the header field Idempotent-Replayed. A key belongs to one request; with another body it is refused with 409. */
+                /** @description Makes the request safe to repeat: for 24 hours, a request with the same key gets the first response, with the header field Idempotent-Replayed. A key belongs to one request; with another body it is refused with 409. */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
             path?: never;
@@ -525,7 +525,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to send again: for 24 hours a repeat with the same key gets the first answer, with the header field Idempotent-Replayed. A key belongs to one request; with another body it is refused with 409. */
+                /** @description Makes the request safe to repeat: for 24 hours, a request with the same key gets the first response, with the header field Idempotent-Replayed. A key belongs to one request; with another body it is refused with 409. */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
             path?: never;
@@ -539,7 +539,7 @@ export interface operations {
                         input: components["schemas"]["school.create-school-action.input"];
                     }[];
                     /**
-                     * @description `independent`, the default: each item by itself; items with the same id run one after the other. `atomic`: in order and in one transaction, all or none; when one fails, the answer is its problem.
+                     * @description `independent` (default): each item separately; items with the same id run one after the other. `atomic`: in order and in one transaction, all or none; if one fails, the response is its problem.
                      * @enum {unknown}
                      */
                     mode?: "independent" | "atomic";
@@ -549,7 +549,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of each item, in the order of the items. With `Accept: application/x-ndjson`, a line for each, when it has ended, and a last line with the counts; the lines come at the end when atomic or with an Idempotency-Key. */
+            /** @description The result of each item, in the order of the items. With `Accept: application/x-ndjson`, one line per result as it finishes, and a last line with the counts; atomic bulks and requests with an Idempotency-Key send all lines at the end. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -592,7 +592,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to send again: for 24 hours a repeat with the same key gets the first answer, with the header field Idempotent-Replayed. A key belongs to one request; with another body it is refused with 409. */
+                /** @description Makes the request safe to repeat: for 24 hours, a request with the same key gets the first response, with the header field Idempotent-Replayed. A key belongs to one request; with another body it is refused with 409. */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
             path: {
@@ -634,7 +634,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to send again: for 24 hours a repeat with the same key gets the first answer, with the header field Idempotent-Replayed. A key belongs to one request; with another body it is refused with 409. */
+                /** @description Makes the request safe to repeat: for 24 hours, a request with the same key gets the first response, with the header field Idempotent-Replayed. A key belongs to one request; with another body it is refused with 409. */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
             path?: never;
@@ -649,7 +649,7 @@ export interface operations {
                         input: components["schemas"]["school.rename-school-action.input"];
                     }[];
                     /**
-                     * @description `independent`, the default: each item by itself; items with the same id run one after the other. `atomic`: in order and in one transaction, all or none; when one fails, the answer is its problem.
+                     * @description `independent` (default): each item separately; items with the same id run one after the other. `atomic`: in order and in one transaction, all or none; if one fails, the response is its problem.
                      * @enum {unknown}
                      */
                     mode?: "independent" | "atomic";
@@ -659,7 +659,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of each item, in the order of the items. With `Accept: application/x-ndjson`, a line for each, when it has ended, and a last line with the counts; the lines come at the end when atomic or with an Idempotency-Key. */
+            /** @description The result of each item, in the order of the items. With `Accept: application/x-ndjson`, one line per result as it finishes, and a last line with the counts; atomic bulks and requests with an Idempotency-Key send all lines at the end. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -702,7 +702,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to send again: for 24 hours a repeat with the same key gets the first answer, with the header field Idempotent-Replayed. A key belongs to one request; with another body it is refused with 409. */
+                /** @description Makes the request safe to repeat: for 24 hours, a request with the same key gets the first response, with the header field Idempotent-Replayed. A key belongs to one request; with another body it is refused with 409. */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
             path: {
@@ -744,7 +744,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to send again: for 24 hours a repeat with the same key gets the first answer, with the header field Idempotent-Replayed. A key belongs to one request; with another body it is refused with 409. */
+                /** @description Makes the request safe to repeat: for 24 hours, a request with the same key gets the first response, with the header field Idempotent-Replayed. A key belongs to one request; with another body it is refused with 409. */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
             path?: never;
@@ -759,7 +759,7 @@ export interface operations {
                         input?: components["schemas"]["school.close-school-action.input"];
                     }[];
                     /**
-                     * @description `independent`, the default: each item by itself; items with the same id run one after the other. `atomic`: in order and in one transaction, all or none; when one fails, the answer is its problem.
+                     * @description `independent` (default): each item separately; items with the same id run one after the other. `atomic`: in order and in one transaction, all or none; if one fails, the response is its problem.
                      * @enum {unknown}
                      */
                     mode?: "independent" | "atomic";
@@ -769,7 +769,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of each item, in the order of the items. With `Accept: application/x-ndjson`, a line for each, when it has ended, and a last line with the counts; the lines come at the end when atomic or with an Idempotency-Key. */
+            /** @description The result of each item, in the order of the items. With `Accept: application/x-ndjson`, one line per result as it finishes, and a last line with the counts; atomic bulks and requests with an Idempotency-Key send all lines at the end. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -813,11 +813,11 @@ export interface operations {
             query?: {
                 /** @description Part of a name or a city, in any case. */
                 search?: string;
-                /** @description By what; with - the other way round. By name, if you do not say. */
+                /** @description The sort order; - reverses it. Default: name. */
                 sort?: "name" | "-name" | "city" | "-city";
-                /** @description How many at most; 50, if you do not say. */
+                /** @description The maximum number of schools. Default: 50. */
                 limit?: number;
-                /** @description The `next` of the page before. */
+                /** @description The `next` of the previous page. */
                 after?: string;
             };
             header?: never;
@@ -840,7 +840,7 @@ export interface operations {
                             /** @description Whether it takes new pupils this year. */
                             open: boolean;
                         }[];
-                        /** @description What to send as `after` for the next page; null on the last one. */
+                        /** @description The value of `after` for the next page; null on the last page. */
                         next: string | null;
                     };
                 };

@@ -164,17 +164,20 @@ const refused: [options: PagesOptions, message: string][] = [
   [{ language: [] }, 'interactions.language: give at least one.'],
   [
     { language: ['en', 'de'], text: { 'login.heading': 'Hi' } },
-    'interactions.text: the pages speak en and de: give the sentences of each, as in { en: { … } }.',
+    'interactions.text: the pages are in en and de: give the texts by language, as in { en: { … } }.',
   ],
   [
     { language: 'en', text: { de: { 'login.heading': 'Hallo' } } },
-    'interactions.text.de: the pages speak en. Add the language to `language`, or leave this out.',
+    'interactions.text.de: the pages are in en. Add the language to `language`, or leave this out.',
   ],
   [
     { language: 'de', text: { de: { 'consent.heading': 'Hallo' } } },
     'interactions.text.de.consent.heading: must have the placeholders of "Zugriff für {client} erlauben?", which are: {client}.',
   ],
-  [{ text: { 'scope.schools:read': '' } }, 'interactions.text.scope.schools:read: must be a sentence.'],
+  [
+    { text: { 'scope.schools:read': '' } },
+    'interactions.text.scope.schools:read: must be a text that is not empty.',
+  ],
 ];
 
 for (const [options, message] of refused) {

@@ -18,28 +18,28 @@ const SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect wid
 const refused: [options: object, message: string][] = [
   [
     { brend: {} },
-    'interactions.brend: there is no such option. Those there are: brand, language, text, views.',
+    'interactions.brend: there is no such option. The options are: brand, language, text, views.',
   ],
   [
     { brand: { name: 'Acme', colour: '#000' } },
-    'interactions.brand.colour: there is no such option. Those there are: name, logo, accent, accentDark, stylesheet, terms, privacy.',
+    'interactions.brand.colour: there is no such option. The options are: name, logo, accent, accentDark, stylesheet, terms, privacy.',
   ],
-  [{ brand: {} }, 'interactions.brand.name: must be what people call the platform, in 1 to 60 characters.'],
+  [{ brand: {} }, 'interactions.brand.name: must be the name of the platform, 1 to 60 characters.'],
   [
     { brand: { name: 'A'.repeat(61) } },
-    'interactions.brand.name: must be what people call the platform, in 1 to 60 characters.',
+    'interactions.brand.name: must be the name of the platform, 1 to 60 characters.',
   ],
   [
     { brand: { name: 'Acme', accent: '#ffcc00' } },
-    'interactions.brand.accent: #ffcc00 has a contrast of 1.51:1, of at least 4.5:1, with white, which it stands on and whose text it carries. Darken it.',
+    'interactions.brand.accent: #ffcc00 has a contrast of 1.51:1, but needs at least 4.5:1, with white, the colour of the page and of the text on buttons. Darken it.',
   ],
   [
     { brand: { name: 'Acme', accent: '#777777' } },
-    'interactions.brand.accent: #777777 has a contrast of 4.48:1, of at least 4.5:1, with white, which it stands on and whose text it carries. Darken it.',
+    'interactions.brand.accent: #777777 has a contrast of 4.48:1, but needs at least 4.5:1, with white, the colour of the page and of the text on buttons. Darken it.',
   ],
   [
     { brand: { name: 'Acme', accentDark: '#0b57d0' } },
-    'interactions.brand.accentDark: #0b57d0 has a contrast of 2.90:1, of at least 4.5:1, with the dark page (#131316). Lighten it.',
+    'interactions.brand.accentDark: #0b57d0 has a contrast of 2.90:1, but needs at least 4.5:1, with the dark page (#131316). Lighten it.',
   ],
   [
     { brand: { name: 'Acme', accent: 'red' } },
@@ -83,13 +83,13 @@ const refused: [options: object, message: string][] = [
   ],
   [
     { language: 'tlh' },
-    'interactions.language: "tlh" is not one of en, de. Use one of them and put your sentences into `text`.',
+    'interactions.language: "tlh" is not one of en, de. Use one of them and put your own texts into `text`.',
   ],
   [
     { text: { 'login.titel': 'Hi' } },
-    'interactions.text.login.titel: there is no such sentence on the pages. Check its spelling.',
+    'interactions.text.login.titel: the pages have no text with this name. Check its spelling.',
   ],
-  [{ text: { 'login.heading': '' } }, 'interactions.text.login.heading: must be a sentence.'],
+  [{ text: { 'login.heading': '' } }, 'interactions.text.login.heading: must be a text that is not empty.'],
   [
     { text: { 'consent.heading': 'Authorize this app' } },
     'interactions.text.consent.heading: must have the placeholders of "Authorize {client}", which are: {client}.',

@@ -101,14 +101,18 @@ test('what cannot be meant is refused at start', (t) => {
   for (const [views, option, message] of [
     ['./views', '', /must be the absolute path, or the file: URL, of a folder\.$/],
     ['/nowhere/views', '', /the folder \/nowhere\/views cannot be read\./],
-    [wrong, '', /^interactions\.views: logn\.ejs is none of the views: layout, login, consent,/],
+    [
+      wrong,
+      '',
+      /^interactions\.views: logn\.ejs is not the name of a view. The views are: layout, login, consent,/,
+    ],
     [broken, '', /login\.ejs cannot be read or compiled: /],
     [folder, '', /login\.ejs cannot be read or compiled: EISDIR/],
     [empty, '', /there is no \.ejs file in /],
-    [{ logn: () => '' }, '.logn', /there is no such view\. Those there are: layout, login,/],
+    [{ logn: () => '' }, '.logn', /there is no such view\. The views are: layout, login,/],
     [{ constructor: () => '' }, '.constructor', /there is no such view\./],
-    [{ login: '<p>' }, '.login', /must be a function that gives HTML\.$/],
-    [7, '', /must be a folder, or an object with a function for each view of yours\.$/],
+    [{ login: '<p>' }, '.login', /must be a function that returns HTML\.$/],
+    [7, '', /must be a folder, or an object with functions by the names of views\.$/],
   ] as const) {
     const error = t.throws(() => pages({ views: views as OwnViews }), { code: 'ERR_CONFIG', message });
     t.like(error, { option: `interactions.views${option}` });

@@ -316,7 +316,7 @@ test('a token request that a busy server does not let in is a line too', async (
       outcome: 'refused',
       status: 503,
       error: 'temporarily_unavailable',
-      reason: 'the server has too many requests at the moment; send this one again later',
+      reason: 'the server has too many requests at the moment; try again later',
     },
   ]);
 });

@@ -221,8 +221,8 @@ test('an observer that throws harms no request, nor another observer', async (t)
   t.deepEqual(
     errors.map(({ fields, message }) => [message, fields]),
     [
-      ['an observer failed', { err: failure }],
-      ['an observer failed', { err: failure }],
+      ['observer failed', { err: failure }],
+      ['observer failed', { err: failure }],
     ],
   );
 });

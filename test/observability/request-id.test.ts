@@ -187,7 +187,7 @@ test('a page, a problem, the log and the audit have one id for a request that fa
     reference = String(answer.body['reference']);
     t.is(answer.headers.get('x-request-id'), reference);
   });
-  t.like(ofApi, { level: 'error', message: 'An API request failed', request_id: reference });
+  t.like(ofApi, { level: 'error', message: 'api request failed', request_id: reference });
 });
 
 test('the audit has the id of the login and of what people change', async (t) => {

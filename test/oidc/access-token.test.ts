@@ -73,7 +73,7 @@ test.serial('a token is good for a year, and for as long as clocks may differ', 
   t.deepEqual(await answerTo(body.access_token), {
     status: 401,
     code: 'token_invalid',
-    challenge: `Bearer realm="${platform.origin}", error="invalid_token", error_description="The access token has expired, or it is not one that this server issued for this API."`,
+    challenge: `Bearer realm="${platform.origin}", error="invalid_token", error_description="The access token has expired, or was not issued by this server for this API."`,
   });
 });
 

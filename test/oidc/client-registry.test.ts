@@ -33,9 +33,9 @@ test('every mistake is told by its field, all at once', async (t) => {
   const mistakes: [object, string[]][] = [
     [{ name: '' }, ['name: give a name of 1 to 100 characters']],
     [{ name: 'x'.repeat(101) }, ['name: give a name of 1 to 100 characters']],
-    [{ name: 'a\u202Eb' }, ['name: no control characters']],
+    [{ name: 'a\u202Eb' }, ['name: leave out control characters']],
     [{ name: 7 }, ['name: give a name of 1 to 100 characters']],
-    [{ confidential: 'yes' }, ['confidential: true or false']],
+    [{ confidential: 'yes' }, ['confidential: give true or false']],
     [{ ownerId: '' }, ["ownerId: give a user's id"]],
     [{ ownerId: 'x'.repeat(256) }, ["ownerId: give a user's id"]],
     [{ ownerId: 'a\0b' }, ["ownerId: give a user's id"]],
@@ -48,16 +48,19 @@ test('every mistake is told by its field, all at once', async (t) => {
     ],
     [
       { redirectUris: ['https://reports.example/', 'no uri'] },
-      ['redirectUris[1]: no spaces, control characters or letters outside of ASCII; encode them'],
+      ['redirectUris[1]: percent-encode spaces, control characters and letters outside of ASCII'],
     ],
-    [{ roles: ['registrar'] }, ["roles: for client credentials only; here the user's own apply"]],
+    [
+      { roles: ['registrar'] },
+      ["roles: for client credentials only; for other clients the user's own apply"],
+    ],
     [{ redirectUri: 'https://reports.example/' }, ['redirectUri: there is no such field']],
     [{ disabled: true, secret: 'x' }, ['disabled: there is no such field', 'secret: there is no such field']],
     [
       { name: ' ', firstParty: 1, native: true },
       [
         'name: give a name of 1 to 100 characters',
-        'firstParty: true or false',
+        'firstParty: give true or false',
         'native: an installed app cannot keep a secret; set confidential to false',
       ],
     ],

@@ -104,12 +104,12 @@ test.serial('every mistake is told by its field', async (t) => {
     [{ label: 'two\nlines' }, label],
     [{ label: 'a\u202Eb' }, label],
     [{ label: 7 }, label],
-    [{ expiresAt: now() }, 'expiresAt: give a time to come'],
-    [{ expiresAt: 0 }, 'expiresAt: give a time to come'],
+    [{ expiresAt: now() }, 'expiresAt: give a time in the future'],
+    [{ expiresAt: 0 }, 'expiresAt: give a time in the future'],
     [{ expiresAt: Date.now() + 86_400_000 }, seconds],
     [{ expiresAt: now() + 0.5 }, seconds],
     [{ expiresAt: new Date() }, seconds],
-    [{ label: '\0', expiresAt: -1 }, `${label}; expiresAt: give a time to come`],
+    [{ label: '\0', expiresAt: -1 }, `${label}; expiresAt: give a time in the future`],
   ];
   for (const [options, message] of mistakes) {
     await t.throwsAsync(clients.addSecret(client.id, options), { code: 'ERR_CLIENT_INVALID', message });
@@ -176,7 +176,7 @@ test.serial('a use that cannot be noted costs no token, and is logged with its e
   t.is((await platform.token(asked)).status, 200);
   const line = platform.logger.lines.find(({ level }) => level === 'warn');
   t.like(line, {
-    message: 'the last use of a client secret was not noted',
+    message: 'recording the last use of a client secret failed',
     fields: { err: { message: 'away' }, client_id: client.id },
   });
 });

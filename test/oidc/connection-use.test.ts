@@ -94,7 +94,7 @@ test.serial('no request waits for the note, nor fails with it', async (t) => {
   await using other = await startPlatform({ storage: failing });
   t.is((await connect(other, await other.registerApp())).status, 200);
   const line = other.logger.lines.find(({ level }) => level === 'warn');
-  t.is(line?.message, 'the last use of a connected app was not noted');
+  t.is(line?.message, 'recording the last use of an authorized app failed');
 });
 
 test.serial('few notes are under way at once, and few are remembered', async (t) => {

@@ -288,7 +288,7 @@ test('an app that a person owns asks about the tokens of others only while its o
       'active'
     ];
   };
-  t.true(await isActive(free), 'nobody owns it');
+  t.true(await isActive(free), 'remove the owner');
   t.false(await isActive(owned), 'its owner is not there');
   held.set('olga', ['introspect_tokens']);
   t.true(await isActive(owned));

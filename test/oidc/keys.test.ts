@@ -130,7 +130,7 @@ test('without the key that encrypted them, the server does not start', async (t)
   await (await startPlatform({ storage, keyEncryptionKey: SECRET }))[Symbol.asyncDispose]();
   await t.throwsAsync(startPlatform({ storage }), {
     code: 'ERR_CONFIG',
-    message: "keyEncryptionKey: the server's keys are encrypted; give the one of the servers",
+    message: "keyEncryptionKey: the server's keys are encrypted; give the keyEncryptionKey of the servers",
   });
   await t.throwsAsync(startPlatform({ storage, keyEncryptionKey: SECRET.toUpperCase() }), {
     code: 'ERR_CONFIG',

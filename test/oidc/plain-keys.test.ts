@@ -17,7 +17,7 @@ const KEY = 'a key that encrypts keys, of 32 or more';
 
 const MISSING = {
   instanceOf: ConfigError,
-  message: /^keyEncryptionKey: give a random string .* KEY_ENCRYPTION_KEY.*; false stores /,
+  message: /^keyEncryptionKey: give a random string .* KEY_ENCRYPTION_KEY.*, or false to store /,
 };
 
 function warningsOf({ logger }: Platform): string[] {

@@ -47,9 +47,9 @@ test('registration takes what can be matched exactly', async (t) => {
 
 test('registration refuses what cannot, and what runs or leads elsewhere', async (t) => {
   const OTHER_SCHEME = 'use https; other schemes are for native apps';
-  const BLANK = 'no spaces, control characters or letters outside of ASCII; encode them';
+  const BLANK = 'percent-encode spaces, control characters and letters outside of ASCII';
   const ABSOLUTE = 'give an absolute URI, such as https://app.example/callback';
-  const USER = 'no user name or password';
+  const USER = 'leave out the user name and password';
   const WILDCARD = 'wildcards are not matched; register each URI (RFC 9700 section 2.1)';
   const FRAGMENT = 'a redirect URI has no fragment (RFC 6749 section 3.1.2)';
   const FORM = 'write it as https://host/path';
@@ -216,7 +216,7 @@ test('the list itself', async (t) => {
     });
   }
   await t.throwsAsync(platform.registerApp({ grantType: 'client_credentials', redirectUris: [CALLBACK] }), {
-    message: 'redirectUris: a client credentials client has none',
+    message: 'redirectUris: a client credentials client has no redirect URIs',
   });
 });
 

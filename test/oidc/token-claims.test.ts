@@ -124,7 +124,7 @@ test('what is no object of claims is an error that says so', async (t) => {
   circle['circle'] = circle;
   for (claims of [{ big: 5n }, circle]) {
     await t.throwsAsync(platform.auth.issueToken({ client: client.id }), {
-      message: /^tokenClaims: return what JSON can hold/,
+      message: /^tokenClaims: return a value that can be written as JSON/,
     });
   }
   claims = undefined;

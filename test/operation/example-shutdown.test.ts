@@ -163,7 +163,7 @@ for (const [what, fault] of [
     t.is((await wire.answer()).status, 401);
     t.deepEqual(await exited, [1, null]);
     const errors = await example.errors;
-    t.regex(errors, /^An error that nobody caught: TypeError\n {4}at .*fault\.mjs/);
+    t.regex(errors, /^Uncaught error: TypeError\n {4}at .*fault\.mjs/);
     t.false(errors.includes('hunter2'));
   });
 }

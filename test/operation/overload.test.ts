@@ -66,7 +66,7 @@ test('a flood on a storage that hangs: as many as may run wait, the others are r
       t.is(headers.get('cache-control'), 'no-store');
       t.deepEqual(body, {
         error: 'temporarily_unavailable',
-        error_description: 'the server has too many requests at the moment; send this one again later',
+        error_description: 'the server has too many requests at the moment; try again later',
       });
     }
   }
@@ -99,7 +99,7 @@ test('pages and the API take part; keys, metadata, health and the host’s own r
   t.is(headers.get('retry-after'), '1');
   t.like(body, {
     code: 'temporarily_unavailable',
-    detail: 'The server has too many requests at the moment. Send this one again later.',
+    detail: 'The server has too many requests at the moment. Try again later.',
   });
   const free = ['/oauth/jwks', '/.well-known/oauth-authorization-server', '/livez', '/readyz'];
   for (const path of free) t.is((await send(platform.url(path))).status, 200, path);

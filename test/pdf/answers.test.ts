@@ -53,17 +53,17 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   'HTML instead of a picture': {
     call: 'render',
     reply: answer(200, HTML, { 'content-type': 'text/html; charset=utf-8' }),
-    says: /\(text\/html; charset=utf-8\) is not a PNG or JPEG picture\.$/,
+    says: /\(text\/html; charset=utf-8\) is not a PNG or JPEG image\.$/,
   },
   'HTML that is called a picture': {
     call: 'render',
     reply: answer(200, HTML, { 'content-type': 'image/png' }),
-    says: /\(image\/png\) is not the picture it claims to be\.$/,
+    says: /\(image\/png\) does not have the image format of its Content-Type\.$/,
   },
   'a picture of another kind': {
     call: 'render',
     reply: answer(200, 'GIF89a', { 'content-type': 'image/gif' }),
-    says: /\(image\/gif\) is not a PNG or JPEG picture\.$/,
+    says: /\(image\/gif\) is not a PNG or JPEG image\.$/,
   },
   'no picture': {
     call: 'render',
@@ -73,12 +73,12 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   'a PNG that was cut off': {
     call: 'render',
     reply: answer(200, PNG.subarray(0, -4), { 'content-type': 'image/png' }),
-    says: /is a picture that was cut off\.$/,
+    says: /is an incomplete image\.$/,
   },
   'a JPEG that was cut off': {
     call: 'render',
     reply: answer(200, JPEG.subarray(0, -1), { 'content-type': 'image/jpeg' }),
-    says: /is a picture that was cut off\.$/,
+    says: /is an incomplete image\.$/,
   },
   'a PNG without a length, cut off where the connection ends': {
     call: 'render',
@@ -89,7 +89,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
       response.writeHead(200, { 'content-type': 'image/png', connection: 'close' });
       response.write(PNG.subarray(0, 30), () => request.socket.end());
     },
-    says: /is a picture that was cut off\.$/,
+    says: /is an incomplete image\.$/,
   },
 };
 
@@ -100,7 +100,7 @@ for (const [what, { call, reply, says }] of Object.entries(FAULTS)) {
     t.is(error.code, 'ERR_PDF_RESPONSE');
     t.is(error.status, 502);
     t.regex(error.message, says);
-    t.true(error.message.startsWith(`The answer of the PDF service at ${service.origin} (`));
+    t.true(error.message.startsWith(`The response of the PDF service at ${service.origin} (`));
     t.is(error.attempts, 1);
     t.is(service.received.length, 1);
     if (says.source.includes('html') && !says.source.includes('claims')) t.is(error.answer?.body, HTML);
@@ -136,7 +136,7 @@ test('good answers: compressed, with a byte order mark, with any content type, a
 test('a picture in another format than the one that was asked for', async (t) => {
   await using service = await faultServer(png);
   const error = await errorOf(clientOf(service).render(PDF, { format: 'jpg' }));
-  t.regex(error.message, /\(image\/png\) is not a jpg picture\.$/);
+  t.regex(error.message, /\(image\/png\) is not a jpg image\.$/);
 });
 
 test('a gzip bomb is not swallowed: the answer ends at the limit', async (t) => {

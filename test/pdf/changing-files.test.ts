@@ -97,7 +97,7 @@ test('a Blob whose file changes while it is sent', async (t) => {
   const options = underWay(() => truncate(path, 1000), changed.resolve);
   const error = await errorOf(clientOf(service).extract(await openAsBlob(path), options));
   t.is(error.code, 'ERR_PDF_UNREADABLE');
-  t.is(error.message, 'The PDF cannot be read to its end. Has the file behind the Blob changed?');
+  t.is(error.message, 'The PDF cannot be read completely. The file of the Blob may have changed.');
   t.is(error.attempts, 1);
 });
 

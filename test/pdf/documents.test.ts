@@ -125,7 +125,7 @@ test('who is not connected is asked to connect first, for every page', async (t)
     const stranger = new Browser();
     const page = await stranger.open(url.href + path);
     t.is(page.url.pathname, '/portal');
-    t.regex(page.text, /^Connect first; then you can read documents here\./);
+    t.regex(page.text, /^Connect your account first to read documents here\./);
   }
   t.is((await upload(new File([pdf], 'a.pdf'), {}, new Browser())).location?.pathname, '/portal');
 });

@@ -94,10 +94,10 @@ test('a status, a wrong type, a refused connection: the call fails, there is no 
 
 test('a picture that is cut off, empty or too large ends the stream with an error', async (t) => {
   for (const [body, says] of [
-    [PNG.subarray(0, -1), /is a picture that was cut off\.$/],
+    [PNG.subarray(0, -1), /is an incomplete image\.$/],
     [Buffer.alloc(0), /is empty\.$/],
     [Buffer.alloc(5000), /is larger than 1000 bytes/],
-    [Buffer.from('<html>'), /is not the picture it claims to be\.$/],
+    [Buffer.from('<html>'), /does not have the image format of its Content-Type\.$/],
   ] as const) {
     await using service = await faultServer(answer(200, body, { 'content-type': 'image/png' }));
     const { stream } = await clientOf(service, { maxResponseBytes: 1000 }).renderStream(PDF);

@@ -99,11 +99,11 @@ for (const [what, input] of Object.entries<PdfInput>({
   });
 }
 
-const SEVERAL = 'There are several PDFs where one is expected. Pass them one by one.';
+const SEVERAL = 'Several PDFs were passed, but one is expected. Pass them one by one.';
 const NONE = 'There is no PDF. Pass a path, an https URL, an uploaded file, a Blob, bytes or a stream.';
-const NO_URL = 'The URL of the PDF is not a URL. Pass an absolute one.';
+const NO_URL = 'The URL of the PDF is not valid. Pass an absolute URL.';
 const EMPTY = 'The PDF is empty.';
-const CREDENTIALS = 'The URL of a PDF must not hold credentials. Fetch it yourself, and pass the bytes.';
+const CREDENTIALS = 'The URL of a PDF must not contain credentials. Fetch it yourself, and pass the bytes.';
 
 const REFUSED: readonly [what: string, input: unknown, message: string][] = [
   ['an http URL', 'http://example.com/a.pdf', 'The URL of a PDF must be https, not http.'],
@@ -116,7 +116,11 @@ const REFUSED: readonly [what: string, input: unknown, message: string][] = [
   ['a URL without a host', 'https://', NO_URL],
   ['a relative URL', { url: '/a.pdf' }, NO_URL],
   ['a URL that is none', { url: 5 }, NO_URL],
-  ['an empty string', '', 'A string must be the https URL of a PDF here.'],
+  [
+    'an empty string',
+    '',
+    'A string must be the https URL of a PDF, or the path of a file if localFiles is true.',
+  ],
   ['nothing', undefined, NONE],
   ['null', null, NONE],
   ['a number', 5, NONE],
@@ -129,7 +133,7 @@ const REFUSED: readonly [what: string, input: unknown, message: string][] = [
   [
     'a size that is none',
     { stream: new Blob([PDF]).stream(), size: -1 },
-    'The size of a stream is a whole number of bytes, 1 or more.',
+    'The size of a stream must be a whole number of bytes, at least 1.',
   ],
 ];
 
@@ -149,16 +153,21 @@ const UNREADABLE: readonly [what: string, path: string, message: string, cause?:
   [
     'a file that is not there',
     join(folder, 'no.pdf'),
-    `The PDF at ${join(folder, 'no.pdf')} cannot be opened. Does it exist?`,
+    `The PDF at ${join(folder, 'no.pdf')} cannot be opened. Check that it exists and can be read.`,
     'ENOENT',
   ],
-  ['a folder', folder, `There is no file at ${folder}, but a folder or a device.`],
-  ['a device without an end', '/dev/zero', 'There is no file at /dev/zero, but a folder or a device.'],
-  ['a path with a NUL', 'a\0b', 'The PDF at a\0b cannot be opened. Does it exist?', 'ERR_INVALID_ARG_VALUE'],
+  ['a folder', folder, `${folder} is not a file, but a folder or a device.`],
+  ['a device without an end', '/dev/zero', '/dev/zero is not a file, but a folder or a device.'],
+  [
+    'a path with a NUL',
+    'a\0b',
+    'The PDF at a\0b cannot be opened. Check that it exists and can be read.',
+    'ERR_INVALID_ARG_VALUE',
+  ],
   [
     'a Windows path',
     'C:\\report.pdf',
-    'The PDF at C:\\report.pdf cannot be opened. Does it exist?',
+    'The PDF at C:\\report.pdf cannot be opened. Check that it exists and can be read.',
     'ENOENT',
   ],
 ];
@@ -181,7 +190,10 @@ test('with localFiles: false no file of this machine is sent, in whatever form i
   const client = clientOf(service, { localFiles: false });
   const error = await errorOf(client.extract('/etc/passwd'));
   t.is(error.code, 'ERR_PDF_INPUT');
-  t.is(error.message, 'A string must be the https URL of a PDF here.');
+  t.is(
+    error.message,
+    'A string must be the https URL of a PDF, or the path of a file if localFiles is true.',
+  );
   t.is(service.received.length, 0);
   const named: readonly PdfInput[] = [
     { path },
@@ -199,7 +211,7 @@ test('with localFiles: false no file of this machine is sent, in whatever form i
       t.is(refused.code, 'ERR_PDF_INPUT', JSON.stringify(input));
       t.is(
         refused.message,
-        'Files of this machine are not sent here (localFiles is false). Pass the bytes, a Blob or a stream.',
+        'Local files are not sent, because localFiles is false. Pass the bytes, a Blob or a stream.',
       );
     }
   }
@@ -232,18 +244,18 @@ for (const [input, code, message] of [
   [
     bytes().pipeThrough(new TextDecoderStream()),
     'ERR_PDF_INPUT',
-    'The stream gives something else than bytes. Set no encoding on it.',
+    'The stream does not return bytes. Do not set an encoding on it.',
   ],
   [ReadableStream.from([]), 'ERR_PDF_INPUT', 'The PDF is empty.'],
   [
     { stream: bytes(), size: 99 },
     'ERR_PDF_UNREADABLE',
-    'The stream of the PDF is not 99 bytes long, as announced.',
+    'The stream of the PDF is not 99 bytes long, as its size says.',
   ],
   [
     { stream: bytes(), size: 3 },
     'ERR_PDF_UNREADABLE',
-    'The stream of the PDF is not 3 bytes long, as announced.',
+    'The stream of the PDF is not 3 bytes long, as its size says.',
   ],
 ] as const) {
   test(`a stream is sent as a whole or not at all: ${message}`, async (t) => {

@@ -15,7 +15,7 @@ for (const status of [300, 301, 302, 303, 304, 307, 308]) {
     t.is(error.attempts, 1);
     t.is(
       error.message,
-      `The PDF service answered ${service.origin}/extract with ${status}, a redirect, which would take the document to another place. Set baseUrl to the service itself.`,
+      `The PDF service answered ${service.origin}/extract with ${status}, a redirect, which is not followed. Set baseUrl to the address of the service itself.`,
     );
   });
 }

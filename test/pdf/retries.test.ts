@@ -90,7 +90,7 @@ test('a connection that is refused to the end: every form of input is tried agai
     t.is(error.attempts, 3);
     t.is(
       error.message,
-      `The connection to the PDF service at ${origin} failed: connect ECONNREFUSED 127.0.0.1:${port}. Does the service run there?`,
+      `The connection to the PDF service at ${origin} failed: connect ECONNREFUSED 127.0.0.1:${port}. Check that the service is running there.`,
     );
   }
 });

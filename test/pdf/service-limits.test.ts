@@ -98,6 +98,6 @@ test('who went away while waiting costs no work', async (t) => {
   const gone = new PassThrough().destroy();
   await once(gone, 'close');
   const job = { task: 'extract', path: '/not/there', filename: null } as const;
-  await t.throwsAsync(jobs.run(job, gone), { message: 'Nobody waits for the result any more.' });
+  await t.throwsAsync(jobs.run(job, gone), { message: 'The client closed the connection.' });
   t.deepEqual(jobs.load, { running: 0, waiting: 0 });
 });

@@ -77,7 +77,7 @@ test('a port that is taken, and settings that cannot be used', async (t) => {
   t.deepEqual(both, [
     {
       code: 1,
-      said: `listen EADDRINUSE: address already in use 127.0.0.1:${port}. Stop what listens there, or choose another port: PORT=0 npm run pdf-service.\n`,
+      said: `listen EADDRINUSE: address already in use 127.0.0.1:${port}. Stop the program that listens there, or choose another port: PORT=0 npm run pdf-service.\n`,
     },
     { code: 1, said: 'PORT: give a whole number from 0 to 65535, not "http".\n' },
     { code: 1, said: 'PDF_FETCH_URLS: give off, public or any.\n' },

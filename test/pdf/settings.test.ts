@@ -132,12 +132,12 @@ test('the options of a call are checked, too', async (t) => {
 });
 
 const PARAMETERS: readonly [options: object, message: string][] = [
-  [{ page: 0 }, 'The page of a picture is a whole number of 1 or more.'],
-  [{ page: 1.5 }, 'The page of a picture is a whole number of 1 or more.'],
-  [{ page: '1' }, 'The page of a picture is a whole number of 1 or more.'],
-  [{ quality: -3 }, 'The quality of a picture is a whole number of 1 or more.'],
-  [{ width: NaN }, 'The width of a picture is a whole number of 1 or more.'],
-  [{ format: 'gif' }, "The format of a picture is 'png' or 'jpg'."],
+  [{ page: 0 }, 'The page of an image must be a whole number of at least 1.'],
+  [{ page: 1.5 }, 'The page of an image must be a whole number of at least 1.'],
+  [{ page: '1' }, 'The page of an image must be a whole number of at least 1.'],
+  [{ quality: -3 }, 'The quality of an image must be a whole number of at least 1.'],
+  [{ width: NaN }, 'The width of an image must be a whole number of at least 1.'],
+  [{ format: 'gif' }, "The format of an image must be 'png' or 'jpg'."],
 ];
 
 for (const [options, message] of PARAMETERS) {

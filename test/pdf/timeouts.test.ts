@@ -18,7 +18,7 @@ test('a service that does not begin to answer', async (t) => {
   t.is(service.received.length, 2);
   t.regex(
     error.message,
-    /^For 60 ms the PDF service (did not begin to answer|neither took nor sent anything) \(http:\/\/127\.0\.0\.1:\d+\)\. Raise timeout, or find out what holds the service up\.$/,
+    /^For 60 ms the PDF service (did not start its response|neither received nor sent data) \(http:\/\/127\.0\.0\.1:\d+\)\. Raise timeout, or check the service\.$/,
   );
 });
 
@@ -30,7 +30,7 @@ test('a service that says again and again that it is busy, and never answers', a
   });
   const error = await errorOf(clientOf(service, { timeout: '700 ms', retries: 0 }).extract(PDF));
   t.is(error.code, 'ERR_PDF_TIMEOUT');
-  t.regex(error.message, /^For 700 ms the PDF service did not begin to answer/);
+  t.regex(error.message, /^For 700 ms the PDF service did not start its response/);
 });
 
 test('a service that lets its answer drip for ever', async (t) => {
@@ -42,14 +42,14 @@ test('a service that lets its answer drip for ever', async (t) => {
   });
   const error = await errorOf(clientOf(service, { timeout: '700 ms', retries: 0 }).extract(PDF));
   t.is(error.code, 'ERR_PDF_TIMEOUT');
-  t.regex(error.message, /^For 700 ms the PDF service did not finish its answer/);
+  t.regex(error.message, /^For 700 ms the PDF service did not finish its response/);
 });
 
 test('a service that takes nothing of the document', async (t) => {
   await using service = await faultServer((request) => request.pause());
   const error = await errorOf(clientOf(service, SHORT).extract(new Uint8Array(30_000_000)));
   t.is(error.code, 'ERR_PDF_TIMEOUT');
-  t.regex(error.message, /neither took nor sent anything/);
+  t.regex(error.message, /neither received nor sent data/);
   t.is(error.attempts, 2);
 });
 

@@ -62,12 +62,12 @@ const PROBES: Readonly<Record<string, Probe>> = {
       () => false,
       () => true,
     ),
-  'Nobody is redirected before they have signed in': async (platform) => {
+  'No redirect before the user has signed in': async (platform) => {
     const app = await platform.registerApp();
     const answer = await new Browser().get(authorizeUrl(platform, app, { scope: 'unknown' }));
     return answer.location?.origin !== new URL(app.redirectUri).origin;
   },
-  'Access tokens are bound to who holds them': async (platform) => {
+  'Access tokens are sender-constrained': async (platform) => {
     const metadata = await metadataOf(platform);
     return (
       'dpop_signing_alg_values_supported' in metadata ||

@@ -247,7 +247,7 @@ test('an address is the same one with whatever port the proxy writes behind it, 
 });
 
 test('an app that trusts more of the header than its proxy wrote is told so once', async (t) => {
-  const FORGED = 'set maxIpsCount of your app, beside proxy';
+  const FORGED = 'which the caller can forge';
   for (const [count, header, lines] of [
     [0, '198.51.100.1, 192.0.2.1', 1],
     [0, '192.0.2.1', 0],
@@ -284,7 +284,7 @@ test('who is right gets in also when that cannot be noted', async (t) => {
   await using server = await startGuessed();
   server.broken.add('attempts.giveBack').add('attempts.forget');
   t.is((await server.signIn()).status, 303);
-  t.true(server.platform.logger.lines.some(({ message }) => message.includes('was not given back')));
+  t.true(server.platform.logger.lines.some(({ message }) => message.includes('attempt count not restored')));
 });
 
 test('what the user store failed at is no attempt', async (t) => {

@@ -93,7 +93,7 @@ export function serverRescue<Connection extends ServerConnection>(
       if (client.config.connectionPool === undefined) await client.cancelQuery(connection);
     },
     abandon(connection) {
-      connection.__knex__disposed = new Error('given up, because its server did not answer');
+      connection.__knex__disposed = new Error('closed, because the server did not answer');
       end(connection);
     },
   };

@@ -129,6 +129,6 @@ class ForeignTransactionError extends Error {
   readonly code = 'SQLITE_BUSY';
 
   constructor() {
-    super('a transaction that is not of this storage is open on the connection');
+    super('the connection has an open transaction that this storage did not begin');
   }
 }

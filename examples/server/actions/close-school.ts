@@ -19,7 +19,7 @@ export function closeSchool(knex: Knex): Action<'close_schools'> {
     async run({ id, database }) {
       const closed = await database('schools').where({ id, open: true }).update({ open: false });
       const school = await findSchool(database, id);
-      if (closed === 0) throw new ActionError(409, 'school_closed', 'The school is closed already.');
+      if (closed === 0) throw new ActionError(409, 'school_closed', 'The school is already closed.');
       return school;
     },
   });

@@ -6,7 +6,7 @@ import { closeSchool } from './close-school.ts';
 import { createSchool } from './create-school.ts';
 import { renameSchool } from './rename-school.ts';
 
-/** What can be done on the platform through its API. */
+/** The actions of the platform's API. */
 export function platformActions(knex: Knex): readonly Action<Permission>[] {
   return [createSchool(knex), renameSchool(knex), closeSchool(knex)];
 }

@@ -5,15 +5,15 @@ import { z } from 'zod';
 import { toSchool } from '../schools.ts';
 import type { School } from '../schools.ts';
 
-// As many characters as the column has. No control characters, and no spaces around it.
+// The length of the column, without control characters and surrounding spaces.
 const ONE_LINE = /^[^\s\p{Cc}](?:[^\p{Cc}]{0,198}[^\s\p{Cc}])?$/u;
 
 function oneLine(description: string): z.ZodString {
   return z.string().regex(ONE_LINE, 'Give 1 to 200 characters on one line.').describe(description);
 }
 
-export const NAME: z.ZodString = oneLine('What people call it.');
-export const CITY: z.ZodString = oneLine('Where it is.');
+export const NAME: z.ZodString = oneLine('The name of the school.');
+export const CITY: z.ZodString = oneLine('The city of the school.');
 
 /** A school as the API shows it. */
 export const SCHOOL: z.ZodType<School> = z.object({

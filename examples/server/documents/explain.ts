@@ -2,11 +2,11 @@ import { PdfError } from 'koa-gatehouse/pdf';
 
 import { UploadError } from './upload.ts';
 
-/** What went wrong, for the person who uploaded a document. */
+/** An error message for the user who uploaded a document. */
 export interface Explanation {
   readonly status: number;
   readonly text: string;
-  /** A command that mends it. */
+  /** A command that solves the problem. */
   readonly command?: string;
 }
 
@@ -17,7 +17,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   too_large: 'This file is larger than the PDF service takes.',
 };
 
-/** Puts an error into words. Throws it again when it is no fault of the document or of the PDF service. */
+/** Returns the message for an error of the document or of the PDF service. Throws any other error again. */
 export function explain(error: unknown): Explanation {
   if (error instanceof UploadError) return { status: error.status, text: error.message };
   if (!(error instanceof PdfError)) throw error;
@@ -26,7 +26,7 @@ export function explain(error: unknown): Explanation {
   if (error.answer?.status === 401) {
     return {
       status: 502,
-      text: 'The PDF service wants an API key. Give the portal the same one, as PDF_API_KEY.',
+      text: 'The PDF service requires an API key. Set PDF_API_KEY to it.',
     };
   }
   if (error.code === 'ERR_PDF_CONNECTION' || error.code === 'ERR_PDF_TIMEOUT') {
@@ -39,7 +39,7 @@ export function explain(error: unknown): Explanation {
   return { status: 502, text: 'The PDF service could not read the document. Try again in a moment.' };
 }
 
-/** The service's own code for what is wrong: `{ "error": { "code" } }`. */
+/** The error code of the service: `{ "error": { "code" } }`. */
 function refusalOf({ answer }: PdfError): string | undefined {
   try {
     return JSON.parse(answer?.body ?? '').error.code;

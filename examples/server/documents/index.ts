@@ -1,6 +1,6 @@
 /**
- * The portal's documents: a person uploads a PDF and sees its outline and its pages. Everything about the PDF comes from a
- * PDF service, through `koa-gatehouse/pdf`.
+ * The portal's documents: a user uploads a PDF and sees its outline and its pages. A PDF service, called with
+ * `koa-gatehouse/pdf`, extracts the outline and renders the pages.
  */
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -14,27 +14,27 @@ import type { Render } from '../views.ts';
 import { explain } from './explain.ts';
 import { outlineOf } from './outline.ts';
 import type { PdfAccess } from './pdf-service.ts';
-import { Shelf } from './shelf.ts';
-import type { Document } from './shelf.ts';
+import { DocumentStore } from './document-store.ts';
+import type { Document } from './document-store.ts';
 import { receiveUpload } from './upload.ts';
 
 export interface DocumentsOptions {
   /** The portal's base URL. */
   readonly baseUrl: string;
-  /** Where documents are kept. */
+  /** Where documents are stored. */
   readonly folder: string;
   readonly pdf: PdfAccess;
   readonly render: Render;
 }
 
-/** What the portal has found out about the request. */
+/** What the portal's middleware puts into `ctx.state`. */
 export interface DocumentsState {
   sessions: Sessions;
 }
 
-/** How many pictures a page shows. */
+/** How many pages of a document are shown. */
 const MOST_PAGES = 20;
-/** How many documents a browser can come back to; a cookie has no room for any number. */
+/** How many documents a session has; the size of its cookie is limited. */
 const MOST_DOCUMENTS = 5;
 
 /** Makes the routes, below `/portal/documents`. */
@@ -45,7 +45,7 @@ export function createDocuments<State extends DocumentsState>({
   render,
 }: DocumentsOptions): Router<State> {
   const router = new Router<State>({ prefix: '/documents' });
-  const shelf = new Shelf(folder);
+  const store = new DocumentStore(folder);
 
   router.use(async (ctx, next) => {
     const session = ctx.state.sessions.read(ctx);
@@ -53,20 +53,20 @@ export function createDocuments<State extends DocumentsState>({
       await next();
       return;
     }
-    const notice = { kind: 'plain', text: 'Connect first; then you can read documents here.' } as const;
+    const notice = { kind: 'plain', text: 'Connect your account first to read documents here.' } as const;
     ctx.state.sessions.write(ctx, { ...session, notice });
     ctx.redirect(`${baseUrl}/portal`);
   });
 
   router.get('/', async (ctx) => {
     const { documents = [] } = ctx.state.sessions.read(ctx);
-    const found = await Promise.all(documents.map((id) => shelf.find(id)));
+    const found = await Promise.all(documents.map((id) => store.find(id)));
     show(ctx, { documents: found.filter((document) => document !== undefined) });
   });
 
   router.post('/', sameOrigin(baseUrl), async (ctx) => {
     try {
-      const { id } = await take(ctx);
+      const { id } = await receive(ctx);
       const session = ctx.state.sessions.read(ctx);
       const documents = [id, ...(session.documents ?? [])].slice(0, MOST_DOCUMENTS);
       ctx.state.sessions.write(ctx, { ...session, documents });
@@ -94,7 +94,7 @@ export function createDocuments<State extends DocumentsState>({
       const picture = { page, format: 'jpg', width: 1200 } as const;
       const client = await pdf.client();
       const { stream, contentType, contentLength } = await client.renderStream(
-        shelf.pathOf(document),
+        store.pathOf(document),
         picture,
       );
       ctx.set({ 'Cache-Control': 'private, max-age=3600', 'X-Content-Type-Options': 'nosniff' });
@@ -108,9 +108,9 @@ export function createDocuments<State extends DocumentsState>({
     }
   });
 
-  /** Receives an upload and finds out what is in it. */
-  async function take(ctx: Context): Promise<Document> {
-    const upload = await receiveUpload(ctx, await shelf.open());
+  /** Receives an upload, extracts its outline and stores it. */
+  async function receive(ctx: Context): Promise<Document> {
+    const upload = await receiveUpload(ctx, await store.uploadFolder());
     try {
       const tree = await (await pdf.client()).extract(upload);
       const document = {
@@ -119,16 +119,16 @@ export function createDocuments<State extends DocumentsState>({
         pages: tree['number of pages'] ?? 1,
         outline: outlineOf(tree),
       };
-      await shelf.add(upload.filepath, document);
+      await store.add(upload.filepath, document);
       return document;
     } finally {
       await rm(upload.filepath, { force: true });
     }
   }
 
-  /** A document of this browser; others do not learn that it is there. */
+  /** A document of this session. For other sessions it does not exist. */
   async function find({ documents = [] }: Session, id: string | undefined): Promise<Document | undefined> {
-    return id !== undefined && documents.includes(id) ? shelf.find(id) : undefined;
+    return id !== undefined && documents.includes(id) ? store.find(id) : undefined;
   }
 
   function show(ctx: Context, page: object): void {

@@ -1,17 +1,17 @@
 import { walkPdf } from 'koa-gatehouse/pdf';
 import type { PdfDocument } from 'koa-gatehouse/pdf';
 
-/** A heading with the ones below it. */
+/** A heading with its subheadings. */
 export interface Heading {
   readonly title: string;
   readonly page: number;
   readonly below: readonly Heading[];
 }
 
-/** More than anybody reads. */
+/** The maximum number of headings. */
 const MOST = 500;
 
-/** Makes an outline of a document's headings: each one goes below the nearest larger one before it. */
+/** Makes an outline of a document's headings: each one is below the last preceding heading of a higher level. */
 export function outlineOf(document: PdfDocument): readonly Heading[] {
   const top: Heading[] = [];
   const open: { readonly level: number; readonly below: Heading[] }[] = [];

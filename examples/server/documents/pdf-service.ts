@@ -9,8 +9,7 @@ export interface PdfAccess {
 }
 
 /**
- * Finds the PDF service: the one at `PDF_BASE_URL`, or else one of our own, which is started when it is first needed, so
- * that the page works at once and costs nothing before.
+ * Returns the PDF service at `PDF_BASE_URL`. Without the variable, it starts the example service when it is first needed.
  */
 export function pdfAccess(environment: Readonly<Record<string, string | undefined>>): PdfAccess {
   const given = new PdfClient({ apiKey: environment['PDF_API_KEY'], retries: 1 });
@@ -18,7 +17,7 @@ export function pdfAccess(environment: Readonly<Record<string, string | undefine
 }
 
 function ownService(): PdfAccess {
-  // Nobody else on this machine is meant to use it.
+  // Other programs on this machine must not use this service.
   const apiKey = randomBytes(32).toString('base64url');
   const start = async () => {
     const { startPdfService } = await import('../../pdf-service/service.ts');

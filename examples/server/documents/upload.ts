@@ -11,7 +11,7 @@ export interface Upload {
   readonly originalFilename: string | null;
 }
 
-/** An upload that cannot be taken. The message is for the person who sent it. */
+/** An upload that is refused. The message is shown to the user. */
 export class UploadError extends Error {
   readonly status: number;
 
@@ -28,7 +28,7 @@ export async function receiveUpload(ctx: Context, folder: string): Promise<Uploa
   try {
     await read(ctx, async () => {});
   } catch (error) {
-    // Read to its end, so that the browser comes to see the answer.
+    // Read the rest of the body, so that the browser shows the response.
     ctx.req.resume();
     const tooLarge = error instanceof Error && 'httpCode' in error && error.httpCode === 413;
     throw tooLarge

@@ -4,17 +4,17 @@ import { PlatformError, exchangeCode, newAuthorizationRequest, refreshTokens } f
 import type { Registration } from './platform.ts';
 import type { Notice, Session } from './session.ts';
 
-/** Begins to connect: remembers the request and tells where to send the browser. */
+/** Creates an authorization request: returns its URL, and the session with its state. */
 export function startConnecting(
   registration: Registration,
   session: Session,
 ): { url: string; session: Session } {
   const { url, ...request } = newAuthorizationRequest(registration);
-  // A cookie has room for the requests of a few tabs, not of any number.
+  // The size of the cookie limits the number of pending requests (one per tab).
   return { url, session: { ...session, pending: [...session.pending, request].slice(-4) } };
 }
 
-/** Reads the platform's answer at the redirect URI and exchanges the code for tokens. Resolves to what to remember. */
+/** Reads the authorization response and exchanges the code for tokens. Resolves to the new session. */
 export async function finishConnecting(
   registration: Registration,
   session: Session,
@@ -22,12 +22,15 @@ export async function finishConnecting(
 ): Promise<Session> {
   const request = session.pending.find(({ state }) => equal(state, answer.get('state') ?? ''));
   if (!request)
-    return { ...session, notice: problem('This portal did not ask for that answer. Connect from here.') };
+    return {
+      ...session,
+      notice: problem('This response does not belong to a request of the portal. Connect again.'),
+    };
 
   const remaining = { ...session, pending: session.pending.filter((other) => other !== request) };
-  // RFC 9207 section 2.4: the answer of another server must not be taken for the platform's.
+  // RFC 9207 section 2.4: a response of another authorization server is refused.
   if (answer.get('iss') !== registration.baseUrl)
-    return { ...remaining, notice: problem('That answer came from another server.') };
+    return { ...remaining, notice: problem('This response is from another authorization server.') };
 
   const code = answer.get('code');
   if (!code) return { ...remaining, notice: refusal(answer.get('error')) };
@@ -39,7 +42,7 @@ export async function finishConnecting(
   }
 }
 
-/** Exchanges the refresh token for new tokens. Resolves to what to remember. */
+/** Exchanges the refresh token for new tokens. Resolves to the new session. */
 export async function refresh(registration: Registration, session: Session): Promise<Session> {
   if (!session.tokens) return session;
   try {
@@ -47,11 +50,11 @@ export async function refresh(registration: Registration, session: Session): Pro
     return { ...session, tokens, notice: { kind: 'success', text: 'The portal has a new access token.' } };
   } catch (error) {
     const refused = error instanceof PlatformError && error.status >= 400 && error.status < 500;
-    // A refused refresh token will not be accepted later either; trouble on the way passes.
+    // A refused refresh token (4xx) stays refused; other errors can be temporary.
     if (refused)
       return {
         pending: session.pending,
-        notice: problem('The connection has ended. Connect again to go on.'),
+        notice: problem('The connection has ended. Connect again.'),
       };
     return { ...session, notice: explain(error) };
   }

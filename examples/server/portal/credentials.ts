@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** What the portal was told when it was registered, and a key of its own. */
+/** The portal's client id and secret, and its own cookie key. */
 export interface PortalCredentials {
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Seals the session cookies; 32 bytes, base64url. */
+  /** Encrypts the session cookies; 32 bytes, base64url. */
   readonly cookieKey: string;
 }
 
-/** The portal's own configuration file. An outside application would have its own machine for it. */
+/** The portal's configuration file. A real third-party app would have it on its own machine. */
 export interface CredentialsFile {
   /** `undefined` when there is no file. */
   read(): Promise<PortalCredentials | undefined>;
-  /** Keeps the cookie key, so that people stay connected. */
+  /** Does not change the cookie key, so that sessions stay valid. */
   write(credentials: Pick<PortalCredentials, 'clientId' | 'clientSecret'>): Promise<void>;
 }
 

@@ -1,8 +1,8 @@
 /**
- * The Partner portal: an outside application that wants to show people their schools.
+ * The Partner portal: a third-party app that shows users their schools.
  *
- * It shares a process with the platform so that one command starts both, and nothing else: it knows the platform's base
- * URL and its own client id and secret, and talks HTTP. It uses no client library, so that every step can be read here.
+ * It runs in the process of the platform only so that one command starts both. It knows the platform's base URL and its own
+ * client id and secret, and calls the platform over HTTP. It uses no client library, so that every step can be read here.
  */
 import Router from 'koa-router';
 
@@ -21,11 +21,11 @@ export interface PortalOptions {
   readonly baseUrl: string;
   readonly credentials: CredentialsFile;
   readonly render: Render;
-  /** Its pages for documents. */
+  /** The routes of the documents. */
   readonly documents: Router<PortalState>;
 }
 
-/** What its routes find on `ctx.state`. */
+/** The `ctx.state` of its routes. */
 export interface PortalState extends DocumentsState {
   registration: Registration;
 }
@@ -95,11 +95,11 @@ export function createPortal({
   router.post('/disconnect', sameOrigin(baseUrl), async (ctx) => {
     const { registration, sessions } = ctx.state;
     const { tokens, pending } = sessions.read(ctx);
-    // The portal forgets the tokens also when the platform cannot be told.
+    // The portal deletes the tokens also if the revocation request fails.
     if (tokens) await revokeTokens(registration, tokens).catch(() => undefined);
     sessions.write(ctx, {
       pending,
-      notice: { kind: 'success', text: 'Disconnected. The portal has forgotten its tokens.' },
+      notice: { kind: 'success', text: 'Disconnected. The portal has deleted its tokens.' },
     });
     ctx.status = 303;
     ctx.redirect(home);

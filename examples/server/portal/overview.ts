@@ -15,16 +15,16 @@ export interface School {
   readonly open: boolean;
 }
 
-/** What the platform answered: the data, or why there is none. */
+/** The response of the platform: the data, or the error. */
 export type Answer<T> = { readonly data: T } | { readonly status: number; readonly message: string };
 
-/** What the portal shows to a person who is connected. */
+/** What the portal shows to a connected user. */
 export interface Overview {
   readonly identity: Answer<Identity>;
   readonly schools: Answer<readonly School[]>;
 }
 
-/** Reads both resources with the person's access token. */
+/** Reads both resources with the user's access token. */
 export async function readOverview(registration: Registration, { accessToken }: Tokens): Promise<Overview> {
   const [identity, schools] = await Promise.all([
     ask<Identity>(registration, '/api/v1/identity', accessToken),

@@ -1,5 +1,5 @@
 /**
- * The platform as an outside application sees it: a base URL, a client id, a secret, and HTTP.
+ * The HTTP requests of the portal to the platform.
  */
 import { createHash, randomBytes } from 'node:crypto';
 
@@ -19,7 +19,7 @@ export interface Tokens {
   readonly expiresAt: number;
 }
 
-/** The platform said no, or nothing. The message is for people. */
+/** An error response of the platform, or no response. The message is shown to the user. */
 export class PlatformError extends Error {
   override readonly name: string = 'PlatformError';
   /** The HTTP status; 0 when there was no answer. */
@@ -31,7 +31,7 @@ export class PlatformError extends Error {
   }
 }
 
-/** One try to get a person's authorization: what to remember, and where to send the browser. */
+/** Creates an authorization request (RFC 6749 section 4.1.1) with state and PKCE, and its URL. */
 export function newAuthorizationRequest(registration: Registration): {
   state: string;
   codeVerifier: string;
@@ -66,7 +66,7 @@ export async function exchangeCode(
   });
 }
 
-/** Gets new tokens without asking the person again (RFC 6749 section 6). */
+/** Gets new tokens with the refresh token (RFC 6749 section 6). */
 export async function refreshTokens(registration: Registration, refreshToken: string): Promise<Tokens> {
   return requestTokens(registration, {
     grant_type: 'refresh_token',
@@ -75,7 +75,7 @@ export async function refreshTokens(registration: Registration, refreshToken: st
   });
 }
 
-/** Tells the platform that the tokens are not needed any more (RFC 7009). */
+/** Revokes the tokens (RFC 7009). */
 export async function revokeTokens(registration: Registration, { refreshToken }: Tokens): Promise<void> {
   await call<undefined>(registration, '/oauth/revoke', {
     method: 'POST',
@@ -89,7 +89,7 @@ export async function revokeTokens(registration: Registration, { refreshToken }:
   });
 }
 
-/** Reads a resource of the API with the person's access token. */
+/** Reads a resource of the API with the user's access token. */
 export async function readResource<T>(
   registration: Registration,
   path: string,
@@ -129,7 +129,7 @@ async function requestTokens(
 }
 
 /** An error of the API (RFC 9457) or of the token endpoint (RFC 6749 section 5.2). */
-interface Refusal {
+interface ErrorResponse {
   readonly message?: string;
   readonly error_description?: string;
 }
@@ -137,7 +137,7 @@ interface Refusal {
 async function call<T>({ baseUrl }: Registration, path: string, request: RequestInit): Promise<T> {
   const { ok, status, body } = await send(new URL(path, baseUrl), request);
   if (ok) return body;
-  const { message, error_description: description }: Refusal = body;
+  const { message, error_description: description }: ErrorResponse = body;
   throw new PlatformError(message ?? description ?? `The platform answered with status ${status}.`, status);
 }
 

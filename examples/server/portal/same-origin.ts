@@ -1,6 +1,6 @@
 import type { Middleware } from 'koa';
 
-/** Lets a form's post pass when it comes from this portal's own pages; another site's form presses no button here. */
+/** Accepts forms of this portal's own pages only (CSRF protection). */
 export function sameOrigin(baseUrl: string): Middleware {
   return async function requireSameOrigin(ctx, next) {
     const isOwn = ctx.get('Sec-Fetch-Site') === 'same-origin' || ctx.get('Origin') === baseUrl;

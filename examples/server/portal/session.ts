@@ -4,9 +4,9 @@ import type { Context } from 'koa';
 
 import type { Tokens } from './platform.ts';
 
-/** What the portal remembers of a browser. */
+/** The portal's session of a browser. */
 export interface Session {
-  /** Authorization requests that have not come back yet, oldest first: one per tab. */
+  /** Authorization requests without a response, oldest first: one per tab. */
   readonly pending: readonly { readonly state: string; readonly codeVerifier: string }[];
   readonly tokens?: Tokens | undefined;
   /** Ids of the documents that were uploaded, the newest first. */
@@ -26,7 +26,7 @@ const EMPTY: Session = { pending: [] };
 /**
  * Reads and writes the portal's sessions: cookies that are encrypted and authenticated (AES-256-GCM).
  *
- * The portal needs no database this way, and a browser never holds a token that it could read.
+ * The portal needs no database this way, and the browser cannot read the tokens.
  */
 export class Sessions {
   readonly #key: Buffer;
@@ -37,7 +37,7 @@ export class Sessions {
     this.#secure = secure;
   }
 
-  /** The browser's session; an empty one when there is none, or when it cannot be opened. */
+  /** The browser's session; an empty one if there is none, or if it cannot be decrypted. */
   read(ctx: Context): Session {
     const sealed = Buffer.from(ctx.cookies.get(COOKIE) ?? '', 'base64url');
     try {
@@ -58,9 +58,9 @@ export class Sessions {
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce, { authTagLength: 16 });
     const text = Buffer.concat([cipher.update(JSON.stringify(session), 'utf8'), cipher.final()]);
     const sealed = Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64url');
-    // The base URL says how people come here; the last hop from a proxy may be plain http.
+    // By the base URL, because the connection from a proxy to this server may be http.
     ctx.cookies.secure = this.#secure;
-    // Lax, not Strict: the person comes back from the platform's pages, which may be another site.
+    // Lax, not Strict: the browser comes back from the platform's pages, which may be another site.
     ctx.cookies.set(COOKIE, sealed, {
       path: '/portal',
       httpOnly: true,

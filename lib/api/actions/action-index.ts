@@ -30,8 +30,7 @@ export function indexActions<P extends string>(
   for (const action of actions) {
     const { type, name, permission } = action;
     const key = `${type}/${name}`;
-    if (offered.has(key))
-      throw new ConfigError('actions', `${key} is there twice; leave one out or rename it`);
+    if (offered.has(key)) throw new ConfigError('actions', `${key} is defined twice; remove or rename one`);
     if (!gate.has(permission)) {
       throw new ConfigError(
         `${name}.permission`,

@@ -196,7 +196,7 @@ function jsonSchemaOf(
   } catch (cause) {
     return fail(
       side,
-      `it cannot be written as JSON Schema: ${cause instanceof Error ? cause.message : String(cause)}`,
+      `it cannot be converted to JSON Schema: ${cause instanceof Error ? cause.message : String(cause)}`,
       {
         cause,
       },

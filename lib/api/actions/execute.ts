@@ -21,7 +21,7 @@ export function executeOnCollection(options: ExecuteOptions): ActionHandler {
     sendProblem(ctx, {
       status: 405,
       code: 'method_not_allowed',
-      detail: `${action.name} is about one object: put its id in front of the action's name.`,
+      detail: `${action.name} needs the id of an object: put it before the action's name.`,
       headers: { Allow: 'HEAD, GET, OPTIONS' },
     });
     return undefined;

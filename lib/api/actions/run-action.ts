@@ -39,7 +39,7 @@ export function inputInvalid(errors: readonly InputError[]): Problem {
   return {
     status: 422,
     code: 'input_invalid',
-    detail: 'The body is not what the action takes; errors has each mistake.',
+    detail: 'The body does not match the input schema; errors lists each mistake.',
     members: { errors: errors.slice(0, MOST_ERRORS) },
   };
 }
@@ -98,7 +98,7 @@ export function explainFault(error: unknown, action: Action, log: FaultLog): Pro
 export const ABORTED: Problem = {
   status: 503,
   code: 'aborted',
-  detail: 'The action was stopped before it had ended.',
+  detail: 'The action was aborted.',
 };
 
 async function outputOf(action: Action, returned: unknown): Promise<string> {
@@ -106,7 +106,7 @@ async function outputOf(action: Action, returned: unknown): Promise<string> {
   if ('errors' in checked) {
     const faults = checked.errors.map(({ pointer, message }) => `${pointer}: ${message}`);
     throw new TypeError(
-      `${action.type}/${action.name} returned what its output schema refuses: ${faults.join('; ')}`,
+      `${action.type}/${action.name} returned a value that does not match its output schema: ${faults.join('; ')}`,
     );
   }
   // JSON has no `undefined`.

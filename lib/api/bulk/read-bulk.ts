@@ -58,7 +58,9 @@ export function streamLines(
   const lines = Readable.from(toLines(results));
   // Koa reports every stream that its reader left. With `expose`, it is not the server's fault and is not logged.
   signal.addEventListener('abort', () =>
-    lines.destroy(Object.assign(new Error('The caller went away'), { status: 499, expose: true })),
+    lines.destroy(
+      Object.assign(new Error('The client closed the connection'), { status: 499, expose: true }),
+    ),
   );
   ctx.body = lines;
 }

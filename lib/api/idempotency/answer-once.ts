@@ -107,7 +107,7 @@ export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOn
       if (!done?.keep) await store.abandon(request);
       else await store.finish(request, storable(done.answer));
     } catch (error) {
-      logger.error({ err: error }, 'The answer to a request with an Idempotency-Key could not be kept');
+      logger.error({ err: error }, 'storing the response of an idempotent request failed');
     }
   }
 }
@@ -133,14 +133,14 @@ const REUSED = {
 const UNDER_WAY = {
   status: 409,
   code: 'request_in_progress',
-  detail: 'The request with this Idempotency-Key is still being worked on. Send it again later.',
+  detail: 'The request with this Idempotency-Key is still running. Send it again later.',
   headers: { 'Retry-After': '5' },
 };
 
 const TOO_LONG = {
   status: 409,
   code: 'answer_not_kept',
-  detail: 'The request with this Idempotency-Key was carried out. Its answer was too long to be kept.',
+  detail: 'The request with this Idempotency-Key has been completed. Its response was too long to be stored.',
 };
 
 // Visible ASCII without quotes and commas, which belong to the syntax around it.
@@ -192,7 +192,7 @@ export function holdLease(
       if (!(await store.extend(attempt, now() + LEASE))) lost.abort();
     } catch (error) {
       // The next try may be in time.
-      logger.warn({ err: error }, 'The lease of a request with an Idempotency-Key could not be renewed');
+      logger.warn({ err: error }, 'renewing the lease of an idempotent request failed');
     }
   }
 

@@ -55,14 +55,14 @@ function bulkOperation(action: Action, { gate, maximum }: ActionPathsOptions): O
     operationId: `${action.type}.${action.name}.bulk`,
     summary: `${action.title}, many times`,
     description:
-      'Each item by itself, or all or none. A problem of one item is in its result; then the status is 200 all the same, unless all or none was asked for.',
+      'Runs the items independently, or all of them in one transaction. In independent mode the status is 200 even if items fail; the problem of an item is in its result.',
     parameters: [parameter('idempotencyKey')],
     requestBody: { required: true, content: json(bulkRequest(action, maximum)) },
     responses: {
       200: {
         // Lines are told of in words: as a second content, a generated client would have to tell the two apart each time.
         description:
-          'What became of each item, in the order of the items. With `Accept: application/x-ndjson`, a line for each, when it has ended, and a last line with the counts; the lines come at the end when atomic or with an Idempotency-Key.',
+          'The result of each item, in the order of the items. With `Accept: application/x-ndjson`, one line per result as it finishes, and a last line with the counts; atomic bulks and requests with an Idempotency-Key send all lines at the end.',
         content: json(bulkResponse(action)),
       },
       ...problemResponses(WRITE_PROBLEMS),
@@ -100,7 +100,7 @@ function bulkRequest(action: Action, maximum: number): OpenApiPart {
     mode: {
       enum: ['independent', 'atomic'],
       description:
-        '`independent`, the default: each item by itself; items with the same id run one after the other. `atomic`: in order and in one transaction, all or none; when one fails, the answer is its problem.',
+        '`independent` (default): each item separately; items with the same id run one after the other. `atomic`: in order and in one transaction, all or none; if one fails, the response is its problem.',
     },
     dryRun: {
       type: 'boolean',

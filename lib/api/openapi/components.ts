@@ -35,7 +35,7 @@ const PROBLEM = {
     detail: { ...text, description: 'What is wrong, and what to do.' },
     code: { ...text, description: 'Stable, for programs.' },
     message: { ...text, description: 'The same as `detail`.' },
-    reference: { ...text, description: 'Finds the log line of a fault of the server.' },
+    reference: { ...text, description: 'The request id, to find a server error in the log.' },
     permission: { ...text, description: 'The permission that is missing.' },
     errors: {
       type: 'array',
@@ -81,10 +81,10 @@ const IDENTITY = {
     permissions: { ...texts, description: 'What the caller may do with this token.' },
     permission_sources: {
       type: 'object',
-      description: 'Every place that each permission comes from.',
+      description: 'The sources of each permission.',
       additionalProperties: { type: 'array', items: SOURCE },
     },
-    withheld_permissions: { ...texts, description: 'What the scopes of this token keep back.' },
+    withheld_permissions: { ...texts, description: 'The permissions that the scopes of this token exclude.' },
     scopes: texts,
     client_id: { ...text, description: 'The client that presented the token.' },
   },
@@ -101,7 +101,7 @@ const ACTION = {
     title: text,
     description: textOrNull,
     permission: text,
-    atomic: { type: 'boolean', description: 'Whether a bulk of it can be all or nothing.' },
+    atomic: { type: 'boolean', description: 'Whether it supports atomic bulks.' },
     urls: {
       type: 'object',
       required: ['execute', 'bulk'],
@@ -133,7 +133,7 @@ export const PARAMETERS: Readonly<Record<ParameterName, OpenApiPart>> = {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'Makes the request safe to send again: for 24 hours a repeat with the same key gets the first answer, with the header field Idempotent-Replayed. A key belongs to one request; with another body it is refused with 409.',
+      'Makes the request safe to repeat: for 24 hours, a request with the same key gets the first response, with the header field Idempotent-Replayed. A key belongs to one request; with another body it is refused with 409.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
 };
@@ -155,14 +155,16 @@ export type ProblemName = keyof typeof STATUSES;
 
 export const RESPONSES: Readonly<Record<ProblemName, OpenApiPart>> = {
   BodyInvalid: problem('The body or the Idempotency-Key cannot be read.'),
-  Unauthorized: problem('There is no access token, or not a good one: see WWW-Authenticate.'),
-  PermissionMissing: problem('The caller lacks the permission, or the scopes of the token keep it back.'),
+  Unauthorized: problem('The access token is missing or invalid: see WWW-Authenticate.'),
+  PermissionMissing: problem('The caller lacks the permission, or the scopes of the token exclude it.'),
   NotFound: problem('There is no such action, or no such object.'),
-  Conflict: problem('It cannot be done as things are, or the Idempotency-Key belongs to another request.'),
+  Conflict: problem(
+    'The current state does not allow it, or the Idempotency-Key belongs to another request.',
+  ),
   BodyTooLarge: problem('The body is too large.'),
   WrongMediaType: problem('The body is not application/json.'),
-  InputInvalid: problem('The body is not what the schema asks for: `errors` has each mistake.'),
-  ServerFault: problem('The fault is the server’s. Give the `reference` when you report it.'),
+  InputInvalid: problem('The body does not match the schema: `errors` lists each mistake.'),
+  ServerFault: problem('A server error. Give the `reference` when you report it.'),
   Unavailable: problem('The server cannot answer right now: try again after the time in Retry-After.'),
 };
 

@@ -61,7 +61,10 @@ export function describeApi(
   const ownPaths = { ...OWN_PATHS, ...actionPaths(actions, { gate, maximum }) };
   const taken = Object.keys(paths).find((path) => path in ownPaths);
   if (taken !== undefined)
-    throw new ConfigError(`openapi.paths.${taken}`, 'the API describes this path itself');
+    throw new ConfigError(
+      `openapi.paths.${taken}`,
+      'the API router describes this path itself; leave it out',
+    );
   return {
     openapi: '3.1.1',
     info: { title, version, ...(description !== undefined && { description }) },
@@ -103,7 +106,7 @@ const OWN_PATHS: Readonly<Record<string, OpenApiPath>> = {
   '/identity': {
     get: {
       operationId: 'identity',
-      summary: 'Who the token speaks for, and what it may do',
+      summary: 'The user or client of the token, and its permissions',
       tags: ['Identity'],
       responses: {
         200: data('The identity.', { $ref: '#/components/schemas/Identity' }),
@@ -158,7 +161,7 @@ function securitySchemes(
   return {
     oauth2: {
       type: 'oauth2',
-      description: 'An access token for a person or for an app.',
+      description: 'An access token of a user or a client.',
       flows: {
         authorizationCode: {
           authorizationUrl: `${issuer}/oauth/authorize`,
@@ -173,7 +176,7 @@ function securitySchemes(
       type: 'http',
       scheme: 'bearer',
       bearerFormat: 'JWT',
-      description: 'An access token that you have got already.',
+      description: 'An access token that you already have.',
     },
   };
 }

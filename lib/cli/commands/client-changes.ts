@@ -12,8 +12,8 @@ export function addClientChanges(client: Command): void {
   client
     .command('disable')
     .argument('<client-id>')
-    .summary('stop it and its tokens')
-    .description('Stop a client and its tokens until it is enabled again.')
+    .summary('disable a client and its tokens')
+    .description('Disable a client and its tokens until it is enabled again.')
     .addHelpText('after', '\nJSON: {"client": {...}}, as in `client show`')
     .action(
       opened(async ({ administration }, _options: object, id: string) =>
@@ -23,8 +23,8 @@ export function addClientChanges(client: Command): void {
   client
     .command('enable')
     .argument('<client-id>')
-    .summary('let it work again')
-    .description('Let a disabled client work again.')
+    .summary('enable a disabled client')
+    .description('Enable a disabled client.')
     .addHelpText('after', '\nJSON: {"client": {...}}, as in `client show`')
     .action(
       opened(async ({ administration }, _options: object, id: string) =>
@@ -34,9 +34,9 @@ export function addClientChanges(client: Command): void {
   client
     .command('revoke-tokens')
     .argument('<client-id>')
-    .summary('end all tokens that it has')
+    .summary('revoke all tokens of a client')
     .description(
-      'Revoke every token of a client for good, its own and those of the people who use it: when a secret has leaked. Replace the secret first, with `client secrets`.',
+      'Revoke all tokens of a client permanently, its own and those of its users. If a secret has leaked, replace it first, with `client secrets`.',
     )
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"revoked": "<client-id>"}')
@@ -44,8 +44,8 @@ export function addClientChanges(client: Command): void {
   client
     .command('delete')
     .argument('<client-id>')
-    .summary('delete it for ever')
-    .description('Delete a client with its secrets, consents and tokens, for ever.')
+    .summary('delete a client')
+    .description('Delete a client with its secrets, consents and tokens. This cannot be undone.')
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"deleted": "<client-id>"}')
     .action(opened(deleteClient));
@@ -55,7 +55,7 @@ function changed(client: Client): Report {
   const { disabled, id, name } = client;
   return {
     json: { client: clientJson(client) },
-    text: `"${name}" (${id}) is ${disabled ? 'disabled' : 'enabled'}. Running servers know within seconds.`,
+    text: `"${name}" (${id}) is ${disabled ? 'disabled' : 'enabled'}. Running servers apply it within seconds.`,
   };
 }
 
@@ -65,7 +65,7 @@ async function revokeTokens(session: Session, options: { yes?: boolean }, id: st
   await session.administration.revoke({ client: id });
   return {
     json: { revoked: id },
-    text: `All tokens of "${name}" (${id}) are revoked. Running servers know within seconds.`,
+    text: `All tokens of "${name}" (${id}) are revoked. Running servers apply it within seconds.`,
   };
 }
 

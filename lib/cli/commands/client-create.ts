@@ -29,19 +29,22 @@ export function addClientCreate(client: Command): void {
   const command = client
     .command('create')
     .summary('register a client')
-    .description('Register a client. A confidential one gets a secret, which is shown this once.')
-    .requiredOption('--name <name>', 'what people see on the consent page')
+    .description('Register a client. A confidential client gets a secret, which is shown only once.')
+    .requiredOption('--name <name>', 'shown on the consent page')
     .addOption(
-      new Option('--grant-type <type>', 'how it gets its tokens: for people, or for itself')
+      new Option(
+        '--grant-type <type>',
+        'for users (authorization_code) or for the client itself (client_credentials)',
+      )
         .choices(['authorization_code', 'client_credentials'])
         .makeOptionMandatory(),
     )
-    .option('--redirect-uri <uri>', 'where codes are sent, for authorization_code; can be repeated', repeated)
-    .option('--public', 'it cannot keep a secret: a browser app, PKCE required')
-    .option('--native', 'an installed app: public, loopback redirect URIs match on any port')
-    .option('--first-party', 'of the platform itself: people are not asked for consent')
+    .option('--redirect-uri <uri>', 'redirect URI, for authorization_code; can be repeated', repeated)
+    .option('--public', 'public client, such as a browser app; PKCE is required')
+    .option('--native', 'installed app: a public client whose loopback redirect URIs match on any port')
+    .option('--first-party', 'app of the platform itself: users are not asked for consent')
     .option('--owner <user-id>', 'the user who owns it in the developer area')
-    .option('--scope <name>', 'a scope that it may ask for; can be repeated (default: all)', repeated)
+    .option('--scope <name>', 'a scope that it may request; can be repeated (default: all)', repeated)
     .option('--role <name>', 'for client_credentials; can be repeated', repeated)
     .option('--permission <name>', 'for client_credentials; can be repeated', repeated)
     .addHelpText(

@@ -18,9 +18,9 @@ interface Options {
 export function addClientImport(client: Command): void {
   client
     .command('import')
-    .summary('take clients over from Laravel Passport')
+    .summary('import clients from Laravel Passport')
     .description(
-      'Take clients over from Laravel Passport, versions 8 to 13, with their ids and secrets. Without --yes it only says what would happen. Can be run again: what is there stays.',
+      'Import clients from Laravel Passport, versions 8 to 13, with their ids and secrets. Without --yes it only prints what it would do. It can be run again: imported clients are not changed.',
     )
     .addOption(
       new Option('--from <server>', 'where the clients come from')
@@ -32,7 +32,7 @@ export function addClientImport(client: Command): void {
         'PASSPORT_DATABASE_URL',
       ),
     )
-    .addOption(new Option('--dry-run', 'say what would happen (the default)').conflicts('yes'))
+    .addOption(new Option('--dry-run', 'print what it would do (the default)').conflicts('yes'))
     .option('--yes', 'import')
     .addHelpText(
       'after',
@@ -50,7 +50,7 @@ async function run(
 ): Promise<Report> {
   if (!url) {
     throw new UsageError(
-      'Say where the clients come from: --source URL, or the environment variable PASSPORT_DATABASE_URL.',
+      'Give the database of the Laravel app: --source URL, or the environment variable PASSPORT_DATABASE_URL.',
     );
   }
   const { passportSource } = await import('koa-gatehouse/adapters/knex');

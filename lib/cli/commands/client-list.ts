@@ -22,9 +22,9 @@ export function addClientList(client: Command): void {
     .summary('list clients by name')
     .description('List clients by name, a page at a time.')
     .option('--search <text>', 'part of a name, any case')
-    .option('--owner <user-id>', 'those of one owner')
+    .option('--owner <user-id>', 'clients of this owner')
     .option('--limit <number>', 'how many at most, 1 to 200', limit, 50)
-    .option('--after <client-id>', 'the page behind this client')
+    .option('--after <client-id>', 'the page after this client')
     .addHelpText('after', '\nJSON: {"clients": [{...}], "next": "<client-id for --after>" | null}')
     .action(opened(list));
 }
@@ -74,7 +74,7 @@ export function addClientShow(client: Command): void {
     .command('show')
     .argument('<client-id>')
     .summary('show a client and its secrets')
-    .description('Show a client and its secrets, without their values: nobody has them.')
+    .description('Show a client and its secrets. The values of secrets are not stored.')
     .addHelpText(
       'after',
       '\nJSON: {"client": {"client_id", "name", "grant_type", "redirect_uris", "confidential", "native", "first_party",\n' +

@@ -20,9 +20,9 @@ export function addClientPermissions(client: Command): void {
   client
     .command('permissions')
     .argument('<client-id>')
-    .summary('show or change what it may do')
+    .summary('show or change its permissions')
     .description(
-      'Show what a client_credentials client may do, or change it. With --gate, what its roles give it is shown too.',
+      'Show or change the permissions of a client_credentials client. With --gate, the permissions of its roles are shown too.',
     )
     .option('--add <permission>', 'can be repeated', repeated)
     .option('--remove <permission>', 'can be repeated', repeated)

@@ -16,20 +16,22 @@ export function addClientSecrets(client: Command): void {
     .command('secrets')
     .helpCommand(false)
     .summary('list, add or delete secrets')
-    .description('List, add or delete secrets. Rotation without downtime: add, deploy, delete the old one.');
+    .description(
+      'List, add or delete secrets. To rotate without downtime: add one, deploy it, delete the old one.',
+    );
   secrets
     .command('list', { isDefault: true })
     .argument('<client-id>')
-    .summary('list them, without their values')
+    .summary('list the secrets, without their values')
     .description('List the secrets of a client, without their values.')
     .addHelpText('after', '\nJSON: {"client_id", "secrets": [{...}]}, a secret as in `client show`')
     .action(opened(list));
   secrets
     .command('add')
     .argument('<client-id>')
-    .summary('add one beside the others')
-    .description('Add a secret beside those that are live. It is shown this once.')
-    .option('--label <text>', 'what people call it, such as "production, May"', '')
+    .summary('add a secret')
+    .description('Add a secret; the others stay valid. It is shown only once.')
+    .option('--label <text>', 'a label, such as "production, May"', '')
     .option('--expires <date>', 'such as 2027-05-31 or 2027-05-31T12:00Z (default: never)', futureTime)
     .addHelpText('after', '\nJSON: {"client_id", "client_secret": "...", "secret": {...}}')
     .action(opened(add));
@@ -38,7 +40,7 @@ export function addClientSecrets(client: Command): void {
     .argument('<client-id>')
     .argument('<secret-id>')
     .summary('delete one')
-    .description('Delete a secret; it stops at once.')
+    .description('Delete a secret. It stops working at once.')
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"client_id", "deleted": "<secret-id>"}')
     .action(opened(deleteSecret));
@@ -46,9 +48,9 @@ export function addClientSecrets(client: Command): void {
     .command('rotate-secret')
     .argument('<client-id>')
     .summary('replace all secrets by a new one')
-    .description('Replace all secrets of a client by a new one, which is shown this once.')
-    .option('--overlap <duration>', 'for how long the old ones still work', duration, 0)
-    .option('--label <text>', 'what people call it', '')
+    .description('Replace all secrets of a client by a new one, which is shown only once.')
+    .option('--overlap <duration>', 'how long the old ones still work', duration, 0)
+    .option('--label <text>', 'a label', '')
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"client_id", "client_secret": "...", "secret": {...}}')
     .action(opened(rotate));
@@ -101,7 +103,7 @@ async function rotate(
 ): Promise<Report> {
   const count = (await administration.clients.secrets(id)).length;
   if (overlap === 0 && count > 0) {
-    await confirm('Replace all secrets? The old ones stop at once.', { yes: yes ?? false });
+    await confirm('Replace all secrets? The old ones stop working at once.', { yes: yes ?? false });
   }
   const secret = await administration.clients.rotateSecret(id, { label, overlap });
   return {
@@ -115,6 +117,6 @@ function futureTime(text: string): number {
   if (Number.isNaN(milliseconds)) {
     throw new InvalidArgumentError('Give a date such as 2027-05-31, or a time such as 2027-05-31T12:00Z.');
   }
-  if (milliseconds <= Date.now()) throw new InvalidArgumentError('Give a time that is still to come.');
+  if (milliseconds <= Date.now()) throw new InvalidArgumentError('Give a time in the future.');
   return Math.floor(milliseconds / 1000);
 }

@@ -26,19 +26,19 @@ export function addClientUpdate(client: Command): void {
   const command = client
     .command('update')
     .argument('<client-id>')
-    .summary('change what is given')
+    .summary('change the fields of a client')
     .description(
-      'Change what is given; the rest stays. The grant type and the kind of a client cannot change.',
+      'Change the given fields of a client. The grant type and the kind of a client cannot be changed.',
     )
     .option('--name <name>')
-    .option('--redirect-uri <uri>', 'replaces all that there are; can be repeated', repeated)
-    .option('--first-party', 'people are not asked for consent')
-    .option('--no-first-party', 'people are asked')
+    .option('--redirect-uri <uri>', 'replaces all existing ones; can be repeated', repeated)
+    .option('--first-party', 'users are not asked for consent')
+    .option('--no-first-party', 'users are asked for consent')
     .option('--owner <user-id>')
-    .option('--no-owner', 'nobody owns it')
-    .option('--scope <name>', 'replaces all that there are; can be repeated', repeated)
-    .option('--all-scopes', 'it may ask for every scope')
-    .option('--server-lifetimes', 'it has no lifetimes of its own any more')
+    .option('--no-owner', 'remove the owner')
+    .option('--scope <name>', 'replaces all existing ones; can be repeated', repeated)
+    .option('--all-scopes', 'it may request every scope')
+    .option('--server-lifetimes', "remove its own lifetimes: the server's apply")
     .addHelpText('after', '\nJSON: {"client": {...}, "notes": []}, a client as in `client show`')
     .action(opened(update));
   for (const option of lifetimeOptions()) command.addOption(option);
@@ -46,7 +46,7 @@ export function addClientUpdate(client: Command): void {
 
 async function update({ administration, names }: Session, options: Options, id: string): Promise<Report> {
   if (!isChange(options)) {
-    throw new UsageError('Say what to change; `gatehouse client update --help` lists the options.');
+    throw new UsageError('Give a field to change; `gatehouse client update --help` lists the options.');
   }
   const client = await administration.clients.update(id, (before) => toChanges(options, before));
   return {

@@ -14,11 +14,11 @@ interface Options {
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
-    .summary('find what is wrong, or soon will be')
+    .summary('check the database, the keys and the clients')
     .description(
-      'Look for what is wrong or soon will be: migrations, keys, clocks, pruning, clients and, with --issuer, the way to the server.',
+      'Check migrations, keys, clocks, pruning, clients and, with --issuer, that the server answers at its issuer.',
     )
-    .option('--issuer <url>', 'also visit the server at its issuer, through whatever proxy is in front of it')
+    .option('--issuer <url>', 'also send requests to the server at its issuer, through its proxy')
     .addHelpText(
       'after',
       '\nExits with 1 when there is an error, with 0 for warnings.\n\n' +
@@ -44,7 +44,7 @@ function toText({ code, message, remedy, severity }: Finding): string {
 }
 
 function summary(errors: number, warnings: number): string {
-  if (errors + warnings === 0) return 'All is well.';
+  if (errors + warnings === 0) return 'No findings.';
   return `${counted(errors, 'error')}, ${counted(warnings, 'warning')}.`;
 }
 

@@ -29,20 +29,20 @@ export function addKeysCommands(program: Command): void {
     .action(opened(list));
   keys
     .command('rotate')
-    .summary('make a new key')
+    .summary('create a signing key')
     .description(
-      'Make a new key. It is published at once and signs after some seconds, by when every server knows it; tokens of the key before it stay good.',
+      'Create a signing key. It is published at once and signs some seconds later, when every server knows it. Tokens of the previous key stay valid.',
     )
     .option(
       '--after <duration>',
-      'when it signs; more than twice the revocationLag of the servers',
+      'delay before it signs; more than twice the revocationLag of the servers',
       duration,
       15,
     )
     .addOption(
       new Option(
         '--access-token-lifetime <duration>',
-        "the servers' lifetimes.accessToken: for so long the key before it is kept",
+        "the servers' lifetimes.accessToken: how long the previous key is kept",
       )
         .argParser(duration)
         .default(31_536_000, '1 year'),
@@ -61,14 +61,15 @@ async function list({ administration }: Session): Promise<Report> {
   const keys = await administration.keys.list();
   return {
     json: { keys: keys.map(keyJson) },
-    text: keys.length === 0 ? 'There are no keys yet; a server makes the first one.' : toTable(keys),
+    text:
+      keys.length === 0 ? 'There are no keys yet. A server creates the first one at start.' : toTable(keys),
   };
 }
 
 async function rotate({ administration }: Session, options: Rotation & { after: number }): Promise<Report> {
   const key = await administration.keys.rotate(options);
   const notes = [
-    ...(key.status === 'next' ? [`It signs in ${options.after} s, by when every server knows it.`] : []),
+    ...(key.status === 'next' ? [`It signs in ${options.after} s, when every server knows it.`] : []),
     isEncrypted()
       ? 'It is encrypted: every server needs the same keyEncryptionKey.'
       : 'It is stored unencrypted; set KEY_ENCRYPTION_KEY to encrypt it.',

@@ -9,8 +9,8 @@ import { inGroups, INTERRUPTED, interruptible, startProgress } from '../terminal
 export function addPrune(program: Command): void {
   program
     .command('prune')
-    .summary('remove what has expired')
-    .description('Remove the rows that have expired, in small batches, while servers use the database.')
+    .summary('remove expired rows')
+    .description('Remove expired rows, in small batches. Servers can use the database meanwhile.')
     .addHelpText('after', '\nJSON: {"removed": 1200, "interrupted": false}')
     .action(opened(prune));
 }

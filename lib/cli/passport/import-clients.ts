@@ -116,7 +116,7 @@ function remarks({ disabled, errors, notes, result }: ImportResult): readonly st
   return [
     ...errors.map(({ field, message }) => `${field}: ${message}`),
     ...notes,
-    ...(disabled && result === 'imported' ? ['It was revoked: it is disabled here.'] : []),
+    ...(disabled && result === 'imported' ? ['It was revoked in Passport, so it is disabled.'] : []),
   ];
 }
 
@@ -130,7 +130,7 @@ function summary(results: readonly ImportResult[], dryRun: boolean): string {
   const { imported, present, refused, skipped } = countResults(results);
   return [
     `${inGroups(imported)} ${dryRun ? 'to import' : 'imported'}`,
-    `${inGroups(present)} present already`,
+    `${inGroups(present)} already present`,
     `${inGroups(skipped)} skipped`,
     `${inGroups(refused)} refused`,
   ]
@@ -141,7 +141,7 @@ function summary(results: readonly ImportResult[], dryRun: boolean): string {
 function next(results: readonly ImportResult[], dryRun: boolean): readonly string[] {
   const { imported, refused } = countResults(results);
   return [
-    ...(refused > 0 ? ['Correct those that were refused in Passport, and run it again.'] : []),
+    ...(refused > 0 ? ['Correct the refused clients in Passport, and run it again.'] : []),
     ...(dryRun && imported > 0 ? ['Nothing was changed. Run it again with --yes to import.'] : []),
   ];
 }

@@ -48,7 +48,7 @@ export function mapClient(row: PassportClient): Mapped {
 }
 
 const NO_PERMISSIONS =
-  'It may do nothing yet: Passport has no permissions of clients. Give it some with `gatehouse client permissions`.';
+  'It has no permissions yet, because Passport has none for clients. Add them with `gatehouse client permissions`.';
 
 // What Passport's own commands register for clients that need no redirect URI.
 const FILLER = 'http://localhost';
@@ -66,10 +66,10 @@ function personalOrPassword({
   const has = (grant: string, flag: boolean): boolean =>
     grantTypes ? grantTypes.includes(grant) && redirectUris.every((uri) => uri === FILLER) : flag;
   if (has('personal_access', personalAccess)) {
-    return 'A personal access client: there are no personal access tokens here.';
+    return 'A personal access client: personal access tokens are not supported.';
   }
   if (has('password', password)) {
-    return 'A password client: the password grant is not offered (RFC 9700 section 2.4).';
+    return 'A password client: the password grant is not supported (RFC 9700 section 2.4).';
   }
   return undefined;
 }
@@ -95,9 +95,9 @@ function chooseGrant(
 function reasonToSkip({ secret }: PassportClient, grants: readonly string[]): string {
   if (grants.includes('authorization_code')) return 'It has no redirect URI.';
   if (grants.includes('client_credentials') && secret === undefined)
-    return 'It gets tokens for itself without a secret.';
+    return 'It uses client credentials without a secret.';
   if (grants.length === 0) return 'It has neither a redirect URI nor a secret.';
-  return `Its grants are not offered here: ${grants.join(', ')}.`;
+  return `Its grants are not supported: ${grants.join(', ')}.`;
 }
 
 function lostGrants(grants: readonly string[], chosen: ClientGrantType): readonly string[] {
@@ -105,9 +105,11 @@ function lostGrants(grants: readonly string[], chosen: ClientGrantType): readonl
   const others = lost.filter((grant) => grant !== 'client_credentials' && grant !== 'authorization_code');
   return [
     ...(lost.includes('client_credentials')
-      ? ['It gets tokens for people only. If it also gets them for itself, register another client for that.']
+      ? [
+          'It keeps the authorization code grant only. If it also uses client credentials, register another client for that.',
+        ]
       : []),
-    ...(others.length > 0 ? [`It loses grants that are not offered here: ${others.join(', ')}.`] : []),
+    ...(others.length > 0 ? [`It loses grants that are not supported: ${others.join(', ')}.`] : []),
   ];
 }
 
@@ -119,7 +121,7 @@ function isInsecure(uri: string): boolean {
 
 function leftOut(uris: readonly string[]): string | undefined {
   if (uris.length === 0) return undefined;
-  return `Redirect URIs with http are left out (RFC 9700 section 2.6): ${uris.join(', ')}. Register them with https.`;
+  return `Redirect URIs with http are not imported (RFC 9700 section 2.6): ${uris.join(', ')}. Register them with https.`;
 }
 
 function isPrivateUse(uri: string): boolean {

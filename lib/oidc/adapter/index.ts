@@ -48,7 +48,9 @@ export function createAdapterFactory(
 
 function unsupported(model: string): Adapter {
   const refuse = (operation: keyof Adapter) => (): Promise<never> =>
-    Promise.reject(new Error(`The engine asked to ${operation} a ${model}, which this server does not keep`));
+    Promise.reject(
+      new Error(`The engine asked to ${operation} a ${model}, which this server does not store`),
+    );
   return {
     upsert: refuse('upsert'),
     find: refuse('find'),

@@ -11,19 +11,19 @@ export interface Document {
   readonly outline: readonly Heading[];
 }
 
-/** How long documents are kept, in milliseconds. */
-const KEPT = 60 * 60 * 1000;
+/** How long documents are stored, in milliseconds. */
+const RETENTION = 60 * 60 * 1000;
 
-/** Keeps uploaded PDFs for an hour: files in the data directory, so that a restart and a second node find them. */
-export class Shelf {
+/** Stores uploaded PDFs for an hour, as files in the data directory, so that they survive a restart and are shared by nodes. */
+export class DocumentStore {
   readonly #folder: string;
 
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  /** Where uploads are received; `add()` moves them. */
-  async open(): Promise<string> {
+  /** Creates and returns the folder for uploads; `add()` moves them from there. */
+  async uploadFolder(): Promise<string> {
     const incoming = join(this.#folder, 'incoming');
     await mkdir(incoming, { recursive: true });
     return incoming;
@@ -32,11 +32,11 @@ export class Shelf {
   async add(file: string, document: Document): Promise<void> {
     await this.#removeOld();
     await rename(file, this.pathOf(document));
-    // Last, because a document is there when its description is.
+    // Written last, because a document exists when its description exists.
     await writeFile(this.#descriptionOf(document), JSON.stringify(document));
   }
 
-  /** `undefined` when it is gone. */
+  /** `undefined` when it does not exist. */
   async find(id: string): Promise<Document | undefined> {
     try {
       const document: Document = JSON.parse(await readFile(this.#descriptionOf({ id }), 'utf8'));
@@ -58,9 +58,9 @@ export class Shelf {
   async #removeOld(): Promise<void> {
     for (const entry of await readdir(this.#folder, { recursive: true, withFileTypes: true })) {
       const path = join(entry.parentPath, entry.name);
-      // Another node may be removing it, too.
+      // Another node may be removing it at the same time.
       const found = entry.isFile() ? await stat(path).catch(() => undefined) : undefined;
-      if (found && found.mtimeMs < Date.now() - KEPT) await rm(path, { force: true });
+      if (found && found.mtimeMs < Date.now() - RETENTION) await rm(path, { force: true });
     }
   }
 }
