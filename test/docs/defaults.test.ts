@@ -231,10 +231,10 @@ const SENTENCES: readonly [option: string, ...patterns: readonly string[]][] = [
   ['lifetimes.authorizationCode', `used before, older than (AMOUNT)`],
   ['api.bulk.maximum', `(AMOUNT) items \\(else 422\\)`],
   ['api.bulk.bodyLimit', `and (AMOUNT) \\(else 413\\)`],
-  ['api.bodyLimit', `JSON and forms may have (AMOUNT)`],
-  ['api.uploads.bodyLimit', `a multipart body (AMOUNT)`],
-  ['api.uploads.maxFiles', `with (AMOUNT) files`],
-  ['api.uploads.maxFields', `forms of both kinds (AMOUNT) fields`],
+  ['api.bodyLimit', `The limits are (AMOUNT) for JSON and forms`],
+  ['api.uploads.bodyLimit', `(AMOUNT) and \\d+ files for multipart bodies`],
+  ['api.uploads.maxFiles', `and (AMOUNT) files for multipart bodies`],
+  ['api.uploads.maxFields', `and (AMOUNT) fields`],
 ];
 
 test('a sentence of a guide that tells a default tells the right one', (t) => {
