@@ -42,6 +42,15 @@ export function onEachDatabase(
   }
 }
 
+/** The same, one test at a time: for tests that set the clock, which all tests of a file share. */
+export function onEachDatabaseInSeries(
+  title: string,
+  run: (t: ExecutionContext, database: TestDatabase, address: string) => Promise<void>,
+): void {
+  const inSeries: TestDatabase = { ...sqlite, register: (name, runOne) => test.serial(name, runOne) };
+  onEachDatabase(title, run, [inSeries, postgresql, mariadb]);
+}
+
 /** The database of this test file on a server, made when it is first asked for. */
 async function onServer(kind: ServerKind): Promise<TestDatabase> {
   const { name, client } = kind;

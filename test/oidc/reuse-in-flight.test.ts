@@ -1,6 +1,6 @@
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { onEachDatabase } from '../adapters/databases.ts';
+import { onEachDatabaseInSeries } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { connect, startPlatform } from '../harness/platform.ts';
@@ -30,7 +30,7 @@ async function spentFamilies(
   return families;
 }
 
-onEachDatabase(
+onEachDatabaseInSeries(
   'a token that is used again after its window ends its family, also when its successor is refreshed at that time',
   async (t, _database, address) => {
     await using platform = await startPlatform({ storage: knexStorage(address) });
@@ -54,7 +54,7 @@ onEachDatabase(
 );
 
 // In the worst order: the successor would be saved when its family has been revoked.
-onEachDatabase(
+onEachDatabaseInSeries(
   'a refresh that has passed every check gives nothing when its family ends in that moment',
   async (t, _database, address) => {
     const { storage, pause } = held(knexStorage(address));
