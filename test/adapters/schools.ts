@@ -25,8 +25,9 @@ export async function openSchools(
     await host.destroy();
     await other.destroy();
   });
+  // With the usual timeout: the first connection may take longer than the call that a test is about.
+  await knexStorage(host).migrate();
   const storage = knexStorage(host, { timeout: `${timeout} ms` });
-  await storage.migrate();
   await other.schema.createTable('schools', (table) => {
     table.string('name').primary();
   });
