@@ -101,6 +101,7 @@ export function createApiRouter<P extends string, U extends User, S extends obje
   answerUnrouted(router, entrance, prefix);
   router.get('/identity', identity);
   router.get('/actions', listActions(actions, baseUrl));
+  router.get('/actions/:type', listActions(actions, baseUrl));
   router.get('/actions/:type/:action', withAction(actions, describeAction(baseUrl)));
   router.post('/actions/:type/:action', withAction(actions, executeOnCollection(execute)));
   // No action is called bulk, so the next path is never one of these.

@@ -53,6 +53,28 @@ test('the list has what the caller may run, and nothing else', async (t) => {
   );
 });
 
+test('the actions on one type of object are listed by its path', async (t) => {
+  const { create, rename, grade } = schoolActions();
+  const pupil = { ...create, type: 'pupil' };
+  const { origin, platform } = await serveApi(t, { actions: [create, pupil, rename, grade] });
+  const get = async (type: string, token: string) => request(`${origin}/api/v1/actions/${type}`, token);
+  const editor = await platform.userToken();
+  const schools = await get('school', editor);
+  t.is(schools.status, 200);
+  t.is(schools.headers.get('cache-control'), 'no-store');
+  t.deepEqual(namesIn(schools), ['school/create-school-action', 'school/rename-school-action']);
+  t.deepEqual(namesIn(await get('pupil', editor)), ['pupil/create-school-action']);
+  t.deepEqual(namesIn(await get('school', await platform.clientToken())), [], 'none that it may run');
+
+  for (const type of ['teacher', 'School', '__proto__', 'schoo']) {
+    const { status, body } = await get(type, editor);
+    t.is(status, 404, type);
+    t.is(body['code'], 'action_not_found', type);
+    t.is(body['message'], 'There is no such action. The list of actions has those that you may run.');
+  }
+  t.is((await request(`${origin}/api/v1/actions/school`)).status, 401);
+});
+
 test('one action is shown with the JSON Schemas of its input and output', async (t) => {
   const { rename } = schoolActions();
   const { origin, platform } = await serveApi(t, { actions: [rename] });
@@ -97,3 +119,7 @@ test('without a token nothing is told', async (t) => {
     t.is((await request(`${origin}/api/v1${path}`)).status, 401);
   }
 });
+
+function namesIn({ body }: { body: Record<string, unknown> }): string[] {
+  return (body['data'] as { type: string; name: string }[]).map(({ type, name }) => `${type}/${name}`);
+}

@@ -64,6 +64,7 @@ test('it has every path, and the Objects API is not among them', async (t) => {
   t.deepEqual(operations, [
     'GET /identity',
     'GET /actions',
+    'GET /actions/{type}',
     'GET /actions/{type}/{action}',
     'POST /actions/school/create-school-action',
     'POST /actions/school/create-school-action/bulk',

@@ -1,4 +1,4 @@
-import type { Middleware } from 'koa';
+import type { Context, Middleware } from 'koa';
 
 import type { GuardedState } from '../../contracts/index.ts';
 import { ConfigError } from '../../errors.ts';
@@ -49,25 +49,34 @@ export function withAction(actions: ActionIndex, handle: ActionHandler): Middlew
   return async function findAction(ctx) {
     const { type, action: name } = ctx['params'] as { type: string; action: string };
     const offered = actions.find(type, name);
-    if (!offered) {
-      sendProblem(ctx, {
-        status: 404,
-        code: 'action_not_found',
-        detail: 'There is no such action. The list of actions has those that you may run.',
-      });
-      return;
-    }
+    if (!offered) return sendActionNotFound(ctx);
     await offered.requirePermission(ctx, async () => handle(ctx, offered.action));
   };
 }
 
-/** Answers `GET /actions` with those that the caller may run. `baseUrl` is the API's. */
+function sendActionNotFound(ctx: Context): void {
+  sendProblem(ctx, {
+    status: 404,
+    code: 'action_not_found',
+    detail: 'There is no such action. The list of actions has those that you may run.',
+  });
+}
+
+/**
+ * Answers `GET /actions`, and `GET /actions/{type}` for one type of object, with the actions that the caller may run. A type
+ * without actions is 404.
+ *
+ * @param baseUrl - the API's
+ */
 export function listActions({ all }: ActionIndex, baseUrl: string): Middleware<GuardedState> {
   return function list(ctx) {
     const { principal } = ctx.state;
+    const { type } = ctx['params'] as { type?: string };
+    const listed = type === undefined ? all : all.filter((action) => action.type === type);
+    if (type !== undefined && listed.length === 0) return sendActionNotFound(ctx);
     ctx.set('Cache-Control', 'no-store');
     ctx.body = {
-      data: all
+      data: listed
         .filter(({ permission }) => principal.can(permission))
         .map((action) => summaryOf(action, baseUrl)),
     };

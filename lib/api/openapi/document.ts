@@ -125,17 +125,24 @@ const OWN_PATHS: Readonly<Record<string, OpenApiPath>> = {
       },
     },
   },
+  '/actions/{type}': {
+    get: {
+      operationId: 'listActionsOfType',
+      summary: 'The actions on one type of object that the caller may run',
+      tags: ['Actions'],
+      parameters: pathParameters('type'),
+      responses: {
+        200: data('A list.', { type: 'array', items: { $ref: '#/components/schemas/Action' } }),
+        ...problemResponses([...READ_PROBLEMS, 'NotFound']),
+      },
+    },
+  },
   '/actions/{type}/{action}': {
     get: {
       operationId: 'describeAction',
       summary: 'One action, with the JSON Schemas of its input and output',
       tags: ['Actions'],
-      parameters: ['type', 'action'].map((name) => ({
-        name,
-        in: 'path',
-        required: true,
-        schema: { type: 'string' },
-      })),
+      parameters: pathParameters('type', 'action'),
       responses: {
         200: data('The action, with `input` and `output`.', { $ref: '#/components/schemas/Action' }),
         ...problemResponses([...READ_PROBLEMS, 'PermissionMissing', 'NotFound']),
@@ -143,6 +150,10 @@ const OWN_PATHS: Readonly<Record<string, OpenApiPath>> = {
     },
   },
 };
+
+function pathParameters(...names: string[]): OpenApiPart[] {
+  return names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+}
 
 function data(description: string, schema: OpenApiPart): OpenApiPart {
   return {
