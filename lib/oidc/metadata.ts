@@ -38,15 +38,18 @@ export function serverMetadata(
 /** The ways in which the answer to an authorization request reaches the app. */
 const RESPONSE_MODES = ['query', 'fragment'] as const;
 
-// A value that the engine does not have, so that it answers `unsupported_response_mode`.
-const NOT_THERE = 'unsupported';
+// No response mode or type of the engine, so it answers `unsupported_response_mode` or `unsupported_response_type`.
+const UNSUPPORTED = 'unsupported';
 
 /**
- * Keeps authorization requests from asking for `form_post`. The engine would answer with a page of its own, which runs
- * an inline script and has none of the headers of the other pages, and it cannot be told to do without that mode.
+ * Refuses what the engine would accept in an authorization request: the response mode `form_post`, whose page runs an inline
+ * script and has none of the headers of the other pages, and a response type that repeats a value, such as `code code`
+ * (RFC 6749 section 3.1.1).
  */
-export const refuseFormPost: Middleware = async (ctx, next) => {
-  const { query } = ctx;
-  if (query['response_mode'] === 'form_post') ctx.query = { ...query, response_mode: NOT_THERE };
+export const refuseUnsupported: Middleware = async (ctx, next) => {
+  const { response_mode: mode, response_type: type } = ctx.query;
+  if (mode === 'form_post') ctx.query = { ...ctx.query, response_mode: UNSUPPORTED };
+  if (typeof type === 'string' && /\b(\w+) +\1\b/.test(type))
+    ctx.query = { ...ctx.query, response_type: UNSUPPORTED };
   await next();
 };

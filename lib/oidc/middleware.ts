@@ -12,7 +12,7 @@ import { directEndpoint, workAt } from './endpoints.ts';
 import type { Endpoint } from './endpoints.ts';
 import { startRequest } from './engine-request.ts';
 import type { EngineRequest } from './engine-request.ts';
-import { refuseFormPost, serverMetadata } from './metadata.ts';
+import { refuseUnsupported, serverMetadata } from './metadata.ts';
 import { clientErrorStatus, showError } from './render-error.ts';
 import type { Report } from './report.ts';
 import { tokenBody } from './token-body.ts';
@@ -204,7 +204,7 @@ function createSteps(
 ): (engine: Provider, endpoint: Endpoint | undefined) => Middleware {
   const forClients: readonly Middleware[] = [answerOtherOrigins, tokenBody(unwrapToken)];
   const steps: Readonly<Record<Endpoint | 'other', readonly Middleware[]>> = {
-    authorization: [refuseFormPost, ignoreOpenIdParameters],
+    authorization: [refuseUnsupported, ignoreOpenIdParameters],
     token: forClients,
     revocation: forClients,
     introspection: forClients,
