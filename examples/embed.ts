@@ -32,6 +32,9 @@ export async function createHost(
     // Users who are logged in to the host see no second login page; others are sent to the host's login page.
     currentUser: (ctx) => (ctx['session'].userId === ann.id ? ann : undefined),
     loginUrl: '/login',
+    signOut: (ctx) => {
+      ctx['session'] = null;
+    },
     storage: memoryStorage(),
     interactions: pages({ brand: { name: 'The host' } }),
     gate,

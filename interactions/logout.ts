@@ -25,13 +25,14 @@ export async function askForLogout(ctx: Context, pageContext: PageContext): Prom
   }
 }
 
-/** Signs out and says so. */
-export async function submitLogout(ctx: Context, { flow, show, text }: PageContext): Promise<void> {
-  await flow.logout(ctx);
+/** Signs out and says so; or says that the user is still signed in, when the host's own session goes on. */
+export async function submitLogout(ctx: Context, { brand, flow, show, text }: PageContext): Promise<void> {
+  const { hostSessionContinues } = await flow.logout(ctx);
+  const result = hostSessionContinues ? 'logout.stillSignedIn' : 'logout.done';
   show(ctx, {
     view: 'notice',
     details: [],
-    heading: sentence(text['logout.doneHeading']),
-    lead: sentence(text['logout.doneLead']),
+    heading: sentence(text[`${result}Heading`], { brand }),
+    lead: sentence(text[`${result}Lead`], { brand }),
   });
 }

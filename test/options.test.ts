@@ -109,6 +109,7 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     'pass a function, or leave it out',
   ]),
 
+  [{ signOut: '/logout' }, 'signOut', 'pass a function, or leave it out'],
   ...[null, 5, '', 'login', 'javascript:alert(1)', 'mailto:ann@x.example'].map(
     (loginUrl): (typeof mistakes)[number] => [
       { loginUrl, currentUser: () => undefined },

@@ -52,6 +52,9 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'logout.doneHeading': 'Sie sind abgemeldet',
   'logout.doneLead':
     'Sie können diese Seite schließen. Apps, denen Sie den Zugriff erlaubt haben, bleiben verbunden.',
+  'logout.stillSignedInHeading': 'Sie sind bei {brand} noch angemeldet',
+  'logout.stillSignedInLead':
+    'Melden Sie sich bei {brand} selbst ab, um Ihre Sitzung in diesem Browser zu beenden.',
   'logout.nobodyHeading': 'Sie sind nicht angemeldet',
   'logout.nobodyLead': 'In diesem Browser ist niemand angemeldet.',
 

@@ -47,6 +47,8 @@ export const en = {
   'logout.submit': 'Sign out',
   'logout.doneHeading': 'You are signed out',
   'logout.doneLead': 'You can close this page. Apps that you have authorized stay connected.',
+  'logout.stillSignedInHeading': 'You are still signed in to {brand}',
+  'logout.stillSignedInLead': 'Sign out of {brand} itself to end your session in this browser.',
   'logout.nobodyHeading': 'You are not signed in',
   'logout.nobodyLead': 'There is nothing to sign out of in this browser.',
 

@@ -73,8 +73,11 @@ export interface InteractionFlow {
   pathHere(path: string): string | undefined;
   /** Logs a user in on this browser, outside an authorization. The session gets a new id. */
   signIn(ctx: Context, user: User): Promise<void>;
-  /** Ends the login session, in the storage and in the browser. */
-  logout(ctx: Context): Promise<void>;
+  /**
+   * Ends the login session, in the storage and in the browser, and calls the host's `signOut`. Resolves to whether the host's own
+   * session continues, because there is no `signOut`.
+   */
+  logout(ctx: Context): Promise<{ readonly hostSessionContinues: boolean }>;
   /** Path of the developer area below {@link InteractionFlow.basePath}; `undefined` when there is none. */
   readonly developerPath: string | undefined;
   /** Path of people's connected apps; `undefined` when there is none. */

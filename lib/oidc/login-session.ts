@@ -35,11 +35,19 @@ export interface LoginSessions extends Pick<
 export function createLoginSessions(
   options: Pick<
     ResolvedOptions,
-    'basePath' | 'currentUser' | 'lifetimes' | 'loginUrl' | 'origin' | 'secure' | 'storage' | 'users'
+    | 'basePath'
+    | 'currentUser'
+    | 'lifetimes'
+    | 'loginUrl'
+    | 'origin'
+    | 'secure'
+    | 'signOut'
+    | 'storage'
+    | 'users'
   >,
   { audit, provider }: { audit: Pick<AuditLog, 'record'>; provider: () => Provider },
 ): LoginSessions {
-  const { basePath, currentUser, lifetimes, loginUrl, origin, secure, storage, users } = options;
+  const { basePath, currentUser, lifetimes, loginUrl, origin, secure, signOut, storage, users } = options;
   const sequences = new WeakMap<Context, number>();
 
   /** Sets the cookie as the engine does; without a session, removes it. */
@@ -114,9 +122,14 @@ export function createLoginSessions(
       setCookie(ctx, { id, expiresAt });
     },
     async logout(ctx) {
+      // Before `signOut`, which may leave nothing that `currentUser` could read.
+      const hostUser = await currentUser?.(ctx);
       const ended = await removeSession(ctx);
       setCookie(ctx);
-      if (ended) audit.record({ type: 'logout', userId: ended.userId }, originOf(ctx));
+      await signOut?.(ctx);
+      const userId = ended?.userId ?? (signOut && hostUser?.id);
+      if (userId !== undefined) audit.record({ type: 'logout', userId }, originOf(ctx));
+      return { hostSessionContinues: hostUser !== undefined && !signOut };
     },
   };
 }

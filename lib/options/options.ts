@@ -83,6 +83,12 @@ export interface AuthServerOptions<
   /** Who is logged in by the host's own session. With it, people who are logged in already see no login page. */
   readonly currentUser?: (ctx: Context) => NoInfer<U> | undefined | Promise<NoInfer<U> | undefined>;
   /**
+   * Ends the host's own session, such as `(ctx) => { ctx.session = null; }`. It is called when a user signs out at
+   * `/oauth/logout`, after the login session of this server has ended. Without it, that page says that the user is still signed
+   * in to the host.
+   */
+  readonly signOut?: (ctx: Context) => void | Promise<void>;
+  /**
    * The host's own login page, a path or URL; people come with `?return_to=`. Needs `currentUser`, which tells who has logged
    * in there.
    * @default the bundled login page
@@ -230,6 +236,7 @@ export interface ResolvedOptions<
   /** `undefined`: the bundled pages. */
   readonly interactions: Interactions | undefined;
   readonly currentUser: AuthServerOptions<P, R, U>['currentUser'];
+  readonly signOut: AuthServerOptions<P, R, U>['signOut'];
   /** Called with users of `users` only. */
   readonly tokenClaims: TokenClaims | undefined;
   readonly loginUrl: string | undefined;

@@ -84,6 +84,7 @@ const IN_WORDS: Readonly<Record<string, boolean>> = {
 /** Members that have no default: left out, there is nothing. */
 const NONE = new Set([
   'currentUser',
+  'signOut',
   'configure',
   'engine',
   'throttling.login',

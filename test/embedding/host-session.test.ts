@@ -98,6 +98,53 @@ async function agree(browser: Browser, page: Page): Promise<Page> {
   return browser.follow(await browser.submit(page, 'Authorize'));
 }
 
+test('who signs out here is signed out of the host too, where the host says how', async (t) => {
+  const signedOut: unknown[] = [];
+  await using host = await startHost({
+    signOut: async (ctx) => {
+      signedOut.push(ctx['session'].userId);
+      ctx['session'] = null;
+    },
+  });
+  const { ask, browser, logIn, platform } = host;
+  await logIn('1');
+  const question = await browser.open(platform.url('/oauth/logout'));
+  t.regex(question.text, /You are signed in as ann@school\.example/);
+  t.deepEqual(signedOut, [], 'a GET signs nobody out');
+  const page = await browser.submit(question, 'Sign out');
+  t.is(page.status, 200);
+  t.is(page.heading, 'You are signed out');
+  t.deepEqual(signedOut, ['1']);
+  t.is((await ask()).heading, 'Sign in');
+  t.like((await platform.auth.audit.list({ types: ['logout'] }))[0], { type: 'logout', userId: '1' });
+});
+
+test('without such a hook the page says that the session of the host goes on', async (t) => {
+  await using host = await startHost();
+  const { browser, logIn, platform } = host;
+  await logIn('1');
+  const page = await browser.submit(await browser.open(platform.url('/oauth/logout')), 'Sign out');
+  t.is(page.status, 200);
+  t.is(page.heading, 'You are still signed in to Acme Schools');
+  t.regex(page.text, /Sign out of Acme Schools itself to end your session in this browser\./);
+});
+
+test('a hook that fails is answered with 500 and logged, and the login session here has ended', async (t) => {
+  await using host = await startHost({
+    signOut: () => {
+      throw new Error('the sessions of the host are away');
+    },
+  });
+  const { browser, platform } = host;
+  await signIn(browser, await browser.open(host.askUrl()));
+  const question = await browser.open(platform.url('/oauth/logout'));
+  const page = await browser.submit(question, 'Sign out');
+  t.is(page.status, 500);
+  t.notRegex(page.text, /are away/);
+  t.true(platform.logger.lines.some(({ message }) => message === 'page failed'));
+  t.is((await browser.open(platform.url('/oauth/logout'))).heading, 'You are not signed in');
+});
+
 test('whoever is logged in at the host sees no login page', async (t) => {
   await using host = await startHost();
   const { ask, browser, logIn, tokenOwner } = host;

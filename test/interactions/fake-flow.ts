@@ -88,6 +88,7 @@ export function fakeFlow(
     },
     logout: async () => {
       calls.push('logout');
+      return { hostSessionContinues: false };
     },
     developerPath: undefined,
     accountPath: undefined,
