@@ -13,23 +13,26 @@ import type { Duration } from '../contracts/duration.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 import { describeResource } from './scopes.ts';
 
-/** Whom an access token of `auth.issueToken()` is for, and how. */
+/** The client, the user, the scopes and the lifetime of a token that `auth.issueToken()` issues. */
 export interface IssueTokenOptions {
-  /** A `client_id`: the client that the user authorizes by this, or that acts for itself. It must be enabled. */
+  /** The `client_id` of an enabled client. */
   readonly client: string;
   /**
-   * A user's id, with a client of the grant type `authorization_code`. Left out: the client acts for itself, and its grant type
-   * is `client_credentials`.
+   * The id of the user whom the token speaks for; the client's grant type is `authorization_code`. Without it the token speaks
+   * for the client itself, and the grant type is `client_credentials`.
    */
   readonly user?: string;
-  /** Among those that the client may ask for. @default those that the client is registered with, else none, which limits nothing */
+  /**
+   * Scopes that the client may request. A token without scopes is not limited to any.
+   * @default the scopes that the client is registered with, else none
+   */
   readonly scopes?: readonly string[];
-  /** From a second to the client's own `lifetimes.accessToken`, or the server's. @default the longest that there may be */
+  /** At least a second, at most `lifetimes.accessToken` of the client, or of the server. @default that maximum */
   readonly lifetime?: Duration;
 }
 
-/** What issuing asks of the rest of the server. */
-export interface IssueTokenPorts {
+/** The parts of the server that issuing needs. */
+export interface IssueTokenParts {
   readonly audit: Pick<AuditLog, 'record'>;
   readonly clients: Pick<ClientDirectory, 'find'>;
   readonly provider: () => Provider;
@@ -39,18 +42,18 @@ export interface IssueTokenPorts {
 type Settings = Pick<ResolvedOptions, 'issuer' | 'lifetimes' | 'scopes' | 'signingAlgorithm' | 'users'>;
 
 /**
- * Makes `auth.issueToken()`: the engine signs the token as any other. A user's token gets a grant of its own, so that whatever
- * revokes tokens of users revokes it.
+ * Makes `auth.issueToken()`. The engine signs the token in the same way as its own. A user's token gets a grant, so that each
+ * way of revoking a user's tokens revokes it too.
  */
 export function createIssueToken(
   settings: Settings,
-  { audit, clients, provider, storage }: IssueTokenPorts,
+  { audit, clients, provider, storage }: IssueTokenParts,
 ): (options: IssueTokenOptions) => Promise<string> {
   const { issuer, users } = settings;
 
   return async function issueToken(given) {
     const { clientId, lifetime: wantedLifetime, scopes: wanted, userId } = checkOptions(given);
-    // Read before anything else is: what is revoked from here on revokes this token too.
+    // Read before the client and the user, so that ending either of them from here on revokes this token too.
     const sequence = await storage.revocations.sequence();
     const client = (await clients.find(clientId))?.client;
     if (!client) throw new ClientNotFoundError(clientId);
@@ -63,7 +66,7 @@ export function createIssueToken(
 
     const { AccessToken, Client: EngineClient, ClientCredentials, ResourceServer } = provider();
     const engineClient = await EngineClient.find(clientId);
-    // Deleted or disabled meanwhile.
+    // Deleted or disabled since the check above.
     if (!engineClient) throw new ClientNotFoundError(clientId);
     const scope = scopes.join(' ');
     const resourceServer = new ResourceServer(issuer, describeResource(settings, scopes));
@@ -85,10 +88,10 @@ export function createIssueToken(
   };
 }
 
-// The grant type of these tokens in the record: no request asked for them.
+// The `grantType` of these tokens in the audit record, because no token request issued them.
 const BY_HOST = 'host';
 
-const MEMBERS: ReadonlySet<string> = new Set<keyof IssueTokenOptions>([
+const OPTION_NAMES: ReadonlySet<string> = new Set<keyof IssueTokenOptions>([
   'client',
   'user',
   'scopes',
@@ -105,11 +108,11 @@ interface CheckedOptions {
 
 function checkOptions(given: IssueTokenOptions): CheckedOptions {
   // A misspelt `user` would be a token for the client itself.
-  const unknown = Object.keys(given ?? {}).find((name) => !MEMBERS.has(name));
+  const unknown = Object.keys(given ?? {}).find((name) => !OPTION_NAMES.has(name));
   if (unknown !== undefined) {
     throw new ConfigError(
       `issueToken({ ${unknown} })`,
-      `there is no such member; they are ${[...MEMBERS].join(', ')}`,
+      `there is no such member; they are ${[...OPTION_NAMES].join(', ')}`,
     );
   }
   const { client, user, scopes, lifetime } = given ?? {};
@@ -131,20 +134,20 @@ function checkOptions(given: IssueTokenOptions): CheckedOptions {
   };
 }
 
-/** In seconds: what was asked for, as far as the client and the server allow it. */
+/** The lifetime in seconds. @throws ConfigError when it is longer than the client or the server allows */
 function lifetimeFor(
   client: Client,
   wanted: number | undefined,
   server: ResolvedOptions['lifetimes'],
 ): number {
-  const { accessToken: most } = effectiveLifetimes(client, server);
-  if (wanted === undefined || wanted <= most) return wanted ?? most;
+  const { accessToken: max } = effectiveLifetimes(client, server);
+  if (wanted === undefined || wanted <= max) return wanted ?? max;
   throw new ConfigError(
     'issueToken({ lifetime })',
     wanted > server.accessToken
-      ? // Signing keys are published until the last token of that age has expired, and no longer.
+      ? // A retired signing key is published for as long as the server's longest token, and no longer.
         `at most lifetimes.accessToken, which is ${server.accessToken} s; a token cannot outlive the key that signed it`
-      : `at most the lifetimes.accessToken of the client ${client.id}, which is ${most} s`,
+      : `at most the lifetimes.accessToken of the client ${client.id}, which is ${max} s`,
   );
 }
 
@@ -194,7 +197,10 @@ function scopesFor(
   return scopes;
 }
 
-/** Starts a grant whose code nobody has, and which lasts as long as the token. */
+/**
+ * Stores a grant that lasts as long as the token. A grant is stored with a code, so it gets a spent one whose value is
+ * discarded.
+ */
 async function startGrant(
   { credentials }: Pick<Storage, 'credentials'>,
   {

@@ -2,7 +2,7 @@ import type { Middleware } from 'koa';
 
 import type { ResolvedOptions } from '../options/options.ts';
 
-const TRUE_MEMBERS = [
+const SUPPORTED_MEMBERS = [
   'issuer',
   'authorization_endpoint',
   'token_endpoint',
@@ -17,14 +17,14 @@ const TRUE_MEMBERS = [
 ] as const;
 
 /**
- * The authorization server's metadata (RFC 8414 section 2). The engine also announces what OpenID Connect would offer;
- * this says only what is true here.
+ * The authorization server's metadata (RFC 8414 section 2). The engine announces OpenID Connect features too, which this server
+ * does not offer; only the members that apply are taken over.
  */
 export function serverMetadata(
   announced: Readonly<Record<string, unknown>>,
   { scopes }: Pick<ResolvedOptions, 'scopes'>,
 ): Record<string, unknown> {
-  const members = Object.fromEntries(TRUE_MEMBERS.map((name) => [name, announced[name]]));
+  const members = Object.fromEntries(SUPPORTED_MEMBERS.map((name) => [name, announced[name]]));
   const confidential = ['client_secret_basic', 'client_secret_post'];
   return {
     ...members,
@@ -35,18 +35,20 @@ export function serverMetadata(
   };
 }
 
-/** The ways in which the answer to an authorization request reaches the app. */
+/**
+ * How an authorization response is returned to the client (OAuth 2.0 Multiple Response Type Encoding Practices, section 2.1).
+ */
 const RESPONSE_MODES = ['query', 'fragment'] as const;
 
-// A value that the engine does not have, so that it answers `unsupported_response_mode`.
-const NOT_THERE = 'unsupported';
+// A value that the engine does not know, so that it answers `unsupported_response_mode`.
+const UNSUPPORTED_MODE = 'unsupported';
 
 /**
- * Keeps authorization requests from asking for `form_post`. The engine would answer with a page of its own, which runs
- * an inline script and has none of the headers of the other pages, and it cannot be told to do without that mode.
+ * Makes the engine refuse `response_mode=form_post`. The engine has no option to disable that mode, and would answer with a
+ * page of its own that runs an inline script and lacks the security headers of this server's pages.
  */
 export const refuseFormPost: Middleware = async (ctx, next) => {
   const { query } = ctx;
-  if (query['response_mode'] === 'form_post') ctx.query = { ...query, response_mode: NOT_THERE };
+  if (query['response_mode'] === 'form_post') ctx.query = { ...query, response_mode: UNSUPPORTED_MODE };
   await next();
 };
