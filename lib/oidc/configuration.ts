@@ -144,7 +144,7 @@ export function engineConfiguration(
 }
 
 // The engine's `ttl` functions are synchronous, and get the client that the engine has built. The lifetimes are not in its
-// metadata, because the host's `configure` could remove the custom property that would let the engine accept them.
+// metadata, because the engine accepts custom metadata by a setting that the host's `configure` could remove.
 const lifetimesOfClients = new WeakMap<Client, CompleteLifetimes>();
 
 /** Sets the lifetimes of the tokens that a client gets, for the client object that the engine has built. */

@@ -12,6 +12,7 @@ import { checkDuration } from '../options/checks.ts';
 import type { Duration } from '../contracts/duration.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 import { describeResource } from './scopes.ts';
+import { setClientSequence } from './token-claims.ts';
 
 /** The client, the user, the scopes and the lifetime of a token that `auth.issueToken()` issues. */
 export interface IssueTokenOptions {
@@ -55,8 +56,9 @@ export function createIssueToken(
     const { clientId, lifetime: wantedLifetime, scopes: wanted, userId } = checkOptions(given);
     // Read before the client and the user, so that ending either of them from here on revokes this token too.
     const sequence = await storage.revocations.sequence();
-    const client = (await clients.find(clientId))?.client;
-    if (!client) throw new ClientNotFoundError(clientId);
+    const stored = await clients.find(clientId);
+    if (!stored) throw new ClientNotFoundError(clientId);
+    const { client } = stored;
     checkClient(client, userId);
     const lifetime = lifetimeFor(client, wantedLifetime, settings.lifetimes);
     const scopes = scopesFor(client, wanted, settings.scopes);
@@ -72,7 +74,9 @@ export function createIssueToken(
     const resourceServer = new ResourceServer(issuer, describeResource(settings, scopes));
     const common = { client: engineClient, resourceServer, scope, expiresIn: lifetime };
     if (userId === undefined) {
-      const token = await new ClientCredentials(common).save();
+      const clientToken = new ClientCredentials(common);
+      setClientSequence(clientToken, stored.sequence);
+      const token = await clientToken.save();
       audit.record({ type: 'token_issued', clientId, grantType: BY_HOST });
       return token;
     }

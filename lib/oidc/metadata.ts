@@ -52,3 +52,15 @@ export const refuseFormPost: Middleware = async (ctx, next) => {
   if (query['response_mode'] === 'form_post') ctx.query = { ...query, response_mode: UNSUPPORTED_MODE };
   await next();
 };
+
+const OPENID_ONLY = new Set(['acr_values', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'nonce']);
+
+/**
+ * Removes the parameters of OpenID Connect from an authorization request. The engine refuses them without the scope `openid`,
+ * but an OAuth 2.0 server must ignore unknown parameters (RFC 6749 section 3.1). Some client libraries send a `nonce` always.
+ */
+export const ignoreOpenIdParameters: Middleware = async (ctx, next) => {
+  const known = Object.entries(ctx.query).filter(([name]) => !OPENID_ONLY.has(name));
+  if (known.length < Object.keys(ctx.query).length) ctx.query = Object.fromEntries(known);
+  await next();
+};

@@ -12,7 +12,7 @@ import { clientEndpointAt, workAt } from './endpoints.ts';
 import type { Endpoint } from './endpoints.ts';
 import { startRequest } from './engine-request.ts';
 import type { EngineRequest } from './engine-request.ts';
-import { refuseFormPost, serverMetadata } from './metadata.ts';
+import { ignoreOpenIdParameters, refuseFormPost, serverMetadata } from './metadata.ts';
 import { clientErrorStatus, showError } from './render-error.ts';
 import type { Report } from './report.ts';
 import { tokenBody } from './token-body.ts';
@@ -241,15 +241,3 @@ async function refuseRequest(pages: Pages, ctx: Context, overload: Overload): Pr
   ctx.set(overloadHeaders(overload));
   return true;
 }
-
-const OPENID_ONLY = new Set(['acr_values', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'nonce']);
-
-/**
- * Removes the parameters of OpenID Connect from an authorization request. The engine refuses them without the scope `openid`,
- * but an OAuth 2.0 server must ignore unknown parameters (RFC 6749 section 3.1). Some client libraries send a `nonce` always.
- */
-const ignoreOpenIdParameters: Middleware = async (ctx, next) => {
-  const known = Object.entries(ctx.query).filter(([name]) => !OPENID_ONLY.has(name));
-  if (known.length < Object.keys(ctx.query).length) ctx.query = Object.fromEntries(known);
-  await next();
-};

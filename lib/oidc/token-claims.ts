@@ -23,6 +23,13 @@ const RESERVED: ReadonlySet<string> = new Set<string>([
   ...'active token_type username'.split(' '),
 ]);
 
+const clientSequences = new WeakMap<object, number>();
+
+/** Sets `StoredClient.sequence` for a client's token that no request issues: that of the moment when the client was checked. */
+export function setClientSequence(token: ClientCredentials, sequence: number): void {
+  clientSequences.set(token, sequence);
+}
+
 /** Makes the function that adds the server's own claims: the principal, its grant or `revocation_sequence`, and the limit. */
 export function createServerClaims(clients: Pick<ClientDirectory, 'find'>): ExtraTokenClaims {
   return async function serverClaims(_ctx, token) {
@@ -31,8 +38,12 @@ export function createServerClaims(clients: Pick<ClientDirectory, 'find'>): Extr
     if (request && isLimitedToNoScope(request)) claims['limited'] = true;
     if ('grantId' in token && token.grantId)
       return Object.assign(claims, { principal: 'user', grant_id: token.grantId });
-    // The number at the time of authentication, so that a client that was ended since gets a token that is revoked.
-    const sequence = request?.clientSequence ?? (await clients.find(token.clientId!))?.sequence ?? 0;
+    // The number from before the token was issued, so that a client that was ended since gets a token that is revoked.
+    const sequence =
+      clientSequences.get(token) ??
+      request?.clientSequence ??
+      (await clients.find(token.clientId!))?.sequence ??
+      0;
     if (sequence > 0) claims['revocation_sequence'] = sequence;
     claims['principal'] = 'client';
     return claims;
