@@ -93,12 +93,12 @@ export function createAuthorizationRequests(
   };
 }
 
-/** The parameters without prompts that the user has answered, and without `max_age`, because the user has just logged in. */
+/** The parameters without the prompts that the user has answered. */
 export function withoutPrompts(
   { parameters }: AuthorizationRequest,
   prompts: readonly Interaction['prompt'][],
 ): Record<string, string> {
-  const { max_age: _age, prompt = '', ...rest } = parameters;
+  const { prompt = '', ...rest } = parameters;
   const remaining = prompt
     .split(' ')
     .filter((name) => name !== '' && !(prompts as readonly string[]).includes(name));

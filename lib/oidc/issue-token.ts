@@ -52,16 +52,16 @@ export function createIssueToken(
 ): (options: IssueTokenOptions) => Promise<string> {
   const { issuer, users } = settings;
 
-  return async function issueToken(given) {
-    const { clientId, lifetime: wantedLifetime, scopes: wanted, userId } = checkOptions(given);
+  return async function issueToken(options) {
+    const { clientId, lifetime: requestedLifetime, scopes: requested, userId } = checkOptions(options);
     // Read before the client and the user, so that ending either of them from here on revokes this token too.
     const sequence = await storage.revocations.sequence();
     const stored = await clients.find(clientId);
     if (!stored) throw new ClientNotFoundError(clientId);
     const { client } = stored;
     checkClient(client, userId);
-    const lifetime = lifetimeFor(client, wantedLifetime, settings.lifetimes);
-    const scopes = scopesFor(client, wanted, settings.scopes);
+    const lifetime = lifetimeFor(client, requestedLifetime, settings.lifetimes);
+    const scopes = scopesFor(client, requested, settings.scopes);
     if (userId !== undefined && !(await users.find(userId))) {
       throw new ConfigError('issueToken({ user })', 'the user store finds nobody with this id');
     }
@@ -110,16 +110,16 @@ interface CheckedOptions {
   readonly lifetime: number | undefined;
 }
 
-function checkOptions(given: IssueTokenOptions): CheckedOptions {
+function checkOptions(options: IssueTokenOptions): CheckedOptions {
   // A misspelt `user` would be a token for the client itself.
-  const unknown = Object.keys(given ?? {}).find((name) => !OPTION_NAMES.has(name));
+  const unknown = Object.keys(options ?? {}).find((name) => !OPTION_NAMES.has(name));
   if (unknown !== undefined) {
     throw new ConfigError(
       `issueToken({ ${unknown} })`,
       `there is no such member; they are ${[...OPTION_NAMES].join(', ')}`,
     );
   }
-  const { client, user, scopes, lifetime } = given ?? {};
+  const { client, user, scopes, lifetime } = options ?? {};
   if (!isId(client)) throw new ConfigError('issueToken({ client })', 'pass a client_id, such as client.id');
   if (user !== undefined && !isId(user)) {
     throw new ConfigError('issueToken({ user })', "pass a user's id, or leave it out for the client itself");
@@ -141,14 +141,14 @@ function checkOptions(given: IssueTokenOptions): CheckedOptions {
 /** The lifetime in seconds. @throws ConfigError when it is longer than the client or the server allows */
 function lifetimeFor(
   client: Client,
-  wanted: number | undefined,
+  requested: number | undefined,
   server: ResolvedOptions['lifetimes'],
 ): number {
   const { accessToken: max } = effectiveLifetimes(client, server);
-  if (wanted === undefined || wanted <= max) return wanted ?? max;
+  if (requested === undefined || requested <= max) return requested ?? max;
   throw new ConfigError(
     'issueToken({ lifetime })',
-    wanted > server.accessToken
+    requested > server.accessToken
       ? // A retired signing key is published for as long as the server's longest token, and no longer.
         `at most lifetimes.accessToken, which is ${server.accessToken} s; a token cannot outlive the key that signed it`
       : `at most the lifetimes.accessToken of the client ${client.id}, which is ${max} s`,
@@ -179,17 +179,17 @@ function checkClient({ disabled, grantType, id }: Client, userId: string | undef
 
 function scopesFor(
   client: Client,
-  wanted: readonly string[] | undefined,
+  requested: readonly string[] | undefined,
   known: ResolvedOptions['scopes'],
 ): readonly string[] {
   const option = 'issueToken({ scopes })';
-  for (const name of wanted ?? []) {
+  for (const name of requested ?? []) {
     if (!known.has(name)) throw new ConfigError(option, `the server has no scope "${name}"`);
     if (client.scopes && !client.scopes.includes(name)) {
       throw new ConfigError(option, `the client ${client.id} may not ask for the scope "${name}"`);
     }
   }
-  if (wanted !== undefined && wanted.length > 0) return [...new Set(wanted)];
+  if (requested !== undefined && requested.length > 0) return [...new Set(requested)];
   const registered = client.scopes;
   const scopes = (registered ?? []).filter((name) => known.has(name));
   if (registered && scopes.length === 0) {

@@ -59,13 +59,14 @@ export function createMount(
   return async function gatehouse(ctx, next) {
     const path = pathBelow(mountPath, ctx.path) ?? insertedWellKnown(basePath, ctx.path);
     if (path === undefined) return next();
-    const isEngines = ENGINE_PATH.test(path) && !ENGINE_LOGOUT.test(path);
-    if (!isEngines && !pagePaths.some((page) => path === page || path.startsWith(`${page}/`))) return next();
-    const work = isEngines ? workAt(path) : 'page';
+    const isEnginePath = ENGINE_PATH.test(path) && !ENGINE_LOGOUT.test(path);
+    if (!isEnginePath && !pagePaths.some((page) => path === page || path.startsWith(`${page}/`)))
+      return next();
+    const work = isEnginePath ? workAt(path) : 'page';
     const endpoint = work === 'page' ? undefined : work;
     const answer = async (span?: WorkSpan) =>
       (endpoint === undefined && (await showPage(ctx, span))) ||
-      (isEngines && runEngine(ctx, endpoint, span));
+      (isEnginePath && runEngine(ctx, endpoint, span));
     const handled = await atPath(ctx, path, async () => {
       // The metadata, the keys and unknown paths are not counted by the concurrency limit.
       if (work === undefined) return answer();
@@ -85,19 +86,19 @@ export function createMount(
 
   async function showPage(ctx: Context, span: WorkSpan | undefined): Promise<boolean> {
     try {
-      const shown = await isHandled((fallThrough) => pages.middleware(ctx, fallThrough));
-      if (shown)
+      const isShown = await isHandled((fallThrough) => pages.middleware(ctx, fallThrough));
+      if (isShown)
         span?.set({ 'http.response.status_code': ctx.status, 'gatehouse.request_id': requestIdOf(ctx) });
-      return shown;
+      return isShown;
     } catch (error) {
       const reference = requestIdOf(ctx);
-      const refused = clientErrorStatus(error);
-      if (refused === undefined) {
+      const status = clientErrorStatus(error);
+      if (status === undefined) {
         span?.fail(error);
         logger.error({ request_id: reference, err: error }, 'page failed');
       }
-      const code = refused === undefined ? 'server_error' : 'invalid_request';
-      await showError(pages, ctx, error, { status: refused ?? 500, error: code, description: '', reference });
+      const code = status === undefined ? 'server_error' : 'invalid_request';
+      await showError(pages, ctx, error, { status: status ?? 500, error: code, description: '', reference });
       return true;
     }
   }
@@ -143,16 +144,16 @@ export function createMount(
     { authorization, outcome }: EngineRequest,
     engine: Provider,
   ): void {
-    const isEnded = outcome.mustRestart;
-    const names = [engine.cookieName('interaction'), engine.cookieName('resume')];
-    if (!authorization || isEnded) names.push(engine.cookieName('session'));
+    const { mustRestart } = outcome;
+    const unwanted = [engine.cookieName('interaction'), engine.cookieName('resume')];
+    if (!authorization || mustRestart) unwanted.push(engine.cookieName('session'));
     const cookies = [engineContext.response.get('Set-Cookie') ?? []].flat();
-    const kept = cookies.filter((cookie) => !names.some((name) => cookie.startsWith(name)));
+    const kept = cookies.filter((cookie) => !unwanted.some((name) => cookie.startsWith(name)));
     if (kept.length < cookies.length) {
       if (kept.length > 0) engineContext.set('Set-Cookie', kept);
       else engineContext.remove('Set-Cookie');
     }
-    if (!isEnded) return;
+    if (!mustRestart) return;
     engineContext.status = 303;
     engineContext.redirect(options.issuer + engineContext.path + engineContext.search);
   }
@@ -219,12 +220,12 @@ function createEngineMiddleware(
 
   return (engine, endpoint) => {
     const kind = endpoint ?? 'other';
-    const cached = composed.get(engine) ?? new Map<typeof kind, Middleware>();
-    const known = cached.get(kind);
-    if (known) return known;
-    const made = compose([...steps[kind], ...engine.middleware]);
-    composed.set(engine, cached.set(kind, made));
-    return made;
+    const ofEngine = composed.get(engine) ?? new Map<typeof kind, Middleware>();
+    const cached = ofEngine.get(kind);
+    if (cached) return cached;
+    const middleware = compose([...steps[kind], ...engine.middleware]);
+    composed.set(engine, ofEngine.set(kind, middleware));
+    return middleware;
   };
 }
 

@@ -83,10 +83,10 @@ async function allowedScopes(
   { scopes }: ResolvedOptions,
   clients: ClientDirectory,
 ): Promise<{ readonly isListed: boolean; readonly scopes: readonly string[] }> {
-  const own = (await clients.find(clientId))?.client.scopes;
+  const registered = (await clients.find(clientId))?.client.scopes;
   return {
-    isListed: own !== undefined,
-    scopes: [...scopes.keys()].filter((scope) => own === undefined || own.includes(scope)),
+    isListed: registered !== undefined,
+    scopes: [...scopes.keys()].filter((scope) => registered === undefined || registered.includes(scope)),
   };
 }
 
@@ -118,9 +118,9 @@ function refuseWithoutScope(
   allowed: readonly string[],
 ): void {
   const { requestParamScopes: requested } = ctx.oidc;
-  const wanted = [...(requested.size > 0 ? requested : source.scopes)].filter(Boolean);
-  if (wanted.length > 0 && !wanted.some((scope) => allowed.includes(scope))) {
-    throw new errors.InvalidScope('the scopes of this grant are not allowed any more', wanted.join(' '));
+  const scopes = [...(requested.size > 0 ? requested : source.scopes)].filter(Boolean);
+  if (scopes.length > 0 && !scopes.some((scope) => allowed.includes(scope))) {
+    throw new errors.InvalidScope('the scopes of this grant are not allowed any more', scopes.join(' '));
   }
 }
 
