@@ -26,6 +26,8 @@ export interface AttemptQueue {
 }
 
 interface Queue {
+  /** The number of calls of `store.count` that have not resolved. */
+  counting: number;
   /** The number of attempts that were taken and not ended. */
   underway: number;
   /** The number of attempts that have ended. */
@@ -50,7 +52,7 @@ export function createAttemptQueue(
   const queues = new Map<string, Queue>();
 
   function acquire(id: string): Queue {
-    const queue = queues.get(id) ?? { underway: 0, ended: 0, waiting: [], references: 0 };
+    const queue = queues.get(id) ?? { counting: 0, underway: 0, ended: 0, waiting: [], references: 0 };
     queue.references += 1;
     queues.set(id, queue);
     return queue;
@@ -65,16 +67,27 @@ export function createAttemptQueue(
     for (const resume of queue.waiting.splice(0, count)) resume();
   }
 
+  async function countInStore(id: string, queue: Queue): Promise<number | undefined> {
+    const at = now();
+    queue.counting += 1;
+    try {
+      const end = await store.count(id, { limit, now: at, expiresAt: at + window });
+      if (end === undefined) queue.underway += 1;
+      return end;
+    } finally {
+      queue.counting -= 1;
+    }
+  }
+
   async function countAttempt(id: string, queue: Queue): Promise<void> {
     for (;;) {
       blocked.check(id);
       const { ended } = queue;
-      const at = now();
-      const end = await store.count(id, { limit, now: at, expiresAt: at + window });
+      const end = await countInStore(id, queue);
       if (end === undefined) return;
-      // An attempt that ended during the read may have been given back, so the count is tried again.
+      // An attempt that ended during the call may have been given back, so the count is tried again.
       if (queue.ended !== ended) continue;
-      if (queue.underway === 0) blocked.refuse(id, end);
+      if (isIdle(queue)) blocked.refuse(id, end);
       if (queue.waiting.length >= MAX_WAITING) throw new TooManyAttemptsError(1);
       await new Promise<void>((resolve) => queue.waiting.push(resolve));
     }
@@ -86,10 +99,9 @@ export function createAttemptQueue(
       const queue = acquire(id);
       try {
         await countAttempt(id, queue);
-        queue.underway += 1;
       } catch (error) {
-        // When no attempt is under way, no `end` will resume the next waiting attempt.
-        if (queue.underway === 0) wake(queue, 1);
+        // When the queue is idle, no `end` will resume the next waiting attempt.
+        if (isIdle(queue)) wake(queue, 1);
         release(id, queue);
         throw error;
       }
@@ -109,6 +121,12 @@ export function createAttemptQueue(
       }
     },
   };
+}
+
+// While a call of `store.count` has not resolved, its attempt may be counted already and given back later: with several
+// database connections, a later refusal can be answered first.
+function isIdle({ counting, underway }: Queue): boolean {
+  return counting === 0 && underway === 0;
 }
 
 /** The ids that this node refuses without reading the storage, so that a flood of refused attempts does not reach it. */
