@@ -23,7 +23,8 @@ export function createPrompts(currentUser: ResolvedOptions['currentUser']): inte
       ),
     );
   }
-  // RFC 9396 is not offered, and a stored consent is valid for native apps too, which the second check would always ask.
+  // RFC 9396 is not offered. The check for native clients requires consent at each request, but a stored consent is valid for
+  // them too.
   consent.checks.remove('rar_prompt');
   consent.checks.remove('native_client_prompt');
   consent.checks.add(
