@@ -10,7 +10,7 @@ import { clientIdOf, oauthErrorOf, grantOf, grantTypeOf, originOf } from './requ
 import { TooManyAttempts } from './token-response.ts';
 
 /** Writes audit records of the engine's events, and the time at which a user's authorized app was last used. */
-export function auditEvents(provider: Provider, audit: AuditLog, recordUse: RecordUse): void {
+export function recordAuditEvents(provider: Provider, audit: AuditLog, recordUse: RecordUse): void {
   provider.on('grant.success', (ctx) => {
     const { AccessToken: token, Client: client } = ctx.oidc.entities;
     const clientId = client!.clientId;
@@ -89,7 +89,7 @@ function hostOriginOf(ctx: KoaContextWithOIDC): AuditOrigin {
 }
 
 /** Records the engine's OAuth errors and failures in the request's outcome, for the response and the log line. */
-export function recordErrors(provider: Provider): void {
+export function recordOutcomes(provider: Provider): void {
   provider.on('grant.error', recordError);
   provider.on('revocation.error', recordError);
   provider.on('introspection.error', recordError);

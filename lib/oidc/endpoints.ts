@@ -29,14 +29,14 @@ export function clientEndpointAt(path: string): ClientEndpoint | undefined {
 
 /** The endpoint at a path, including the paths below `/oauth/authorize` at which the engine resumes an authorization. */
 export function endpointAt(path: string): Endpoint | undefined {
-  return clientEndpointAt(path) ?? (AUTHORIZATION.test(path) ? 'authorization' : undefined);
+  return clientEndpointAt(path) ?? (AUTHORIZATION_PATH.test(path) ? 'authorization' : undefined);
 }
 
-const AUTHORIZATION = /^\/oauth\/authorize(?:\/|$)/i;
+const AUTHORIZATION_PATH = /^\/oauth\/authorize(?:\/|$)/i;
 
 /** The name of the trace span for a path; `undefined` for the metadata, the keys and unknown paths, which are not traced. */
 export function workAt(path: string): Endpoint | 'page' | undefined {
-  return endpointAt(path) ?? (PAGES.test(path) ? 'page' : undefined);
+  return endpointAt(path) ?? (PAGE_PATH.test(path) ? 'page' : undefined);
 }
 
-const PAGES = /^\/oauth\/(?:interaction|login|logout)(?:\/|$)/i;
+const PAGE_PATH = /^\/oauth\/(?:interaction|login|logout)(?:\/|$)/i;

@@ -40,7 +40,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     ...parts,
     beforePassword: sessions.beforePassword,
     clientIdOf: async (ctx) => {
-      const uid = INTERACTION.exec(ctx.path)?.[1];
+      const uid = INTERACTION_PATH.exec(ctx.path)?.[1];
       return uid === undefined ? undefined : (await read(ctx, uid))?.parameters['client_id'];
     },
   });
@@ -186,7 +186,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
   }
 }
 
-const INTERACTION = /\/oauth\/interaction\/([^/]+)/i;
+const INTERACTION_PATH = /\/oauth\/interaction\/([^/]+)/i;
 
 /** The consent that the user is asked for. */
 function pendingConsent({ request, userId }: OpenInteraction): {

@@ -6,7 +6,7 @@ import type { RecordUse } from '../clients/last-use.ts';
 import type { AuditLog, ClientThrottle, CredentialStore, StoredClient } from '../contracts/index.ts';
 import { ConfigError, TooManyAttemptsError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/options.ts';
-import { auditEvents, recordErrors } from './audit.ts';
+import { recordAuditEvents, recordOutcomes } from './audit.ts';
 import { engineConfiguration, setClientLifetimes } from './configuration.ts';
 import type { ConfigurationParts } from './configuration.ts';
 import { currentRequest, requestOf } from './engine-request.ts';
@@ -57,7 +57,7 @@ export function createProvider(options: ResolvedOptions, parts: ProviderParts): 
   const { audit, clients, recordUse, throttle } = parts;
   const configuration = engineConfiguration(options, parts);
   const reserveClaims = createReserveClaims(configuration, { ...options, clients });
-  const provider = startEngine(options, options.configure(configuration), reserveClaims);
+  const provider = constructProvider(options, options.configure(configuration), reserveClaims);
 
   // Secrets are stored as hashes, and several are valid at once; the engine would compare one plain value. Its author
   // recommends this override (panva/node-oidc-provider#631).
@@ -79,9 +79,9 @@ export function createProvider(options: ResolvedOptions, parts: ProviderParts): 
   // `Secure` cookies follow the issuer's scheme, because a TLS proxy may forward requests to this process without TLS.
   Object.defineProperty(provider.request, 'secure', { value: options.secure });
 
-  recordErrors(provider);
+  recordOutcomes(provider);
   preventOpenRedirects(provider);
-  auditEvents(provider, audit, recordUse);
+  recordAuditEvents(provider, audit, recordUse);
   options.engine?.(provider);
   return provider;
 }
@@ -89,7 +89,7 @@ export function createProvider(options: ResolvedOptions, parts: ProviderParts): 
 /**
  * Checks the configuration first: without one the engine stores in memory, and signs with keys that are public in its source.
  */
-function startEngine(
+function constructProvider(
   options: ResolvedOptions,
   configuration: Configuration | undefined,
   reserveClaims: (configuration: Configuration) => Configuration,

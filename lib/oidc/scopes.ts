@@ -29,10 +29,10 @@ export function createResourceServerInfo(
     const { AuthorizationCode: code, RefreshToken: refreshToken } = ctx.oidc.entities;
     const source = refreshToken ?? code;
     if (source) {
-      refuseWithoutScope(ctx, source, allowed);
+      refuseWithoutAllowedScopes(ctx, source, allowed);
     } else {
-      refuseUnknown(ctx, allowed);
-      if (isListed) requestAllAllowed(ctx, allowed);
+      refuseUnknownScopes(ctx, allowed);
+      if (isListed) requestDefaultScopes(ctx, allowed);
     }
     return describeResource(options, allowed);
   };
@@ -65,11 +65,11 @@ export function createRotation(
       const resource = ctx.oidc.params?.['resource'];
       if (typeof resource === 'string' && resource !== options.issuer) throw new errors.InvalidTarget();
       const { isListed, scopes: allowed } = await allowedScopes(client.clientId, options, clients);
-      refuseWithoutScope(ctx, refreshToken, allowed);
+      refuseWithoutAllowedScopes(ctx, refreshToken, allowed);
       const isWithoutScopes = [...refreshToken.scopes].every((scope) => scope === '');
       // The client was registered with a list of scopes since the grant: the next token is limited to that list.
       if (isListed && isWithoutScopes && !isLimitedToNoScope(requestOf(ctx))) {
-        requestAllAllowed(ctx, allowed);
+        requestDefaultScopes(ctx, allowed);
         if (allowed.length > 0) grant?.addResourceScope(options.issuer, allowed.join(' '));
       }
     }
@@ -90,7 +90,7 @@ async function allowedScopes(
   };
 }
 
-function refuseUnknown(ctx: KoaContextWithOIDC, allowed: readonly string[]): void {
+function refuseUnknownScopes(ctx: KoaContextWithOIDC, allowed: readonly string[]): void {
   const refused = [...ctx.oidc.requestParamScopes].filter((scope) => !allowed.includes(scope));
   // The engine has removed `offline_access` by now. A request for that scope alone would become one without scopes, which is
   // not limited to any.
@@ -102,7 +102,7 @@ function refuseUnknown(ctx: KoaContextWithOIDC, allowed: readonly string[]): voi
 }
 
 /** RFC 6749 section 3.3: a request without scopes gets the default, which is the list that the client is registered with. */
-function requestAllAllowed(ctx: KoaContextWithOIDC, allowed: readonly string[]): void {
+function requestDefaultScopes(ctx: KoaContextWithOIDC, allowed: readonly string[]): void {
   if (ctx.oidc.requestParamScopes.size > 0) return;
   if (allowed.length > 0) ctx.oidc.params!['scope'] = allowed.join(' ');
   else requestOf(ctx).limitToNoScope();
@@ -112,7 +112,7 @@ function requestAllAllowed(ctx: KoaContextWithOIDC, allowed: readonly string[]):
  * A grant may have scopes that were since removed from the server or the client. The engine leaves them out of the next token.
  * When none is left the request is refused, because a token without scopes has all permissions of its user.
  */
-function refuseWithoutScope(
+function refuseWithoutAllowedScopes(
   ctx: KoaContextWithOIDC,
   source: { readonly scopes: ReadonlySet<string> },
   allowed: readonly string[],
