@@ -9,8 +9,8 @@ import type { OAuthError } from './outcome.ts';
 import { clientIdOf, oauthErrorOf, grantOf, grantTypeOf, originOf } from './request-facts.ts';
 import { TooManyAttempts } from './token-response.ts';
 
-/** Records what clients ask of the engine and what becomes of it, and when a connected app was last used. */
-export function auditEvents(provider: Provider, audit: AuditLog, recordUse: RecordUse): void {
+/** Writes audit records of the engine's events, and the time at which a user's authorized app was last used. */
+export function recordAuditEvents(provider: Provider, audit: AuditLog, recordUse: RecordUse): void {
   provider.on('grant.success', (ctx) => {
     const { AccessToken: token, Client: client } = ctx.oidc.entities;
     const clientId = client!.clientId;
@@ -32,8 +32,8 @@ export function auditEvents(provider: Provider, audit: AuditLog, recordUse: Reco
     });
   });
   provider.on('authorization.error', (ctx, error) => {
-    // It is sent again, and what becomes of it then is recorded.
-    if (requestOf(ctx).outcome.mustBeginAgain) return;
+    // The browser sends this request again; the audit record is written for that one.
+    if (requestOf(ctx).outcome.mustRestart) return;
     const { account, session } = ctx.oidc;
     audit.record(
       {
@@ -60,20 +60,20 @@ export function auditEvents(provider: Provider, audit: AuditLog, recordUse: Reco
   provider.on('access_token.destroyed', recordRevokedToken);
   provider.on('client_credentials.destroyed', recordRevokedToken);
 
-  function recordRefusedToken(ctx: KoaContextWithOIDC, why: OAuthError): void {
+  function recordRefusedToken(ctx: KoaContextWithOIDC, oauthError: OAuthError): void {
     audit.record(
       {
         type: 'token_refused',
         clientId: clientIdOf(ctx),
         userId: grantOf(ctx)?.userId,
         grantType: grantTypeOf(ctx),
-        ...why,
+        ...oauthError,
       },
       hostOriginOf(ctx),
     );
   }
 
-  // The engine says this of a token that its client has revoked, and does not say in which request.
+  // The engine emits this event for a token that its client has revoked, without a context.
   function recordRevokedToken(token: AccessToken | ClientCredentials): void {
     const { accountId: userId, grantId } = token as Partial<AccessToken>;
     const host = currentRequest()?.host;
@@ -88,8 +88,8 @@ function hostOriginOf(ctx: KoaContextWithOIDC): AuditOrigin {
   return originOf(requestOf(ctx).host);
 }
 
-/** Remembers why the engine refuses requests or fails at them, for when they are answered. */
-export function recordErrors(provider: Provider): void {
+/** Records the engine's OAuth errors and failures in the request's outcome, for the response and the log line. */
+export function recordOutcomes(provider: Provider): void {
   provider.on('grant.error', recordError);
   provider.on('revocation.error', recordError);
   provider.on('introspection.error', recordError);

@@ -11,10 +11,10 @@ import type {
 } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/options.ts';
-import { cookiePlace } from './cookie-keys.ts';
+import { cookieScope } from './cookie-keys.ts';
 import { originOf } from './request-facts.ts';
 
-/** What is needed to look at a password. */
+/** The parts of the server that check a password. */
 export interface AuthenticationParts {
   readonly audit: Pick<AuditLog, 'record'>;
   readonly browsers: KnownBrowsers | undefined;
@@ -22,29 +22,31 @@ export interface AuthenticationParts {
   readonly provider: () => Provider;
 }
 
-/** What a login is a part of. */
+/** The steps of the interaction that surround the password check. */
 interface LoginSteps {
   beforePassword(this: void, ctx: Context): Promise<void>;
-  /** Names the client that asks for the login, if one does. */
+  /** The client whose authorization request the login belongs to; `undefined` when there is none. */
   clientIdOf(this: void, ctx: Context): Promise<string | undefined>;
 }
 
-/** Asks the user store, as often as people may guess, and makes the browser of who was right a known one. */
+/** Checks a password with the user store, within the login limits, and sets the device cookie of a browser that logs in. */
 export function createAuthenticate(
   options: Pick<ResolvedOptions, 'basePath' | 'issuer' | 'logger' | 'secure' | 'users'>,
   { audit, beforePassword, browsers, clientIdOf, logins, provider }: AuthenticationParts & LoginSteps,
 ): InteractionFlow['authenticate'] {
   const { logger, users } = options;
-  const { path, prefix, secure, suffix } = cookiePlace(options);
+  const { path, prefix, secure, suffix } = cookieScope(options);
   const name = `${prefix}gatehouse_device${suffix}`;
-  const warnOfProxy = createProxyWarning(logger);
+  const proxyWarning = createProxyWarning(logger);
 
-  // The engine's cookies, whatever the host thinks of the connection. They need no second signature.
+  // The engine's context, because Koa refuses to set a `Secure` cookie when it takes the connection for plain HTTP, and the
+  // engine's context follows the issuer's scheme (see provider.ts). The cookie's entries have signatures of their own (see
+  // known-browsers.ts).
   const cookiesOf = ({ req, res }: Context): Context['cookies'] => provider().createContext(req, res).cookies;
 
-  function remember(ctx: Context, kept: string, login: string): void {
+  function renewDeviceCookie(ctx: Context, deviceCookie: string, login: string): void {
     if (!browsers) return;
-    const { cookie, expiresAt } = browsers.renew(kept, login);
+    const { cookie, expiresAt } = browsers.renew(deviceCookie, login);
     const expires = new Date(expiresAt * 1000);
     cookiesOf(ctx).set(name, cookie, {
       httpOnly: true,
@@ -57,9 +59,9 @@ export function createAuthenticate(
   }
 
   return async function authenticate(ctx, login, password) {
-    warnOfProxy.ofForgery(ctx);
-    const kept = cookiesOf(ctx).get(name, { signed: false }) ?? '';
-    const from = { address: ctx.ip, browser: browsers?.find(kept, login) };
+    proxyWarning.forgedAddress(ctx);
+    const deviceCookie = cookiesOf(ctx).get(name, { signed: false }) ?? '';
+    const from = { address: ctx.ip, browser: browsers?.find(deviceCookie, login) };
     let user: User | undefined;
     try {
       user = await logins.attempt(login, from, async () => {
@@ -69,38 +71,38 @@ export function createAuthenticate(
     } catch (error) {
       if (error instanceof TooManyAttemptsError) {
         audit.record({ type: 'login_throttled' }, originOf(ctx));
-        warnOfProxy.ofSharing(ctx);
+        proxyWarning.sharedAddress(ctx);
       }
       throw error;
     }
-    if (user) remember(ctx, kept, login);
+    if (user) renewDeviceCookie(ctx, deviceCookie, login);
     else audit.record({ type: 'login_failed', clientId: await clientIdOf(ctx) }, originOf(ctx));
     return user;
   };
 }
 
-/** Says once, of either, that addresses may not be what they are taken for. An attacker can send the header too, so it only says so. */
+/** Warns, once for each reason, that `ctx.ip` may be wrong. A warning only, because an attacker can send the header too. */
 export interface ProxyWarning {
-  /** When somebody is refused for what came from their address: it may be that of a proxy, and then it is everybody's. */
-  ofSharing(ctx: Context): void;
-  /** When the app takes the first of several addresses for the caller's, which is what the caller wrote. */
-  ofForgery(ctx: Context): void;
+  /** A login was throttled by its address, which may be the address of a proxy that all users share. */
+  sharedAddress(ctx: Context): void;
+  /** The app takes the first of several forwarded addresses, which the caller can choose. */
+  forgedAddress(ctx: Context): void;
 }
 
 function createProxyWarning(logger: Logger): ProxyWarning {
-  const said = new Set<string>();
+  const warned = new Set<string>();
 
   function warnOnce(ctx: Context, message: string): void {
-    if (said.has(message)) return;
-    said.add(message);
+    if (warned.has(message)) return;
+    warned.add(message);
     logger.warn({ address: ctx.ip }, message);
   }
 
   return {
-    ofSharing(ctx) {
+    sharedAddress(ctx) {
       if (!ctx.app.proxy && ctx.get('X-Forwarded-For') !== '') warnOnce(ctx, SHARED);
     },
-    ofForgery(ctx) {
+    forgedAddress(ctx) {
       const { maxIpsCount, proxy, proxyIpHeader } = ctx.app;
       if (proxy && !maxIpsCount && ctx.get(proxyIpHeader).includes(',')) warnOnce(ctx, FORGED);
     },

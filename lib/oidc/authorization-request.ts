@@ -8,43 +8,43 @@ import type { Interaction } from '../contracts/index.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 import { ENDPOINTS } from './endpoints.ts';
 
-/** An authorization request that waits for a person: the engine has checked it, and asks them to log in or to consent. */
+/** An authorization request that the engine has checked and that waits for the user to log in or to consent. */
 export interface AuthorizationRequest {
   readonly prompt: Interaction['prompt'];
-  /** Why they are asked, in the engine's words, such as `login_prompt`. */
+  /** The engine's reasons for the prompt, such as `login_prompt`. */
   readonly reasons: readonly string[];
-  /** What the client has sent, complete. */
+  /** All parameters that the client sent. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** No scope was asked for, and the client is registered for none: what they are asked to agree to is nothing. */
+  /** The request names no scope and the client is registered for none: the consent is limited to no scope. */
   readonly limited?: true | undefined;
-  /** The login session that it came with: its `uid` and its user. */
+  /** The login session of the browser: its `uid` and its user. `undefined`: no user was logged in. */
   readonly session?: { readonly uid: string; readonly userId: string } | undefined;
-  /** Nobody was logged in at the host when its login page was asked for, so whoever comes back has just logged in. */
+  /** The browser was redirected to the host's login page without a host user, so a host user now has just logged in. */
   readonly wasSentToLogin?: true | undefined;
 }
 
-/** Writes authorization requests into URLs and reads them back. */
+/** Encodes authorization requests for URLs and decodes them. */
 export interface AuthorizationRequests {
   /**
-   * The request as text for a path.
-   * @throws InvalidRequest of the engine, for the client, when the request is too long for one
+   * Encodes a request as a path segment.
+   * @throws InvalidRequest of the engine, for the client, when the request is too long for a path
    */
   write(request: AuthorizationRequest): Promise<string>;
-  /** `undefined` for what this server did not write, and for what has expired. */
+  /** `undefined` for text that this server did not sign, and for a request that has expired. */
   read(text: string): Promise<AuthorizationRequest | undefined>;
-  /** The URL at which the request begins again, with some of its parameters changed. */
+  /** The URL of the authorization endpoint with these parameters: the request starts again there. */
   urlOf(parameters: Readonly<Record<string, string>>): string;
 }
 
-// It goes into the path of a page and into the `Referer` field of its form, and Node takes 16 KiB of header fields.
-const LONGEST = 7000;
+// The text is in the path of a page and in the `Referer` field of its form; Node accepts 16 KiB of header fields.
+const MAX_LENGTH = 7000;
 
 const TYPE = 'oauth-authz-req+jwt';
 
 /**
- * Keeps the requests of people who have to be asked in the URL of the page, as signed JWTs (RFC 9101 section 4), so that strangers
- * who send authorization requests cause no row. Such a URL gives nothing to whoever has it: the login gives a session to the browser
- * that sends the password, a consent is taken from the session that it was asked of, and both begin the request again.
+ * Puts a request that waits for a login or a consent into the URL of its page, as a signed JWT (RFC 9101 section 4), so that
+ * unauthenticated authorization requests write no rows. The URL is no credential: a login gives the session to the browser that
+ * sent the password, a consent is accepted only from the session that it was asked of, and both restart the request.
  *
  * @param cookieKeys - newest first: the first signs, all verify
  */
@@ -77,11 +77,11 @@ export function createAuthorizationRequests(
         .setIssuer(issuer)
         .setExpirationTime(now() + lifetimes.interaction)
         .sign(keys[0]!);
-      if (text.length > LONGEST) throw new errors.InvalidRequest('the authorization request is too long');
+      if (text.length > MAX_LENGTH) throw new errors.InvalidRequest('the authorization request is too long');
       return text;
     },
     async read(text) {
-      if (text.length > LONGEST) return undefined;
+      if (text.length > MAX_LENGTH) return undefined;
       for (const key of keys) {
         const request = await verify(text, key);
         if (request) return request;
@@ -93,12 +93,14 @@ export function createAuthorizationRequests(
   };
 }
 
-/** The parameters without prompts that were answered, and without a maximum age: whoever was asked has just logged in. */
-export function answered(
+/** The parameters without the prompts that the user has answered. */
+export function withoutPrompts(
   { parameters }: AuthorizationRequest,
   prompts: readonly Interaction['prompt'][],
 ): Record<string, string> {
-  const { max_age: _age, prompt = '', ...rest } = parameters;
-  const left = prompt.split(' ').filter((name) => name !== '' && !prompts.some((done) => done === name));
-  return left.length > 0 ? { ...rest, prompt: left.join(' ') } : rest;
+  const { prompt = '', ...rest } = parameters;
+  const remaining = prompt
+    .split(' ')
+    .filter((name) => name !== '' && !(prompts as readonly string[]).includes(name));
+  return remaining.length > 0 ? { ...rest, prompt: remaining.join(' ') } : rest;
 }

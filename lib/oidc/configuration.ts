@@ -10,14 +10,15 @@ import type {
 } from 'oidc-provider';
 
 import type { ClientDirectory } from '../clients/directory.ts';
+import { effectiveLifetimes } from '../clients/lifetimes.ts';
+import type { CompleteLifetimes } from '../clients/lifetimes.ts';
 import { now } from '../contracts/clock.ts';
 import type { Pages, StoredClient, UserStore } from '../contracts/index.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 import { createAdapterFactory } from './adapter/index.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
 import { createLoadGrant } from './consent.ts';
-import { lifetimesFor } from './client-lifetimes.ts';
-import { cookiePlace, createCookieKeys } from './cookie-keys.ts';
+import { cookieScope, createCookieKeys } from './cookie-keys.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { createPrompts } from './prompts.ts';
 import { createRenderError } from './render-error.ts';
@@ -26,25 +27,25 @@ import { createResourceServerInfo, createRotation } from './scopes.ts';
 import { sessionEnd } from './login-session.ts';
 import { createServerClaims, toAccount } from './token-claims.ts';
 
-/** What the configuration is made of besides the options. */
+/** The parts of the server that the configuration needs besides the options. */
 export interface ConfigurationParts {
   readonly clients: ClientDirectory;
   readonly cookieKeys: readonly string[];
   readonly clientPermissions: FindClientPermissions;
   readonly pages: Pages;
   readonly requests: AuthorizationRequests;
-  /** Private JWKs, the one that signs first. */
+  /** Private JWKs. The first signs. */
   readonly keys: { readonly signing: readonly JWK[] };
 }
 
-/** Translates the options into the engine's configuration. Pure: the same options give the same configuration. */
+/** Translates the options into the engine's configuration. */
 export function engineConfiguration(
   options: ResolvedOptions,
   { clients, cookieKeys, clientPermissions, keys, pages, requests }: ConfigurationParts,
 ): Configuration {
   const { issuer, basePath, lifetimes, requirePkce, secure, signingAlgorithm, storage } = options;
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
-  const { path, prefix, suffix } = cookiePlace(options);
+  const { path, prefix, suffix } = cookieScope(options);
   return {
     adapter: createAdapterFactory(storage, clients, options),
     jwks: { keys: [...keys.signing] },
@@ -60,7 +61,7 @@ export function engineConfiguration(
       keys: createCookieKeys(cookieKeys),
       names: {
         session: `${prefix}gatehouse_session${suffix}`,
-        // Never sent: requests that wait for a person are in the URL of their page (see authorization-request.ts).
+        // These two are never sent: a request that waits for the user is in the URL of its page (see authorization-request.ts).
         interaction: 'gatehouse_interaction',
         resume: 'gatehouse_resume',
       },
@@ -114,17 +115,17 @@ export function engineConfiguration(
     },
     pkce: { required: (_ctx, client) => requirePkce || client.clientAuthMethod === 'none' },
     ttl: {
-      AccessToken: (_ctx, _token, client) => lifetimesFor(client, lifetimes).accessToken,
-      ClientCredentials: (_ctx, _token, client) => lifetimesFor(client, lifetimes).accessToken,
+      AccessToken: (_ctx, _token, client) => clientLifetimes(client, lifetimes).accessToken,
+      ClientCredentials: (_ctx, _token, client) => clientLifetimes(client, lifetimes).accessToken,
       AuthorizationCode: lifetimes.authorizationCode,
       RefreshToken: (ctx, _token, client) => {
-        const { refreshToken, refreshTokenAbsolute } = lifetimesFor(client, lifetimes);
+        const { refreshToken, refreshTokenAbsolute } = clientLifetimes(client, lifetimes);
         const familyEnd = (requestOf(ctx).credential?.grant.createdAt ?? now()) + refreshTokenAbsolute;
         return Math.max(Math.min(refreshToken, familyEnd - now()), 1);
       },
       Session: (_ctx, session) => Math.max(sessionEnd(session, lifetimes) - now(), 1),
       Interaction: lifetimes.interaction,
-      // Neither is issued by the engine here; a value each keeps it from printing a notice about its default.
+      // The engine stores neither of them here; it prints a notice about each lifetime that is left out.
       Grant: lifetimes.refreshToken,
       IdToken: lifetimes.accessToken,
     },
@@ -135,13 +136,31 @@ export function engineConfiguration(
     extraTokenClaims: createServerClaims(clients),
     findAccount: createFindAccount(options.users),
     loadExistingGrant: createLoadGrant({ clients, consents: storage.consents, requests, resource: issuer }),
-    // Decided by answerOtherOrigins (token-response.ts): the engine would refuse the whole request, and tell a known client from an unknown one.
+    // `handleCors` in token-response.ts decides instead: the engine would refuse the whole request, and its answer would reveal
+    // which clients exist.
     clientBasedCORS: () => true,
     renderError: createRenderError(pages),
   };
 }
 
-/** Lets the engine look people up. A user who is gone has no account: their codes and refresh tokens stop working. */
+// The engine's `ttl` functions are synchronous, and get the client that the engine has built. The lifetimes are not in its
+// metadata, because the engine accepts custom metadata by a setting that the host's `configure` could remove.
+const lifetimesOfClients = new WeakMap<Client, CompleteLifetimes>();
+
+/** Sets the lifetimes of the tokens that a client gets, for the client object that the engine has built. */
+export function setClientLifetimes(
+  client: Client,
+  { client: stored }: StoredClient,
+  server: CompleteLifetimes,
+): void {
+  lifetimesOfClients.set(client, effectiveLifetimes(stored, server));
+}
+
+function clientLifetimes(client: Client, server: CompleteLifetimes): CompleteLifetimes {
+  return lifetimesOfClients.get(client) ?? server;
+}
+
+/** Finds the engine's account of a user. A deleted user has none, which makes their codes and refresh tokens invalid. */
 function createFindAccount(users: UserStore): FindAccount {
   return async (_ctx, sub) => {
     const user = await users.find(sub);
@@ -151,31 +170,35 @@ function createFindAccount(users: UserStore): FindAccount {
 
 type Token = AccessToken | ClientCredentials | RefreshToken;
 
-// An API in another process may ask about the access tokens that it is sent (RFC 7662 section 2): a client that holds
-// this permission of the gate.
-const PERMISSION = 'introspect_tokens';
+// A client with this permission of the gate, such as an API in another process, may introspect the access tokens of all clients
+// (RFC 7662 section 2).
+const INTROSPECT_PERMISSION = 'introspect_tokens';
 
-/** What a client holds for itself, as of now. */
+/** Finds the permissions that a client has for itself at this moment. */
 export type FindClientPermissions = (
   client: StoredClient['client'],
 ) => Promise<{ readonly sources: ReadonlyMap<string, unknown> }>;
 
-/** Says who may ask about which token. To others a token is not active, nor is it when its user is gone. */
+/**
+ * Decides which client may introspect which token. Otherwise, and when the token's user was deleted, the answer is inactive.
+ */
 function createIntrospectionPolicy(
   { users }: Pick<ResolvedOptions, 'users'>,
   { clients, clientPermissions }: { clients: ClientDirectory; clientPermissions: FindClientPermissions },
 ): (ctx: KoaContextWithOIDC, client: Client, token: Token) => Promise<boolean> {
-  async function mayAskAbout(client: Client, token: Token): Promise<boolean> {
+  async function mayIntrospect(client: Client, token: Token): Promise<boolean> {
     if (client.clientAuthMethod === 'none') return false;
     if (token.clientId === client.clientId) return true;
     if (token.kind === 'RefreshToken') return false;
     const stored = await clients.find(client.clientId);
-    return stored !== undefined && (await clientPermissions(stored.client)).sources.has(PERMISSION);
+    return (
+      stored !== undefined && (await clientPermissions(stored.client)).sources.has(INTROSPECT_PERMISSION)
+    );
   }
 
   return async (_ctx, client, token) => {
-    if (!(await mayAskAbout(client, token))) return false;
-    // The guard would refuse the token of a user who is gone.
+    if (!(await mayIntrospect(client, token))) return false;
+    // The guard refuses the token of a deleted user too.
     return !('accountId' in token) || (await users.find(token.accountId)) !== undefined;
   };
 }

@@ -11,11 +11,11 @@ import type { AuthorizationRequest, AuthorizationRequests } from './authorizatio
 import { requestOf } from './engine-request.ts';
 
 /**
- * Makes the grant of an authorization request out of what the user agreed to before, in whatever browser, for where this
- * request leads.
+ * Makes the grant of an authorization request from the user's stored consent for the client and the host of the redirect URI.
+ * The consent may have been given in another browser.
  *
- * Each authorization gets a grant of its own, so that revoking one family of tokens never touches another browser or
- * device. It is kept when its code is (see adapter/credentials.ts); a request that ends in a page leaves no row.
+ * Each authorization gets a grant of its own, so that revoking one family of tokens affects no other browser or device. The
+ * grant is stored together with its code (see adapter/credentials.ts); a request that ends in a page writes no row.
  */
 export function createLoadGrant({
   clients,
@@ -32,11 +32,11 @@ export function createLoadGrant({
     const { account, client, provider, requestParamScopes } = ctx.oidc;
     const consented = await findConsentedScopes(ctx);
     if (!consented) return undefined;
-    const wanted = wantedBy(ctx);
-    // A token without scopes may do more than one with some: who agreed to some is asked.
+    const requested = requestedConsent(ctx);
+    // A token without scopes may do more than one with scopes, so a consent to some scopes does not cover it.
     if (
-      wanted.scopes.length === 0 &&
-      !wanted.limited &&
+      requested.scopes.length === 0 &&
+      !requested.limited &&
       consented !== 'all' &&
       !isUnlimited({ scopes: consented })
     ) {
@@ -61,44 +61,45 @@ export function createLoadGrant({
     if (stored?.client.firstParty && !isOnDevice(redirectUri, stored.client)) return 'all';
     const consent = stored && (await consents.find(ctx.oidc.account!.accountId, clientId));
     if (!consent) return undefined;
-    requestOf(ctx).foundConsent(consent);
+    requestOf(ctx).recordConsent(consent);
     const host = redirectHost(redirectUri, stored.client);
     if (host !== undefined) return consent.hosts[host];
-    return (await hasJustConsented(ctx)) ? consentScopes(wantedBy(ctx)) : undefined;
+    return (await hasJustConsented(ctx)) ? consentScopes(requestedConsent(ctx)) : undefined;
   }
 
   async function hasJustConsented(ctx: KoaContextWithOIDC): Promise<boolean> {
-    const proof = ctx.query[PROOF];
-    return isProofOf(typeof proof === 'string' ? await requests.read(proof) : undefined, {
+    const proof = ctx.query[CONSENT_PROOF];
+    return isConsentProofFor(typeof proof === 'string' ? await requests.read(proof) : undefined, {
       parameters: { ...ctx.oidc.params },
       sessionUid: ctx.oidc.session!.uid,
-      limited: requestOf(ctx).asksForNothing,
+      limited: requestOf(ctx).isLimitedToNoScope,
     });
   }
 }
 
-function wantedBy(ctx: KoaContextWithOIDC): Wanted {
+function requestedConsent(ctx: KoaContextWithOIDC): Wanted {
   const scopes = [...ctx.oidc.requestParamScopes];
-  return { scopes, limited: scopes.length > 0 || requestOf(ctx).asksForNothing };
+  return { scopes, limited: scopes.length > 0 || requestOf(ctx).isLimitedToNoScope };
 }
 
-// The engine refuses an authorization request that ends with no scope granted (actions/authorization/interactions.js).
-// Here that is a normal request: the user's own permissions apply. A blank passes that check, and every later reader
-// of the scope splits it away.
+// The engine refuses an authorization request for which no scope was granted (actions/authorization/interactions.js). Here such
+// a request is valid: the user's own permissions apply. A space passes that check, and the engine's code that reads the scope
+// later splits it at spaces.
 function allowEmptyScope(grant: Grant): void {
   const filtered = grant.getOIDCScopeFiltered.bind(grant);
   grant.getOIDCScopeFiltered = (filter) => filtered(filter) || ' ';
 }
 
-/** Tells whether the user never agreed to such a request: without an agreement the grant has no id. */
+/** Whether the user has not consented to this request: `createLoadGrant` gives an id only to a grant with consent. */
 export function isConsentMissing(ctx: KoaContextWithOIDC): boolean {
   return ctx.oidc.entities.Grant?.jti === undefined;
 }
 
 /**
- * Remembers what a user agreed to, on top of what they agreed to before.
+ * Adds a consent to the consents that the user gave the client before.
  *
- * @returns `false` when they will be asked again all the same, because of where it leads
+ * @returns `false` when the next request has to ask again, because its redirect URI is not a registered one, such as a loopback
+ * URI with another port
  */
 export async function rememberConsent(
   consents: Pick<ConsentStore, 'add'>,
@@ -118,22 +119,29 @@ export async function rememberConsent(
   return host !== undefined;
 }
 
-/** The parameter in which a request brings the proof along that its user has just agreed to it. */
-export const PROOF = 'consent_proof';
+/** The parameter with the proof that the user has just consented to the request. */
+export const CONSENT_PROOF = 'consent_proof';
 
-// No check of the engine has this name, so a page's own request is no proof.
+// No check of the engine has this name, so the JWT in the URL of a consent page is not accepted as a proof.
 const CONSENTED = 'consented';
 
 /**
- * What proves for one request that it was agreed to, where that cannot be remembered: with its own redirect URI, scopes and
- * PKCE challenge, in the session that was asked. Once more it gives no more than a code that only its own app can redeem.
+ * The proof that the user consented to one request, for redirect URIs whose consent cannot be remembered. It is bound to the
+ * client, the redirect URI, the scopes, the PKCE challenge and the session. Sent again, it only gives another code that the
+ * same client can redeem.
  */
-export function toProof({ limited, parameters, session }: AuthorizationRequest): AuthorizationRequest {
-  return { prompt: 'consent', reasons: [CONSENTED], parameters: essence(parameters), session, limited };
+export function toConsentProof({ limited, parameters, session }: AuthorizationRequest): AuthorizationRequest {
+  return {
+    prompt: 'consent',
+    reasons: [CONSENTED],
+    parameters: boundParameters(parameters),
+    session,
+    limited,
+  };
 }
 
-/** Whether this is the proof for a request. */
-function isProofOf(
+/** Whether this is the proof of consent for the request. */
+function isConsentProofFor(
   proof: AuthorizationRequest | undefined,
   request: { parameters: Record<string, unknown>; sessionUid: string; limited: boolean },
 ): boolean {
@@ -141,15 +149,15 @@ function isProofOf(
     proof?.reasons[0] === CONSENTED &&
     proof.session?.uid === request.sessionUid &&
     (proof.limited ?? false) === request.limited &&
-    MEMBERS.every((name) => proof.parameters[name] === request.parameters[name])
+    BOUND_PARAMETERS.every((name) => proof.parameters[name] === request.parameters[name])
   );
 }
 
-const MEMBERS = ['client_id', 'redirect_uri', 'scope', 'code_challenge'] as const;
+const BOUND_PARAMETERS = ['client_id', 'redirect_uri', 'scope', 'code_challenge'] as const;
 
-function essence(parameters: AuthorizationRequest['parameters']): Record<string, string> {
-  const found = MEMBERS.map((name) => [name, parameters[name]] as const);
+function boundParameters(parameters: AuthorizationRequest['parameters']): Record<string, string> {
+  const found = BOUND_PARAMETERS.map((name) => [name, parameters[name]] as const);
   return Object.fromEntries(
-    found.filter((entry): entry is [(typeof MEMBERS)[number], string] => entry[1] !== undefined),
+    found.filter((entry): entry is [(typeof BOUND_PARAMETERS)[number], string] => entry[1] !== undefined),
   );
 }

@@ -5,10 +5,10 @@ import Keygrip from 'keygrip';
 import type { ResolvedOptions } from '../options/options.ts';
 
 /**
- * Signs cookies as Keygrip does, with the first of the keys, and knows a signature by any of them.
+ * Signs cookies as Keygrip does, with the first key, and verifies with each of them.
  *
- * Keygrip compares two signatures by signing both once more with a random key, which Node takes longer for than for the rest of a
- * request's cookies. Node's own comparison takes constant time too.
+ * Keygrip compares two signatures by signing both with a random key, which takes longer than all other work on the cookies of a
+ * request. `timingSafeEqual` takes constant time too.
  */
 export function createCookieKeys(keys: readonly string[]): Pick<Keygrip, 'sign' | 'verify' | 'index'> {
   const signers = keys.map((key) => new Keygrip([key]));
@@ -29,24 +29,25 @@ function isSame(expected: string, presented: string): boolean {
   return first.length === second.length && timingSafeEqual(first, second);
 }
 
-/** What a cookie of the whole server is called besides its own name, and where it is sent. */
-export interface CookiePlace {
-  /** What browsers hold a cookie to (RFC 6265bis section 4.1.3). */
+/** The name prefix and suffix, and the attributes, of cookies for all paths of the server. */
+export interface CookieScope {
+  /** Browsers accept a cookie with such a prefix only with the attributes that belong to it (RFC 6265bis section 4.1.3). */
   readonly prefix: '' | '__Host-' | '__Secure-';
   /**
-   * Cookies know neither ports nor where a path ends: a server that met the session of another one by its own name would
-   * find the signature wrong, and delete it. So the name tells the path, and on a developer's machine the port.
+   * The issuer's path and, without TLS, its port. Cookies ignore ports and match path prefixes, so two servers on one host can
+   * get each other's cookies; under the same name a server would find the signature wrong and delete the other's session
+   * cookie.
    */
   readonly suffix: string;
   readonly path: string;
   readonly secure: boolean;
 }
 
-export function cookiePlace({
+export function cookieScope({
   basePath,
   issuer,
   secure,
-}: Pick<ResolvedOptions, 'basePath' | 'issuer' | 'secure'>): CookiePlace {
+}: Pick<ResolvedOptions, 'basePath' | 'issuer' | 'secure'>): CookieScope {
   const port = secure ? '' : `_${new URL(issuer).port}`;
   return {
     prefix: secure ? (basePath === '' ? '__Host-' : '__Secure-') : '',

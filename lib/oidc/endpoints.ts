@@ -12,28 +12,31 @@ export const ENDPOINTS = {
   end_session: '/oauth/logout',
 } as const;
 
-/** An endpoint of which each request is logged. */
+/** An endpoint whose requests are logged. */
 export type Endpoint = ClientEndpoint | 'authorization';
 
-const DIRECT: ReadonlyMap<string, ClientEndpoint> = new Map(
+const CLIENT_ENDPOINTS: ReadonlyMap<string, ClientEndpoint> = new Map(
   (['token', 'revocation', 'introspection'] as const).map((name) => [ENDPOINTS[name], name]),
 );
 
-/** Which of the endpoints that take a body a path means. Case and one trailing slash do not matter to the engine's router. */
-export function directEndpoint(path: string): ClientEndpoint | undefined {
-  return DIRECT.get(path.toLowerCase().replace(/\/$/, ''));
+/**
+ * The endpoint for clients (token, revocation, introspection) at a path. The engine's router ignores case and one trailing
+ * slash.
+ */
+export function clientEndpointAt(path: string): ClientEndpoint | undefined {
+  return CLIENT_ENDPOINTS.get(path.toLowerCase().replace(/\/$/, ''));
 }
 
-/** The endpoint that a path means; also where an authorization goes on after a page. */
+/** The endpoint at a path, including the paths below `/oauth/authorize` at which the engine resumes an authorization. */
 export function endpointAt(path: string): Endpoint | undefined {
-  return directEndpoint(path) ?? (AUTHORIZATION.test(path) ? 'authorization' : undefined);
+  return clientEndpointAt(path) ?? (AUTHORIZATION_PATH.test(path) ? 'authorization' : undefined);
 }
 
-const AUTHORIZATION = /^\/oauth\/authorize(?:\/|$)/i;
+const AUTHORIZATION_PATH = /^\/oauth\/authorize(?:\/|$)/i;
 
-/** The piece of work in a trace that a request to this path is; none where nothing is worked out. */
+/** The name of the trace span for a path; `undefined` for the metadata, the keys and unknown paths, which are not traced. */
 export function workAt(path: string): Endpoint | 'page' | undefined {
-  return endpointAt(path) ?? (PAGES.test(path) ? 'page' : undefined);
+  return endpointAt(path) ?? (PAGE_PATH.test(path) ? 'page' : undefined);
 }
 
-const PAGES = /^\/oauth\/(?:interaction|login|logout)(?:\/|$)/i;
+const PAGE_PATH = /^\/oauth\/(?:interaction|login|logout)(?:\/|$)/i;

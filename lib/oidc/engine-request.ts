@@ -8,25 +8,25 @@ import { Outcome } from './outcome.ts';
 import type { PresentedCredential } from './redemption.ts';
 
 /**
- * A request that the engine works on. The engine calls the adapter once per row and its hooks one by one; what one of them found
- * stands here for those that follow, so that several rows become one transaction and no row is read twice.
+ * The state of one request to the engine. The engine calls the adapter once for each row and calls its hooks separately; each
+ * of them records here what it found, so that several rows can be written in one transaction and no row is read twice.
  *
- * Three records, each written by its own methods only: what the client presents at an endpoint for clients, what an authorization
- * rests on, and how the request ended.
+ * It holds the client, the credential or token that the request presents, the session and the consent that an authorization
+ * depends on, and the outcome. Each is written by its own methods only.
  */
 export class EngineRequest {
   /** The host's context of the same request. */
   readonly host: Context;
-  /** What it is a request to; `undefined`: nothing that is logged. */
+  /** `undefined`: an endpoint whose requests are not logged. */
   readonly endpoint: Endpoint | undefined;
-  /** When the engine was given it, by `performance.now()`. */
+  /** The value of `performance.now()` when the request was handed to the engine, in milliseconds. */
   readonly startedAt: number = performance.now();
   readonly outcome: Outcome = new Outcome();
 
   #clientId: string | undefined;
   #client: StoredClient | undefined;
   #clientSequence: number | undefined;
-  #asksForNothing = false;
+  #isLimitedToNoScope = false;
   #presented: PresentedCredential | PresentedAccessToken | undefined;
   #authorization: AuthorizationBasis | undefined;
 
@@ -35,52 +35,51 @@ export class EngineRequest {
     this.endpoint = endpoint;
   }
 
-  /** What the error page and the log line have in common. */
-  // Not before somebody asks: a request that turns out to be the host's gets none from here.
+  /** The id that the error page shows and the log line contains. */
+  // A getter, because an id is made on first use, and a request that falls through to the host must not get one here.
   get requestId(): string {
     return requestIdOf(this.host);
   }
 
-  /** The first `client_id` that was looked for, whether there is such a client or not. */
+  /** The first `client_id` that the engine looked up; the client may not exist. */
   get clientId(): string | undefined {
     return this.#clientId;
   }
 
-  /** The client's end number when it was found first, see `StoredClient.sequence`. */
+  /** `StoredClient.sequence` when the client was first found. */
   get clientSequence(): number | undefined {
     return this.#clientSequence;
   }
 
-  /** A client that is there, but disabled: the engine does not find it. */
+  /** The id of the client when it is disabled. For the engine such a client does not exist. */
   get disabledClientId(): string | undefined {
     return this.#client?.client.disabled ? this.#client.client.id : undefined;
   }
 
-  /** A client is looked for, by what the request says. */
-  lookForClient(id: string): void {
+  recordClientId(id: string): void {
     this.#clientId ??= id;
   }
 
-  foundClient(stored: StoredClient): void {
+  recordClient(stored: StoredClient): void {
     this.#client = stored;
     this.#clientSequence ??= stored.sequence;
   }
 
-  /** No scope was asked for, and the client is registered for none: what comes of this may do nothing. */
-  get asksForNothing(): boolean {
-    return this.#asksForNothing;
+  /** The request names no scope and the client is registered for none, so its tokens are valid for no scope. */
+  get isLimitedToNoScope(): boolean {
+    return this.#isLimitedToNoScope;
   }
 
-  askForNothing(): void {
-    this.#asksForNothing = true;
+  limitToNoScope(): void {
+    this.#isLimitedToNoScope = true;
   }
 
-  /** The code or refresh token that the request presents, and how far it is redeemed. */
+  /** The code or refresh token that the request presents. */
   get credential(): PresentedCredential | undefined {
     return this.#presented?.kind === 'access_token' ? undefined : this.#presented;
   }
 
-  /** The verified claims of the access token that the request asks about or gives back. */
+  /** The verified claims of the access token that the request introspects or revokes. */
   get accessTokenClaims(): AccessTokenClaims | undefined {
     return this.#presented?.kind === 'access_token' ? this.#presented.claims : undefined;
   }
@@ -89,56 +88,56 @@ export class EngineRequest {
     this.#presented = presented;
   }
 
-  /** What a code of this authorization request would rest on; `undefined`: nobody is logged in on this browser. */
+  /** The session and consent that a code of this request depends on; `undefined`: no user is logged in on this browser. */
   get authorization(): AuthorizationBasis | undefined {
     return this.#authorization;
   }
 
-  foundSession(session: FoundSession): void {
+  recordSession(session: FoundSession): void {
     this.#authorization = { session, consent: undefined };
   }
 
-  /** @throws Error when nobody is logged in, who could have consented */
-  foundConsent(consent: Consent): void {
+  /** @throws Error when no session was recorded */
+  recordConsent(consent: Consent): void {
     if (!this.#authorization) throw new Error('A consent is only looked for when a session was found');
     this.#authorization = { ...this.#authorization, consent };
   }
 }
 
-/** An access token that was presented at the revocation or introspection endpoint, verified. */
+/** A verified access token that was presented at the revocation or introspection endpoint. */
 export interface PresentedAccessToken {
   readonly kind: 'access_token';
   readonly claims: AccessTokenClaims;
 }
 
-/** What has to stand still when the code is kept. */
+/** The session and the consent that must still be stored, unchanged, when the code is stored. */
 export interface AuthorizationBasis {
-  /** The login session of the request's browser, as the storage has it. */
+  /** The login session of the browser, as stored. */
   readonly session: FoundSession;
-  /** `undefined`: the client needs none, or it is to be asked for. */
+  /** `undefined`: the client needs no consent, or the user has not given it yet. */
   readonly consent: Consent | undefined;
 }
 
-/** A login session as it was found. */
+/** A login session as it was read from the storage. */
 export interface FoundSession {
-  /** That of its row. */
+  /** The id of its row. */
   readonly id: string;
-  /** How often anybody had been ended at that moment, see `RevocationStore`. */
+  /** `RevocationStore.sequence` at the time of the read. */
   readonly sequence: number;
   /** In seconds. */
   readonly expiresAt: number;
-  /** Everything else that would have to be written again. */
+  /** The rest of its content, to be compared before a write. */
   readonly content: Readonly<Record<string, unknown>>;
 }
 
-// On the context itself: a map of all that are under way costs a request more than most of its steps.
+// A property of the context: a map with all requests cost more time per request than most of its steps.
 const REQUEST = Symbol('gatehouse.request');
 
 interface WithRequest {
   [REQUEST]?: EngineRequest;
 }
 
-/** Starts a request that the engine will work on in a context of its own. */
+/** Attaches a new request state to the engine's context. */
 export function startRequest(
   engineContext: object,
   host: Context,
@@ -149,14 +148,14 @@ export function startRequest(
   return request;
 }
 
-/** The request by the engine's context. */
+/** The request state of an engine context. @throws Error when there is none */
 export function requestOf(engineContext: object): EngineRequest {
   const request = (engineContext as WithRequest)[REQUEST];
   if (!request) throw new Error('The engine was run on a request that was not started');
   return request;
 }
 
-/** The request that the engine is working on; `undefined` outside of its routes. */
+/** The state of the current request, found by the engine's AsyncLocalStorage; `undefined` outside of its routes. */
 export function currentRequest(): EngineRequest | undefined {
   const { ctx } = Provider;
   return (ctx as WithRequest | undefined)?.[REQUEST];

@@ -7,29 +7,29 @@ import { InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 import { createAuthenticate } from './authenticate.ts';
 import type { AuthenticationParts } from './authenticate.ts';
-import { answered } from './authorization-request.ts';
+import { withoutPrompts } from './authorization-request.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
-import { PROOF, rememberConsent, toProof } from './consent.ts';
+import { CONSENT_PROOF, rememberConsent, toConsentProof } from './consent.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { createLoginSessions } from './login-session.ts';
 import { HOST_LOGIN } from './prompts.ts';
 import { originOf } from './request-facts.ts';
 
-/** What the flow asks of the rest of the server. */
+/** The parts of the server that the interactions need. */
 export interface InteractionParts
   extends AuthenticationParts, Pick<InteractionFlow, 'authorizedApps' | 'developer'> {
   readonly clients: ClientDirectory;
   readonly requests: AuthorizationRequests;
 }
 
-/** An interaction that belongs to a browser. */
-interface Open {
+/** An authorization request that waits for this browser. */
+interface OpenInteraction {
   readonly request: AuthorizationRequest;
-  /** Who is logged in on the browser that the request came from. */
+  /** The user who is logged in on the browser that sent the request. */
   readonly userId: string | undefined;
 }
 
-/** What pages may ask of the engine; see the port for what each step does. */
+/** Makes the flow that the pages use; `InteractionFlow` documents each step. */
 export function createInteractionFlow(options: ResolvedOptions, parts: InteractionParts): InteractionFlow {
   const { audit, clients, authorizedApps, developer, provider, requests } = parts;
   const { accountPath, basePath, currentUser, developerPath, logger, loginUrl, origin } = options;
@@ -40,7 +40,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     ...parts,
     beforePassword: sessions.beforePassword,
     clientIdOf: async (ctx) => {
-      const uid = INTERACTION.exec(ctx.path)?.[1];
+      const uid = INTERACTION_PATH.exec(ctx.path)?.[1];
       return uid === undefined ? undefined : (await read(ctx, uid))?.parameters['client_id'];
     },
   });
@@ -66,7 +66,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     authenticate,
     login: (ctx, { uid }, user) => finishLogin(ctx, uid, user),
     async consent(ctx, { uid }) {
-      const { consent, request } = decisionOn(await findOpen(ctx, uid, 'consent'));
+      const { consent, request } = pendingConsent(await findOpen(ctx, uid, 'consent'));
       const isRemembered = await rememberConsent(storage.consents, {
         ...consent,
         client: await enabledClient(request),
@@ -75,11 +75,11 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
         at: now(),
       });
       audit.record({ type: 'consent_given', ...consent }, originOf(ctx));
-      const proof = isRemembered ? {} : { [PROOF]: await requests.write(toProof(request)) };
-      return requests.urlOf({ ...answered(request, ['login', 'consent']), ...proof });
+      const proof = isRemembered ? {} : { [CONSENT_PROOF]: await requests.write(toConsentProof(request)) };
+      return requests.urlOf({ ...withoutPrompts(request, ['login', 'consent']), ...proof });
     },
     async deny(ctx, { uid }) {
-      const { consent, request } = decisionOn(await findOpen(ctx, uid, 'consent'));
+      const { consent, request } = pendingConsent(await findOpen(ctx, uid, 'consent'));
       await checkRedirectUri(request);
       audit.record({ type: 'consent_denied', ...consent }, originOf(ctx));
       return accessDeniedUrl(request.parameters, options.issuer);
@@ -98,7 +98,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
       if (user) {
         if (mustLoginAgain && wasSentToLogin !== true) return undefined;
         if (await users.find(user.id)) return finishLogin(ctx, uid, user, [HOST_LOGIN]);
-        // Going on, or to the host's login page, could go round in circles.
+        // Restarting the request, or redirecting to the host's login page, could loop.
         logger.warn({ user_id: user.id }, 'currentUser returned a user that users.find does not find');
         return undefined;
       }
@@ -111,7 +111,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     return `${basePath}${ENDPOINTS.interaction}/${uid}`;
   }
 
-  /** The authorization request that a URL names, verified once for each request of a browser. */
+  /** The authorization request in a URL, verified once per HTTP request. */
   async function read(ctx: Context, uid: string): Promise<AuthorizationRequest | undefined> {
     const known = verified.get(ctx);
     if (known?.uid === uid) return known.request;
@@ -120,7 +120,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     return request;
   }
 
-  /** The same, which has to be there, at the right step. */
+  /** The same. @throws InteractionExpiredError when it is invalid or expired, or waits for another prompt */
   async function requestAt(
     ctx: Context,
     uid: string,
@@ -131,8 +131,12 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     return request;
   }
 
-  /** The interaction of a browser. A consent is only for the session that was asked for it. */
-  async function findOpen(ctx: Context, uid: string, prompt?: Interaction['prompt']): Promise<Open> {
+  /** The interaction of a browser. A consent can only be given in the session that was asked for it. */
+  async function findOpen(
+    ctx: Context,
+    uid: string,
+    prompt?: Interaction['prompt'],
+  ): Promise<OpenInteraction> {
     const request = await requestAt(ctx, uid, prompt);
     const session = await provider().Session.get(ctx);
     const isOfSession = request.session !== undefined && request.session.uid === session.uid;
@@ -140,20 +144,20 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     return { request, userId: isOfSession ? session.accountId : undefined };
   }
 
-  /** An address may have been taken away since the engine has checked it. */
+  /** The redirect URI may have been removed from the client since the engine checked it. */
   async function checkRedirectUri({ parameters }: AuthorizationRequest): Promise<void> {
     const client = await provider().Client.find(parameters['client_id']!);
     if (!client?.redirectUriAllowed(parameters['redirect_uri']!)) throw new InteractionExpiredError();
   }
 
-  /** The app may have been removed or disabled since the engine has checked it. */
+  /** The client may have been deleted or disabled since the engine checked it. */
   async function enabledClient({ parameters }: AuthorizationRequest): Promise<Client> {
     const stored = await clients.find(parameters['client_id']!);
     if (!stored || stored.client.disabled) throw new InteractionExpiredError();
     return stored.client;
   }
 
-  async function describe({ request, userId }: Open, uid: string): Promise<Interaction> {
+  async function describe({ request, userId }: OpenInteraction, uid: string): Promise<Interaction> {
     const { parameters, prompt } = request;
     return {
       uid,
@@ -178,14 +182,14 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     await sessions.begin(ctx, user, amr);
     const clientId = request.parameters['client_id'];
     audit.record({ type: 'login', userId: user.id, clientId }, originOf(ctx));
-    return requests.urlOf(answered(request, ['login']));
+    return requests.urlOf(withoutPrompts(request, ['login']));
   }
 }
 
-const INTERACTION = /\/oauth\/interaction\/([^/]+)/i;
+const INTERACTION_PATH = /\/oauth\/interaction\/([^/]+)/i;
 
-/** What somebody is asked to agree to. */
-function decisionOn({ request, userId }: Open): {
+/** The consent that the user is asked for. */
+function pendingConsent({ request, userId }: OpenInteraction): {
   request: AuthorizationRequest;
   consent: { userId: string; clientId: string; scopes: string[] };
 } {
@@ -197,12 +201,12 @@ function requestedScopes({ parameters }: AuthorizationRequest): string[] {
   return parameters['scope']?.split(' ').filter(Boolean) ?? [];
 }
 
-/** Whether what they agree to is limited to the scopes that were asked for. */
+/** Whether the consent is limited to the requested scopes. */
 function isLimited(request: AuthorizationRequest): boolean {
   return requestedScopes(request).length > 0 || request.limited === true;
 }
 
-/** Where a client hears that it was denied (RFC 6749 section 4.1.2.1, RFC 9207). The engine has checked where that is. */
+/** The redirect URI with an `access_denied` response (RFC 6749 section 4.1.2.1, RFC 9207). */
 function accessDeniedUrl(parameters: AuthorizationRequest['parameters'], issuer: string): string {
   const url = new URL(parameters['redirect_uri']!);
   const answer = new URLSearchParams({

@@ -12,24 +12,28 @@ import { checkDuration } from '../options/checks.ts';
 import type { Duration } from '../contracts/duration.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 import { describeResource } from './scopes.ts';
+import { setClientSequence } from './token-claims.ts';
 
-/** Whom an access token of `auth.issueToken()` is for, and how. */
+/** The client, the user, the scopes and the lifetime of a token that `auth.issueToken()` issues. */
 export interface IssueTokenOptions {
-  /** A `client_id`: the client that the user authorizes by this, or that acts for itself. It must be enabled. */
+  /** The `client_id` of an enabled client. */
   readonly client: string;
   /**
-   * A user's id, with a client of the grant type `authorization_code`. Left out: the client acts for itself, and its grant type
-   * is `client_credentials`.
+   * The id of the user whom the token speaks for; the client's grant type is `authorization_code`. Without it the token speaks
+   * for the client itself, and the grant type is `client_credentials`.
    */
   readonly user?: string;
-  /** Among those that the client may ask for. @default those that the client is registered with, else none, which limits nothing */
+  /**
+   * Scopes that the client may request. A token without scopes is not limited to any.
+   * @default the scopes that the client is registered with, else none
+   */
   readonly scopes?: readonly string[];
-  /** From a second to the client's own `lifetimes.accessToken`, or the server's. @default the longest that there may be */
+  /** At least a second, at most `lifetimes.accessToken` of the client, or of the server. @default that maximum */
   readonly lifetime?: Duration;
 }
 
-/** What issuing asks of the rest of the server. */
-export interface IssueTokenPorts {
+/** The parts of the server that issuing needs. */
+export interface IssueTokenParts {
   readonly audit: Pick<AuditLog, 'record'>;
   readonly clients: Pick<ClientDirectory, 'find'>;
   readonly provider: () => Provider;
@@ -39,37 +43,40 @@ export interface IssueTokenPorts {
 type Settings = Pick<ResolvedOptions, 'issuer' | 'lifetimes' | 'scopes' | 'signingAlgorithm' | 'users'>;
 
 /**
- * Makes `auth.issueToken()`: the engine signs the token as any other. A user's token gets a grant of its own, so that whatever
- * revokes tokens of users revokes it.
+ * Makes `auth.issueToken()`. The engine signs the token in the same way as its own. A user's token gets a grant, so that each
+ * way of revoking a user's tokens revokes it too.
  */
 export function createIssueToken(
   settings: Settings,
-  { audit, clients, provider, storage }: IssueTokenPorts,
+  { audit, clients, provider, storage }: IssueTokenParts,
 ): (options: IssueTokenOptions) => Promise<string> {
   const { issuer, users } = settings;
 
-  return async function issueToken(given) {
-    const { clientId, lifetime: wantedLifetime, scopes: wanted, userId } = checkOptions(given);
-    // Read before anything else is: what is revoked from here on revokes this token too.
+  return async function issueToken(options) {
+    const { clientId, lifetime: requestedLifetime, scopes: requested, userId } = checkOptions(options);
+    // Read before the client and the user, so that ending either of them from here on revokes this token too.
     const sequence = await storage.revocations.sequence();
-    const client = (await clients.find(clientId))?.client;
-    if (!client) throw new ClientNotFoundError(clientId);
+    const stored = await clients.find(clientId);
+    if (!stored) throw new ClientNotFoundError(clientId);
+    const { client } = stored;
     checkClient(client, userId);
-    const lifetime = lifetimeFor(client, wantedLifetime, settings.lifetimes);
-    const scopes = scopesFor(client, wanted, settings.scopes);
+    const lifetime = lifetimeFor(client, requestedLifetime, settings.lifetimes);
+    const scopes = scopesFor(client, requested, settings.scopes);
     if (userId !== undefined && !(await users.find(userId))) {
       throw new ConfigError('issueToken({ user })', 'users.find() finds no user with this id');
     }
 
     const { AccessToken, Client: EngineClient, ClientCredentials, ResourceServer } = provider();
     const engineClient = await EngineClient.find(clientId);
-    // Deleted or disabled meanwhile.
+    // Deleted or disabled since the check above.
     if (!engineClient) throw new ClientNotFoundError(clientId);
     const scope = scopes.join(' ');
     const resourceServer = new ResourceServer(issuer, describeResource(settings, scopes));
     const common = { client: engineClient, resourceServer, scope, expiresIn: lifetime };
     if (userId === undefined) {
-      const token = await new ClientCredentials(common).save();
+      const clientToken = new ClientCredentials(common);
+      setClientSequence(clientToken, stored.sequence);
+      const token = await clientToken.save();
       audit.record({ type: 'token_issued', clientId, grantType: BY_HOST });
       return token;
     }
@@ -85,10 +92,10 @@ export function createIssueToken(
   };
 }
 
-// The grant type of these tokens in the record: no request asked for them.
+// The `grantType` of these tokens in the audit record, because no token request issued them.
 const BY_HOST = 'host';
 
-const MEMBERS: ReadonlySet<string> = new Set<keyof IssueTokenOptions>([
+const OPTION_NAMES: ReadonlySet<string> = new Set<keyof IssueTokenOptions>([
   'client',
   'user',
   'scopes',
@@ -103,16 +110,16 @@ interface CheckedOptions {
   readonly lifetime: number | undefined;
 }
 
-function checkOptions(given: IssueTokenOptions): CheckedOptions {
+function checkOptions(options: IssueTokenOptions): CheckedOptions {
   // A misspelt `user` would be a token for the client itself.
-  const unknown = Object.keys(given ?? {}).find((name) => !MEMBERS.has(name));
+  const unknown = Object.keys(options ?? {}).find((name) => !OPTION_NAMES.has(name));
   if (unknown !== undefined) {
     throw new ConfigError(
       `issueToken({ ${unknown} })`,
-      `there is no such member; the members are ${[...MEMBERS].join(', ')}`,
+      `there is no such member; the members are ${[...OPTION_NAMES].join(', ')}`,
     );
   }
-  const { client, user, scopes, lifetime } = given ?? {};
+  const { client, user, scopes, lifetime } = options ?? {};
   if (!isId(client)) throw new ConfigError('issueToken({ client })', 'pass a client_id, such as client.id');
   if (user !== undefined && !isId(user)) {
     throw new ConfigError('issueToken({ user })', "pass a user's id, or leave it out for the client itself");
@@ -131,20 +138,20 @@ function checkOptions(given: IssueTokenOptions): CheckedOptions {
   };
 }
 
-/** In seconds: what was asked for, as far as the client and the server allow it. */
+/** The lifetime in seconds. @throws ConfigError when it is longer than the client or the server allows */
 function lifetimeFor(
   client: Client,
-  wanted: number | undefined,
+  requested: number | undefined,
   server: ResolvedOptions['lifetimes'],
 ): number {
-  const { accessToken: most } = effectiveLifetimes(client, server);
-  if (wanted === undefined || wanted <= most) return wanted ?? most;
+  const { accessToken: max } = effectiveLifetimes(client, server);
+  if (requested === undefined || requested <= max) return requested ?? max;
   throw new ConfigError(
     'issueToken({ lifetime })',
-    wanted > server.accessToken
-      ? // Signing keys are published until the last token of that age has expired, and no longer.
+    requested > server.accessToken
+      ? // A retired signing key is published for as long as the server's longest token, and no longer.
         `at most lifetimes.accessToken, which is ${server.accessToken} s; a token cannot outlive the key that signed it`
-      : `at most the lifetimes.accessToken of the client ${client.id}, which is ${most} s`,
+      : `at most the lifetimes.accessToken of the client ${client.id}, which is ${max} s`,
   );
 }
 
@@ -172,17 +179,17 @@ function checkClient({ disabled, grantType, id }: Client, userId: string | undef
 
 function scopesFor(
   client: Client,
-  wanted: readonly string[] | undefined,
+  requested: readonly string[] | undefined,
   known: ResolvedOptions['scopes'],
 ): readonly string[] {
   const option = 'issueToken({ scopes })';
-  for (const name of wanted ?? []) {
+  for (const name of requested ?? []) {
     if (!known.has(name)) throw new ConfigError(option, `the server has no scope "${name}"`);
     if (client.scopes && !client.scopes.includes(name)) {
       throw new ConfigError(option, `the client ${client.id} may not ask for the scope "${name}"`);
     }
   }
-  if (wanted !== undefined && wanted.length > 0) return [...new Set(wanted)];
+  if (requested !== undefined && requested.length > 0) return [...new Set(requested)];
   const registered = client.scopes;
   const scopes = (registered ?? []).filter((name) => known.has(name));
   if (registered && scopes.length === 0) {
@@ -194,7 +201,10 @@ function scopesFor(
   return scopes;
 }
 
-/** Starts a grant whose code nobody has, and which lasts as long as the token. */
+/**
+ * Stores a grant that lasts as long as the token. A grant is stored with a code, so it gets a spent one whose value is
+ * discarded.
+ */
 async function startGrant(
   { credentials }: Pick<Storage, 'credentials'>,
   {

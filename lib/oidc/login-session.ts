@@ -10,24 +10,24 @@ import { ConfigError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 import { ENDPOINTS } from './endpoints.ts';
-import { besidesHostLogin, hasHostLoginChanged } from './prompts.ts';
+import { otherHostUserAmr, hasHostLoginChanged } from './prompts.ts';
 import { originOf } from './request-facts.ts';
 
-/** Who is logged in on a browser, in the middle of an authorization or not. */
+/** The login sessions of browsers: who is logged in, login and logout. */
 export interface LoginSessions extends Pick<
   InteractionFlow,
   'currentUser' | 'loginUrl' | 'pathHere' | 'logout'
 > {
   /**
-   * Call it before a password is checked: when everything of its user is ended meanwhile, the login that follows in the same
-   * request is ended as well.
+   * Call it before a password is checked. When the user is ended while the check runs, the session of this login is ended too.
    */
   beforePassword(this: void, ctx: Context): Promise<void>;
   /**
-   * Logs a user in: a session with a new id, and its cookie in this very answer. The session that the browser came with is removed.
+   * Logs a user in: stores a session with a new id, sets its cookie on the response, and deletes the browser's previous
+   * session.
    *
-   * @param amr - how they authenticated (RFC 8176). Left out: nothing is said of it
-   * @throws ConfigError when the user has no id that can be kept
+   * @param amr - the authentication methods (RFC 8176). By default none, except a mark of another user at the host
+   * @throws ConfigError when the user's id is not a string, or empty
    */
   begin(ctx: Context, user: User, amr?: readonly string[]): Promise<void>;
 }
@@ -50,7 +50,7 @@ export function createLoginSessions(
   const { basePath, currentUser, lifetimes, loginUrl, origin, secure, signOut, storage, users } = options;
   const sequences = new WeakMap<Context, number>();
 
-  /** Sets the cookie as the engine does; without a session, removes it. */
+  /** Sets the session cookie with the attributes that the engine uses; without a session, deletes it. */
   function setCookie(ctx: Context, session?: { readonly id: string; readonly expiresAt: number }): void {
     const engine = provider();
     const { cookies } = engine.createContext(ctx.req, ctx.res);
@@ -63,12 +63,12 @@ export function createLoginSessions(
     });
   }
 
-  async function besidesHost(ctx: Context, user: User): Promise<readonly string[] | undefined> {
+  async function amrBesideHost(ctx: Context, user: User): Promise<readonly string[] | undefined> {
     const hostUser = await currentUser?.(ctx);
-    return hostUser && hostUser.id !== user.id ? [besidesHostLogin(hostUser)] : undefined;
+    return hostUser && hostUser.id !== user.id ? [otherHostUserAmr(hostUser)] : undefined;
   }
 
-  /** Removes the session that a browser came with. Resolves to what it said; `undefined` when nobody was logged in. */
+  /** Deletes the browser's session. Resolves to its user and `uid`; `undefined` when no user was logged in. */
   async function removeSession(ctx: Context): Promise<{ userId: string; uid: string } | undefined> {
     const { accountId: userId, jti, uid } = await provider().Session.get(ctx);
     if (userId === undefined) return undefined;
@@ -81,7 +81,7 @@ export function createLoginSessions(
       const hostUser = await currentUser?.(ctx);
       if (hostUser) return hostUser;
       const session = await provider().Session.get(ctx);
-      // Begun by a login at the host that is over.
+      // The session began with a login at the host, and the user has logged out there.
       if (currentUser && hasHostLoginChanged(hostUser, session)) return undefined;
       return session.accountId === undefined ? undefined : users.find(session.accountId);
     },
@@ -92,7 +92,7 @@ export function createLoginSessions(
         return basePath + ENDPOINTS.login + query;
       }
       const url = new URL(loginUrl);
-      // The host's page may be on another origin.
+      // A full URL, because the host's login page may be on another origin.
       if (path !== undefined) url.searchParams.set('return_to', origin + path);
       return url.href;
     },
@@ -100,17 +100,17 @@ export function createLoginSessions(
     async beforePassword(ctx) {
       sequences.set(ctx, await storage.revocations.sequence());
     },
-    async begin(ctx, user, how) {
+    async begin(ctx, user, givenAmr) {
       checkUser(user);
-      const amr = how ?? (await besidesHost(ctx, user));
+      const amr = givenAmr ?? (await amrBesideHost(ctx, user));
       const sequence = sequences.get(ctx) ?? (await storage.revocations.sequence());
       const id = newId();
       const at = now();
       const login = { accountId: user.id, loginTs: at, ...(amr ? { amr } : {}) };
       const expiresAt = sessionEnd(login, lifetimes);
-      const before = await removeSession(ctx);
-      // Consent pages that are open in other tabs are still this person's.
-      const uid = before?.userId === user.id ? before.uid : newId();
+      const previous = await removeSession(ctx);
+      // A consent page is bound to the `uid`: pages of the same user in other tabs stay valid.
+      const uid = previous?.userId === user.id ? previous.uid : newId();
       await storage.sessions.insert({
         id: hashCredential(id),
         uid: hashCredential(uid),
@@ -138,7 +138,7 @@ function newId(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** In JavaScript a row's number comes along easily, and the engine's error names neither the user nor the option. */
+/** A user store may pass on the number of a row, and the engine's error for that names neither the user nor the option. */
 function checkUser({ id }: User): void {
   if (typeof id === 'string' && id !== '') return;
   throw new ConfigError(
@@ -147,24 +147,24 @@ function checkUser({ id }: User): void {
   );
 }
 
-// It goes into a header field, encoded once more, and proxies take no more than some kilobytes of header fields.
-const LONGEST = 2000;
+// The path is percent-encoded into a `Location` field, and proxies accept only some kilobytes of header fields.
+const MAX_PATH_LENGTH = 2000;
 
 /**
- * The path that somebody is to be sent back to, if it leads nowhere but to this origin; `undefined` for anything else,
- * such as `//evil.example`, `/\evil.example` or `https://evil.example`, which browsers take for another server, and for one that is too long.
+ * Normalizes a path to redirect to, such as a `return_to` parameter. `undefined` when it is too long, or when a browser would
+ * resolve it to another origin, as `//evil.example`, `/\evil.example` and `https://evil.example`.
  */
 export function pathHere(path: string, origin: string): string | undefined {
   const url = typeof path === 'string' && path.startsWith('/') ? URL.parse(path, origin) : null;
-  // As a path of its own, the `//host` of `/.//host` would be another server.
+  // `/.//host` is normalized to `//host`, which a browser resolves to another server.
   if (url?.origin !== origin || url.pathname.startsWith('//')) return undefined;
   const back = url.pathname + url.search + url.hash;
-  return back.length > LONGEST ? undefined : back;
+  return back.length > MAX_PATH_LENGTH ? undefined : back;
 }
 
 /**
- * When a login session ends that is used now, in seconds since 1970: after the idle time, and never later than its absolute
- * end, which begins with the login.
+ * The end, in seconds since 1970, of a login session that is used now: after the idle time, at most at the absolute end, which
+ * counts from the login.
  */
 export function sessionEnd(
   { loginTs = now() }: { readonly loginTs?: number | undefined },

@@ -2,7 +2,7 @@ import type { Middleware } from 'koa';
 
 import type { ResolvedOptions } from '../options/options.ts';
 
-const TRUE_MEMBERS = [
+const SUPPORTED_MEMBERS = [
   'issuer',
   'authorization_endpoint',
   'token_endpoint',
@@ -17,14 +17,14 @@ const TRUE_MEMBERS = [
 ] as const;
 
 /**
- * The authorization server's metadata (RFC 8414 section 2). The engine also announces what OpenID Connect would offer;
- * this says only what is true here.
+ * The authorization server's metadata (RFC 8414 section 2). The engine announces OpenID Connect features too, which this server
+ * does not offer; only the members that apply are taken over.
  */
 export function serverMetadata(
   announced: Readonly<Record<string, unknown>>,
   { scopes }: Pick<ResolvedOptions, 'scopes'>,
 ): Record<string, unknown> {
-  const members = Object.fromEntries(TRUE_MEMBERS.map((name) => [name, announced[name]]));
+  const members = Object.fromEntries(SUPPORTED_MEMBERS.map((name) => [name, announced[name]]));
   const confidential = ['client_secret_basic', 'client_secret_post'];
   return {
     ...members,
@@ -35,7 +35,9 @@ export function serverMetadata(
   };
 }
 
-/** The ways in which the answer to an authorization request reaches the app. */
+/**
+ * How an authorization response is returned to the client (OAuth 2.0 Multiple Response Type Encoding Practices, section 2.1).
+ */
 const RESPONSE_MODES = ['query', 'fragment'] as const;
 
 // No response mode or type of the engine, so it answers `unsupported_response_mode` or `unsupported_response_type`.
@@ -51,5 +53,17 @@ export const refuseUnsupported: Middleware = async (ctx, next) => {
   if (mode === 'form_post') ctx.query = { ...ctx.query, response_mode: UNSUPPORTED };
   if (typeof type === 'string' && /\b(\w+) +\1\b/.test(type))
     ctx.query = { ...ctx.query, response_type: UNSUPPORTED };
+  await next();
+};
+
+const OPENID_ONLY = new Set(['acr_values', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'nonce']);
+
+/**
+ * Removes the parameters of OpenID Connect from an authorization request. The engine refuses them without the scope `openid`,
+ * but an OAuth 2.0 server must ignore unknown parameters (RFC 6749 section 3.1). Some client libraries send a `nonce` always.
+ */
+export const ignoreOpenIdParameters: Middleware = async (ctx, next) => {
+  const known = Object.entries(ctx.query).filter(([name]) => !OPENID_ONLY.has(name));
+  if (known.length < Object.keys(ctx.query).length) ctx.query = Object.fromEntries(known);
   await next();
 };

@@ -8,28 +8,29 @@ import type { ConcurrencyLimit, Overload } from '../http/concurrency-limit.ts';
 import { requestIdOf, sendRequestId } from '../http/request-id.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 import { countGuesses } from './count-guesses.ts';
-import { directEndpoint, workAt } from './endpoints.ts';
+import { clientEndpointAt, workAt } from './endpoints.ts';
 import type { Endpoint } from './endpoints.ts';
 import { startRequest } from './engine-request.ts';
 import type { EngineRequest } from './engine-request.ts';
-import { refuseUnsupported, serverMetadata } from './metadata.ts';
+import { ignoreOpenIdParameters, refuseUnsupported, serverMetadata } from './metadata.ts';
 import { clientErrorStatus, showError } from './render-error.ts';
 import type { Report } from './report.ts';
 import { tokenBody } from './token-body.ts';
 import type { UnwrapToken } from './token-body.ts';
-import { answerOtherOrigins, completeResponse } from './token-response.ts';
+import { handleCors, completeResponse } from './token-response.ts';
 
 const ENGINE_PATH = /^\/(?:oauth|\.well-known)\//i;
 const WELL_KNOWN = '/.well-known/oauth-authorization-server';
 
-// Where the engine's own page for a change of users posts to. That page is never shown, so what is sent there is left to the host.
+// The form target of the engine's logout page, which it shows when the user changes. This server never shows that page, so
+// requests to its target fall through to the host.
 const ENGINE_LOGOUT = /^\/oauth\/logout\/confirm\/?$/i;
 
 /**
- * Joins the pages and the engine to a host's app. Requests that are not theirs go on to the host untouched.
+ * Makes the middleware with the OAuth endpoints and the pages. Any other request falls through to the host unchanged.
  *
- * The engine works in a context of its own, so that its cookies are signed with its own keys, its URLs begin at the
- * issuer, and nothing that it changes reaches the host but the response.
+ * The engine runs on a Koa context of its own, so that its cookies are signed with its own keys, its URLs start with the
+ * issuer, and only the response reaches the host's context.
  */
 export function createMount(
   options: ResolvedOptions,
@@ -52,27 +53,28 @@ export function createMount(
   },
 ): Middleware {
   const { basePath, logger, mountPath, storage } = options;
-  const stepsOf = createSteps(unwrapToken);
+  const engineMiddleware = createEngineMiddleware(unwrapToken);
   const pagePaths = [options.developerPath, options.accountPath].filter((path) => path !== undefined);
 
   return async function gatehouse(ctx, next) {
     const path = pathBelow(mountPath, ctx.path) ?? insertedWellKnown(basePath, ctx.path);
     if (path === undefined) return next();
-    const isEngines = ENGINE_PATH.test(path) && !ENGINE_LOGOUT.test(path);
-    if (!isEngines && !pagePaths.some((page) => path === page || path.startsWith(`${page}/`))) return next();
-    const work = isEngines ? workAt(path) : 'page';
+    const isEnginePath = ENGINE_PATH.test(path) && !ENGINE_LOGOUT.test(path);
+    if (!isEnginePath && !pagePaths.some((page) => path === page || path.startsWith(`${page}/`)))
+      return next();
+    const work = isEnginePath ? workAt(path) : 'page';
     const endpoint = work === 'page' ? undefined : work;
     const answer = async (span?: WorkSpan) =>
       (endpoint === undefined && (await showPage(ctx, span))) ||
-      (isEngines && runEngine(ctx, endpoint, span));
+      (isEnginePath && runEngine(ctx, endpoint, span));
     const handled = await atPath(ctx, path, async () => {
-      // Nothing is worked out: it is always answered, or it is the host's.
+      // The metadata, the keys and unknown paths are not counted by the concurrency limit.
       if (work === undefined) return answer();
       return concurrencyLimit.run(
         ctx,
         async () => trace(`gatehouse.${work}`, answer),
         async (overload) => {
-          report.notAdmitted(ctx, OVERLOAD_REASONS[overload]);
+          report.overloaded(ctx, OVERLOAD_REASONS[overload]);
           return refuseRequest(pages, ctx, overload);
         },
       );
@@ -84,19 +86,19 @@ export function createMount(
 
   async function showPage(ctx: Context, span: WorkSpan | undefined): Promise<boolean> {
     try {
-      const shown = await isHandled((fallThrough) => pages.middleware(ctx, fallThrough));
-      if (shown)
+      const isShown = await isHandled((fallThrough) => pages.middleware(ctx, fallThrough));
+      if (isShown)
         span?.set({ 'http.response.status_code': ctx.status, 'gatehouse.request_id': requestIdOf(ctx) });
-      return shown;
+      return isShown;
     } catch (error) {
       const reference = requestIdOf(ctx);
-      const refused = clientErrorStatus(error);
-      if (refused === undefined) {
+      const status = clientErrorStatus(error);
+      if (status === undefined) {
         span?.fail(error);
         logger.error({ request_id: reference, err: error }, 'page failed');
       }
-      const code = refused === undefined ? 'server_error' : 'invalid_request';
-      await showError(pages, ctx, error, { status: refused ?? 500, error: code, description: '', reference });
+      const code = status === undefined ? 'server_error' : 'invalid_request';
+      await showError(pages, ctx, error, { status: status ?? 500, error: code, description: '', reference });
       return true;
     }
   }
@@ -110,14 +112,14 @@ export function createMount(
     const engineContext = engine.createContext(ctx.req, ctx.res);
     const request = startRequest(engineContext, ctx, endpoint);
     engineContext.state = ctx.state;
-    const run = stepsOf(engine, endpoint);
+    const run = engineMiddleware(engine, endpoint);
     try {
       if (!(await isHandled((fallThrough) => run(engineContext, fallThrough)))) return false;
       if ('oidc' in engineContext) await complete(engineContext as unknown as KoaContextWithOIDC);
     } catch (error) {
-      // The engine saves the session outside of what it shows errors for.
-      if (!request.outcome.mustBeginAgain) {
-        // The host answers it.
+      // The engine saves the session outside its error handler, so the error of a session that has ended can arrive here.
+      if (!request.outcome.mustRestart) {
+        // Koa's error handler in the host sends the response; the status is for the log line.
         engineContext.status = 500;
         request.outcome.fail(error);
         report.answered(engineContext, span);
@@ -133,22 +135,25 @@ export function createMount(
     return true;
   }
 
-  /** Keeps the cookies of a session that is there, and of nothing else; when it has ended meanwhile, asks for the request again. */
+  /**
+   * Drops the cookies of the engine that this server does not use, and the session cookie unless the session is stored. When
+   * the session or the consent ended during the request, redirects the browser to the same URL.
+   */
   function completeAuthorization(
     engineContext: Context,
     { authorization, outcome }: EngineRequest,
     engine: Provider,
   ): void {
-    const isEnded = outcome.mustBeginAgain;
-    const names = [engine.cookieName('interaction'), engine.cookieName('resume')];
-    if (!authorization || isEnded) names.push(engine.cookieName('session'));
+    const { mustRestart } = outcome;
+    const unwanted = [engine.cookieName('interaction'), engine.cookieName('resume')];
+    if (!authorization || mustRestart) unwanted.push(engine.cookieName('session'));
     const cookies = [engineContext.response.get('Set-Cookie') ?? []].flat();
-    const kept = cookies.filter((cookie) => !names.some((name) => cookie.startsWith(name)));
+    const kept = cookies.filter((cookie) => !unwanted.some((name) => cookie.startsWith(name)));
     if (kept.length < cookies.length) {
       if (kept.length > 0) engineContext.set('Set-Cookie', kept);
       else engineContext.remove('Set-Cookie');
     }
-    if (!isEnded) return;
+    if (!mustRestart) return;
     engineContext.status = 303;
     engineContext.redirect(options.issuer + engineContext.path + engineContext.search);
   }
@@ -164,13 +169,13 @@ export function createMount(
 }
 
 /**
- * Runs with the path that the pages and the engine know. The URL is kept on Node's request, which their contexts and
- * the host's share, so the host's is put back.
+ * Calls `run` with the URL changed to the path below the mount path, and restores the URL afterwards: it is a property of
+ * Node's request, which the contexts of the pages, the engine and the host share.
  */
 async function atPath<T>(ctx: Context, path: string, run: () => Promise<T>): Promise<T> {
   if (path === ctx.path) return run();
   const { url } = ctx;
-  // Not by `ctx.path`, which would leave this path with the parsed form of the host's URL, for whoever reads that next.
+  // Not `ctx.path = path`, which caches the parsed URL with the changed path, so that the host would read that path later.
   ctx.url = path + ctx.search;
   try {
     return await run();
@@ -179,7 +184,7 @@ async function atPath<T>(ctx: Context, path: string, run: () => Promise<T>): Pro
   }
 }
 
-/** Runs a middleware and tells whether it answered instead of calling the next one. */
+/** Runs a middleware. Resolves to `false` when it called `next` instead of answering. */
 async function isHandled(run: (fallThrough: Next) => Promise<unknown>): Promise<boolean> {
   let handled = true;
   await run(async () => {
@@ -193,16 +198,16 @@ function pathBelow(mountPath: string, path: string): string | undefined {
   return path.startsWith(`${mountPath}/`) ? path.slice(mountPath.length) : undefined;
 }
 
-/** RFC 8414 section 3.1 puts the issuer's path behind the well-known one, where a mount path in front cannot match. */
+/** RFC 8414 section 3.1 appends the issuer's path to the well-known path, so such a URL is not below the mount path. */
 function insertedWellKnown(basePath: string, path: string): string | undefined {
   return basePath !== '' && path === WELL_KNOWN + basePath ? WELL_KNOWN : undefined;
 }
 
-/** Which steps a request takes before the engine's own: by what it is a request to. */
-function createSteps(
+/** Composes the middleware of each endpoint with that of the engine. */
+function createEngineMiddleware(
   unwrapToken: UnwrapToken,
 ): (engine: Provider, endpoint: Endpoint | undefined) => Middleware {
-  const forClients: readonly Middleware[] = [answerOtherOrigins, tokenBody(unwrapToken)];
+  const forClients: readonly Middleware[] = [handleCors, tokenBody(unwrapToken)];
   const steps: Readonly<Record<Endpoint | 'other', readonly Middleware[]>> = {
     authorization: [refuseUnsupported, ignoreOpenIdParameters],
     token: forClients,
@@ -210,24 +215,24 @@ function createSteps(
     introspection: forClients,
     other: [],
   };
-  // Put together once: there is one engine at a time, and another one when the signing keys have changed.
+  // Composed once per engine. A new engine is made when the signing keys change.
   const composed = new WeakMap<Provider, Map<Endpoint | 'other', Middleware>>();
 
   return (engine, endpoint) => {
     const kind = endpoint ?? 'other';
     const ofEngine = composed.get(engine) ?? new Map<typeof kind, Middleware>();
-    const known = ofEngine.get(kind);
-    if (known) return known;
-    const made = compose([...steps[kind], ...engine.middleware]);
-    composed.set(engine, ofEngine.set(kind, made));
-    return made;
+    const cached = ofEngine.get(kind);
+    if (cached) return cached;
+    const middleware = compose([...steps[kind], ...engine.middleware]);
+    composed.set(engine, ofEngine.set(kind, middleware));
+    return middleware;
   };
 }
 
-/** Answers a request that is not let in: clients with an OAuth error (RFC 6749 section 5.2), people with a page. Says that it is answered. */
+/** Answers a request that exceeds the limit: clients get an OAuth error (RFC 6749 section 5.2), users a page. */
 async function refuseRequest(pages: Pages, ctx: Context, overload: Overload): Promise<true> {
   const unavailable = { status: 503, error: 'temporarily_unavailable' };
-  if (directEndpoint(ctx.path)) {
+  if (clientEndpointAt(ctx.path)) {
     ctx.status = unavailable.status;
     ctx.set('Cache-Control', 'no-store');
     ctx.body = { error: unavailable.error, error_description: OVERLOAD_REASONS[overload] };
@@ -237,16 +242,3 @@ async function refuseRequest(pages: Pages, ctx: Context, overload: Overload): Pr
   ctx.set(overloadHeaders(overload));
   return true;
 }
-
-const OPENID_ONLY = new Set(['acr_values', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'nonce']);
-
-/**
- * Takes OpenID Connect's own parameters out of an authorization request. The engine refuses them in a request without
- * the scope `openid`, but to an OAuth 2.0 server they are unknown, and it ignores those (RFC 6749 section 3.1). Client
- * libraries that send a `nonce` with every request work.
- */
-const ignoreOpenIdParameters: Middleware = async (ctx, next) => {
-  const known = Object.entries(ctx.query).filter(([name]) => !OPENID_ONLY.has(name));
-  if (known.length < Object.keys(ctx.query).length) ctx.query = Object.fromEntries(known);
-  await next();
-};

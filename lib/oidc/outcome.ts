@@ -1,62 +1,61 @@
 import { StorageError } from '../errors.ts';
 
-/** Why a request was refused. */
+/** The OAuth error that a request was refused with. */
 export interface OAuthError {
   /** The OAuth error code that the client gets, such as `invalid_grant`. */
   readonly error: string;
-  /** Why, for the client's developer; more than the client is told. */
+  /** The reason for the log and the audit record, in more detail than the response gives. */
   readonly reason: string;
 }
 
 interface Refused extends OAuthError {
-  /** In seconds: when a client that is refused for now may try again. */
+  /** In seconds. The `Retry-After` of a client that is throttled. */
   readonly retryAfter?: number | undefined;
 }
 
 type Ending =
   | { readonly kind: 'answered' }
   | { readonly kind: 'refused'; readonly by: Refused }
-  /** @property refused - why it was refused before the server failed */
+  /** @property refused - the OAuth error before the failure */
   | { readonly kind: 'failed'; readonly failure: unknown; readonly refused: Refused | undefined }
-  | { readonly kind: 'to be sent again'; readonly failure: unknown };
+  | { readonly kind: 'restarted'; readonly failure: unknown };
 
 const ANSWERED: Ending = { kind: 'answered' };
 
-/** How a request to the engine ended: what the log line, the record of events and the error page tell. */
+/** How a request to the engine ended, for the response, the log line, the audit record and the error page. */
 export class Outcome {
   #ending = ANSWERED;
   #revokedGrantId: string | undefined;
   #hasPage = false;
 
-  /** The engine, or a check beside it, refuses the request. Of several reasons the last counts. */
+  /** Records an OAuth error of the engine or of this server. The last one counts. */
   refuse(by: Refused): void {
     if (this.#ending.kind === 'failed') this.#ending = { ...this.#ending, refused: by };
-    else if (this.#ending.kind !== 'to be sent again') this.#ending = { kind: 'refused', by };
+    else if (this.#ending.kind !== 'restarted') this.#ending = { kind: 'refused', by };
   }
 
-  /** Something went wrong inside the server. */
+  /** Records a failure of the server. */
   fail(failure: unknown): void {
     this.#ending =
-      this.#ending.kind === 'to be sent again'
+      this.#ending.kind === 'restarted'
         ? { ...this.#ending, failure }
         : { kind: 'failed', failure, refused: this.oauthError };
   }
 
   /**
-   * What the authorization rests on has ended meanwhile: the browser is to send the request again, and what becomes of it then is
-   * told.
+   * The session or the consent of the authorization ended during the request. The browser is redirected to send the request
+   * again, and that one is logged and recorded instead.
    */
-  beginAgain(): void {
-    if (this.#ending.kind !== 'to be sent again')
-      this.#ending = { kind: 'to be sent again', failure: this.failure };
+  restartAuthorization(): void {
+    if (this.#ending.kind !== 'restarted') this.#ending = { kind: 'restarted', failure: this.failure };
   }
 
-  /** The tokens of a grant stop working by this request: it was given back, or something of it was presented twice. */
+  /** Records that this request revoked a grant: its client revoked it, or presented a spent code or refresh token. */
   revokeGrant(grantId: string): void {
     this.#revokedGrantId = grantId;
   }
 
-  /** A page for a person has been put on the host's context. */
+  /** Records that an error page was rendered on the host's context. */
   showPage(): void {
     this.#hasPage = true;
   }
@@ -70,13 +69,13 @@ export class Outcome {
     return 'failure' in this.#ending ? this.#ending.failure : undefined;
   }
 
-  /** The error code that the client gets. */
+  /** The OAuth error code of the response. */
   get error(): string | undefined {
     return this.failure === undefined ? this.oauthError?.error : errorOfFailure(this.failure);
   }
 
-  get mustBeginAgain(): boolean {
-    return this.#ending.kind === 'to be sent again';
+  get mustRestart(): boolean {
+    return this.#ending.kind === 'restarted';
   }
 
   get revokedGrantId(): string | undefined {
@@ -88,7 +87,7 @@ export class Outcome {
   }
 }
 
-/** The code of what a client is told about a fault of the server. */
+/** The OAuth error code of a response to a failure of the server. */
 export function errorOfFailure(failure: unknown): 'temporarily_unavailable' | 'server_error' {
   return failure instanceof StorageError ? 'temporarily_unavailable' : 'server_error';
 }

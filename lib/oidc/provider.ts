@@ -6,58 +6,61 @@ import type { RecordUse } from '../clients/last-use.ts';
 import type { AuditLog, ClientThrottle, CredentialStore, StoredClient } from '../contracts/index.ts';
 import { ConfigError, TooManyAttemptsError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/options.ts';
-import { auditEvents, recordErrors } from './audit.ts';
-import { keepLifetimes } from './client-lifetimes.ts';
-import { engineConfiguration } from './configuration.ts';
+import { recordAuditEvents, recordOutcomes } from './audit.ts';
+import { engineConfiguration, setClientLifetimes } from './configuration.ts';
 import type { ConfigurationParts } from './configuration.ts';
 import { currentRequest, requestOf } from './engine-request.ts';
 import type { RedemptionSettings } from './redemption.ts';
-import { answerStrangersHere } from './render-error.ts';
+import { preventOpenRedirects } from './render-error.ts';
 import { createReserveClaims } from './token-claims.ts';
 import { TooManyAttempts } from './token-response.ts';
 
 /**
- * The engine of a server. It takes its signing keys once, so it is made anew when they change; requests under way keep the one
- * that they began with.
+ * Holds the engine of a server. The engine reads its signing keys only when it is made, so a new one is made when they change;
+ * requests that are under way continue with the engine that they started with.
  */
 export class Engine {
   #make: (() => Provider) | undefined;
   #provider: Provider | undefined;
 
-  /** Makes the engine, when all that it refers to is there. */
+  /** Makes the first engine. Separate from the constructor, because the pages need this object and `make` needs the pages. */
   start(make: () => Provider): void {
     this.#make = make;
     this.#provider = make();
   }
 
-  /** Makes it anew. */
+  /** Makes a new engine for later requests. Does nothing before `start`. */
   restart(): void {
     if (this.#make) this.#provider = this.#make();
   }
 
-  /** The one for requests that begin now. A function, so that it can be handed on. */
+  /** The current engine. Bound, so that it can be passed as a function. @throws Error before `start` */
   readonly provider = (): Provider => {
     if (!this.#provider) throw new Error('The engine was used before it was started');
     return this.#provider;
   };
 }
 
-/** What an engine is made of besides the options. */
+/** The parts of the server that the engine needs besides the options. */
 export interface ProviderParts extends ConfigurationParts {
   readonly audit: AuditLog;
   readonly recordUse: RecordUse;
   readonly throttle: ClientThrottle;
 }
 
-/** Makes the engine, bends it in the places that its configuration does not reach, and follows what it does. */
+/**
+ * Makes the engine, overrides what its configuration has no option for, and subscribes to its events.
+ *
+ * @throws ConfigError when the option `configure` returned no valid configuration
+ */
 export function createProvider(options: ResolvedOptions, parts: ProviderParts): Provider {
   const { audit, clients, recordUse, throttle } = parts;
   const configuration = engineConfiguration(options, parts);
   const reserveClaims = createReserveClaims(configuration, { ...options, clients });
-  const provider = startEngine(options, options.configure(configuration), reserveClaims);
+  const provider = constructProvider(options, options.configure(configuration), reserveClaims);
 
-  // Secrets are kept as hashes, and several are live at once; the engine would compare one plain value. The way its
-  // author recommends (panva/node-oidc-provider#631).
+  // Secrets are stored as hashes, and several are valid at once; the engine would compare one plain value. Its author
+  // recommends this override (panva/node-oidc-provider#631).
   provider.Client.prototype.compareClientSecret = async function compareClientSecret(presented) {
     const { clientId } = this;
     const address = currentRequest()?.host.ip ?? '';
@@ -70,21 +73,23 @@ export function createProvider(options: ResolvedOptions, parts: ProviderParts): 
 
   cacheBuiltClients(provider, clients, options.lifetimes);
 
-  // The engine builds URLs from the Host header, which is the caller's word; the issuer is ours.
+  // The engine builds URLs from the `Host` header, which the caller chooses; this builds them from the issuer.
   provider.OIDCContext.prototype.urlFor = (name, values) => provider.urlFor(name, values);
 
-  // Whether cookies are `Secure` follows from the issuer, not from how the last proxy speaks to this process.
+  // `Secure` cookies follow the issuer's scheme, because a TLS proxy may forward requests to this process without TLS.
   Object.defineProperty(provider.request, 'secure', { value: options.secure });
 
-  recordErrors(provider);
-  answerStrangersHere(provider);
-  auditEvents(provider, audit, recordUse);
+  recordOutcomes(provider);
+  preventOpenRedirects(provider);
+  recordAuditEvents(provider, audit, recordUse);
   options.engine?.(provider);
   return provider;
 }
 
-/** Given nothing, the engine would keep everything in memory and sign with keys that anybody can read in its source. */
-function startEngine(
+/**
+ * Checks the configuration first: without one the engine stores in memory, and signs with keys that are public in its source.
+ */
+function constructProvider(
   options: ResolvedOptions,
   configuration: Configuration | undefined,
   reserveClaims: (configuration: Configuration) => Configuration,
@@ -107,10 +112,10 @@ function startEngine(
 }
 
 /**
- * Lets the engine find clients as it has built them before, for as long as they are remembered here. By itself it keeps a
- * hundred of them, builds any other one anew for each request, and hashes what is stored of a client to find one.
+ * Makes the engine reuse the client objects that it has built, for as long as the client directory caches their rows. The
+ * engine's own cache holds a hundred clients, and hashes the stored metadata at each look-up.
  *
- * A disabled client does not exist for the engine.
+ * Disabled clients are hidden from the engine.
  */
 function cacheBuiltClients(
   provider: Provider,
@@ -118,23 +123,23 @@ function cacheBuiltClients(
   lifetimes: ResolvedOptions['lifetimes'],
 ): void {
   const build = provider.Client.find.bind(provider.Client);
-  // By what is remembered: a client that was changed or read anew is another object, and built anew.
+  // Keyed by the directory's object: a client that was changed or read again is another object, so the engine builds it again.
   const built = new WeakMap<StoredClient, Client>();
 
   provider.Client.find = async function find(id) {
-    // The engine says what becomes of what is no id; the storage is not asked about it.
+    // The engine answers for a missing or malformed id; the storage is not read for it.
     if (typeof id !== 'string' || id === '') return build(id);
     const request = currentRequest();
-    request?.lookForClient(id);
+    request?.recordClientId(id);
     const stored = await clients.find(id);
-    if (stored) request?.foundClient(stored);
+    if (stored) request?.recordClient(stored);
     if (stored?.client.disabled) return undefined;
-    const known = stored && built.get(stored);
-    if (known) return known;
+    const cached = stored && built.get(stored);
+    if (cached) return cached;
     const client = await build(id);
     if (stored && client) {
       built.set(stored, client);
-      keepLifetimes(client, stored, lifetimes);
+      setClientLifetimes(client, stored, lifetimes);
     }
     return client;
   };
@@ -143,8 +148,8 @@ function cacheBuiltClients(
 type IssueRefreshToken = NonNullable<Configuration['issueRefreshToken']>;
 
 /**
- * Spends a code that is exchanged for no refresh token, as a host's `configure` may have it. Any other is spent when its
- * refresh token is saved (see adapter/credentials.ts). Both come before the engine says that it has issued a token.
+ * Redeems a code for which no refresh token is issued, which the option `configure` can decide. Any other code is redeemed when
+ * its refresh token is saved (see adapter/credentials.ts). Both happen before the engine emits `grant.success`.
  */
 function redeemWithoutRefreshToken(
   configuration: Configuration,
@@ -162,6 +167,6 @@ function redeemWithoutRefreshToken(
   };
 }
 
-// What the engine does by itself.
+// The engine's default.
 const onOfflineAccess: IssueRefreshToken = async (_ctx, client, source) =>
   client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access');

@@ -1,4 +1,4 @@
-// `hash` not by its name, as in lib/keys/hash.ts.
+// `hash` through the default export, as in lib/keys/hash.ts.
 import crypto, { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
@@ -9,26 +9,26 @@ import type { Credential, CredentialStore, Grant } from '../contracts/index.ts';
 import { hashCredential } from '../keys/hash.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 
-// In seconds. When the last token of a grant expires is noted in whole ones of these: moved with each refresh, it would be
-// another row and another index to write.
-const STEP = 3600;
+// In seconds. The time until which a grant is needed is rounded up to a multiple of this: an exact time would change with each
+// refresh, which costs the update of one more row and one more index.
+const EXPIRY_STEP = 3600;
 
-// In seconds: clocks of nodes differ.
-const MARGIN = 60;
+// In seconds, for the difference between the clocks of two nodes.
+const CLOCK_MARGIN = 60;
 
 export type RedemptionSettings = Pick<ResolvedOptions, 'lifetimes' | 'refreshGrace'>;
 
-/** A code or refresh token that a request presents, to redeem it, to give it back or to ask about it. */
+/** A code or refresh token that a request presents in order to redeem, revoke or introspect it. */
 export class PresentedCredential {
   readonly kind: Credential['kind'];
-  /** That of its row. */
+  /** The id of its row. */
   readonly id: string;
-  /** What the client has sent. */
+  /** The value that the client sent. */
   readonly value: string;
   readonly expiresAt: number;
-  /** A live code whose client has to know a secret of that one authorization (RFC 7636). */
+  /** Whether it is an unspent, unexpired code that requires a PKCE verifier (RFC 7636). */
   readonly needsVerifier: boolean;
-  /** What it was issued for; of any client, also of another one than presents it. */
+  /** Its grant. The grant's client may be another one than the client that presents the credential. */
   readonly grant: Grant;
   #isAccepted = false;
   #successor: string | undefined;
@@ -50,7 +50,7 @@ export class PresentedCredential {
       expiresAt > now();
   }
 
-  /** The engine has checked all that it checks of it. */
+  /** Records that all checks of the engine have passed. */
   accept(): void {
     this.#isAccepted = true;
   }
@@ -59,28 +59,30 @@ export class PresentedCredential {
     return this.#isAccepted;
   }
 
-  /** Inside the grace: the refresh token that it was exchanged for before, to be answered instead of a new one. */
+  /** The refresh token that it was exchanged for by an earlier request within the grace; the response contains it again. */
   get successor(): string | undefined {
     return this.#successor;
   }
 
   /**
-   * Spends it and keeps the refresh token that it is exchanged for.
+   * Spends the credential and stores the refresh token that it is exchanged for, in one transaction.
    *
-   * Whoever comes second within the grace gets the successor that the first one got, because only who presents the same refresh
-   * token can open it; everybody else who comes second gets `invalid_grant`.
+   * When a refresh token was spent within the grace, the request gets the successor that the first request got: the successor
+   * is sealed with a key from the presented token. In any other case a spent credential is `invalid_grant`.
    *
-   * A process that dies afterwards, before it has answered, leaves a refresh token whose successor is still to be had, or a
-   * code whose tokens nobody has: a code is good for one answer, so the person authorizes the app again.
+   * When the process dies between the transaction and the response, a refresh token can be sent again within the grace. A code
+   * cannot, so the user has to authorize the app again.
+   *
+   * @throws InvalidGrant of the engine when another request has spent the credential
    */
   async redeem(
     credentials: Pick<CredentialStore, 'redeem'>,
     { lifetimes, refreshGrace }: RedemptionSettings,
     successor?: { readonly value: string; readonly credential: Credential },
   ): Promise<void> {
-    // A retry within the grace gets an access token that expires so much later.
+    // A retry at the end of the grace gets an access token that expires later by the length of the grace.
     const expiresAt = Math.max(
-      now() + lifetimes.accessToken + refreshGrace + MARGIN,
+      now() + lifetimes.accessToken + refreshGrace + CLOCK_MARGIN,
       successor?.credential.expiresAt ?? 0,
     );
     const replayable = successor !== undefined && this.kind === 'refresh_token' && refreshGrace > 0;
@@ -88,7 +90,7 @@ export class PresentedCredential {
     const redemption = await credentials.redeem(spent, {
       at: Date.now(),
       successor: successor?.credential,
-      neededUntil: Math.ceil(expiresAt / STEP) * STEP,
+      neededUntil: Math.ceil(expiresAt / EXPIRY_STEP) * EXPIRY_STEP,
       sealedSuccessor: replayable ? sealSuccessor(successor.value, this.value) : undefined,
     });
     if (redemption.outcome === 'spent' && replayable && redemption.sealedSuccessor !== undefined) {
@@ -100,9 +102,9 @@ export class PresentedCredential {
 }
 
 /**
- * Whether a credential is presented once more that was spent, so that its family has to end (RFC 6749 section 4.1.2, RFC 9700
- * section 4.14.2). A code always is. A refresh token is not while a client may not have had the answer: within the grace, and only
- * until its successor is used, which proves that somebody had it.
+ * Whether presenting this credential is a replay, which revokes all tokens of its grant (RFC 6749 section 4.1.2, RFC 9700
+ * section 4.14.2). A spent code always is. A spent refresh token is not while the client may have missed the response: within
+ * the grace, and until its successor is used, which proves that the response arrived.
  */
 export async function isReplay(
   credentials: Pick<CredentialStore, 'find'>,
@@ -121,8 +123,8 @@ const NONCE_LENGTH = 12;
 const TAG_LENGTH = 16;
 
 /**
- * Seals a refresh token so that only who presents the one before it can open it. What rests in the storage is useless
- * by itself: the key comes from the presented token, of which the storage holds only a hash.
+ * Encrypts a refresh token with a key derived from the token that it replaces. The storage contains only a hash of the latter,
+ * so the sealed value cannot be opened with the contents of the storage.
  */
 function sealSuccessor(successor: string, presented: string): string {
   const nonce = randomBytes(NONCE_LENGTH);
@@ -135,7 +137,7 @@ function sealSuccessor(successor: string, presented: string): string {
   ]).toString('base64url');
 }
 
-/** Opens what {@link sealSuccessor} sealed. Throws when the presented token is not the one it was sealed for. */
+/** Decrypts the result of {@link sealSuccessor}. @throws Error when the presented token is another one */
 function openSuccessor(sealed: string, presented: string): string {
   const bytes = Buffer.from(sealed, 'base64url');
   const decipher = createDecipheriv(ALGORITHM, keyFrom(presented), bytes.subarray(0, NONCE_LENGTH), {
@@ -148,10 +150,11 @@ function openSuccessor(sealed: string, presented: string): string {
   ]).toString('utf8');
 }
 
-// The one-step key derivation of NIST SP 800-56C revision 2 (section 4.1, option 1): the presented token has 256 bits of
-// randomness, so nothing has to be extracted from it first, and one block is all that is needed.
+// The one-step key derivation of NIST SP 800-56C revision 2 (section 4.1, option 1), with one block. No extraction step is
+// needed, because the presented token has 256 random bits.
 function keyFrom(presented: string): KeyObject {
-  // Of a buffer, Node finds out by an exception inside that it is no key, which costs three times what sealing does.
+  // A KeyObject, because for a Buffer Node first fails to read it as a key, with an internal exception that costs three times
+  // as much as the encryption.
   return createSecretKey(crypto.hash('sha256', `\0\0\0\u0001${presented}${INFO}`, 'buffer'));
 }
 

@@ -4,19 +4,19 @@ import type { Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider'
 
 import type { PageError, Pages } from '../contracts/index.ts';
 import { GatehouseError, InteractionExpiredError, StorageError, TooManyAttemptsError } from '../errors.ts';
-import { directEndpoint } from './endpoints.ts';
+import { clientEndpointAt } from './endpoints.ts';
 import { requestOf } from './engine-request.ts';
 
-/** Shows the engine's errors: a page for people, JSON for clients whatever they accept. */
+/** Renders the engine's errors: a page for users, and JSON at the endpoints for clients whatever their `Accept` field says. */
 export function createRenderError(pages: Pages): NonNullable<Configuration['renderError']> {
   return async (ctx, out, error) => {
-    if (directEndpoint(ctx.path) || ctx.oidc.route === 'jwks' || ctx.oidc.route === 'discovery') {
+    if (clientEndpointAt(ctx.path) || ctx.oidc.route === 'jwks' || ctx.oidc.route === 'discovery') {
       ctx.body = out;
       return;
     }
     const { host, outcome, requestId } = requestOf(ctx);
-    // The browser is told to send the request again.
-    if (outcome.mustBeginAgain) return;
+    // The response is a redirect to the same URL (see middleware.ts).
+    if (outcome.mustRestart) return;
     outcome.showPage();
     await showError(pages, host, error, {
       status: ctx.status,
@@ -27,7 +27,7 @@ export function createRenderError(pages: Pages): NonNullable<Configuration['rend
   };
 }
 
-/** Shows an error page, with the words for what went wrong. */
+/** Shows the error page, with the status and the error code that belong to the error's class. */
 export async function showError(pages: Pages, ctx: Context, error: unknown, page: PageError): Promise<void> {
   if (error instanceof StorageError) {
     ctx.set('Retry-After', '1');
@@ -43,8 +43,8 @@ export async function showError(pages: Pages, ctx: Context, error: unknown, page
 }
 
 /**
- * The status of what a page refuses, such as 413 of a body parser; `undefined` for a fault of the server. As in Koa, an
- * error says with `expose` that it is the caller's.
+ * The 4xx status of an error that the caller caused, such as 413 of a body parser; `undefined` for a failure of the server. As
+ * in Koa, `expose` marks an error of the caller.
  */
 export function clientErrorStatus(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('status' in error)) return undefined;
@@ -54,11 +54,11 @@ export function clientErrorStatus(error: unknown): number | undefined {
 }
 
 /**
- * Shows errors of the authorization endpoint to people who are not signed in, instead of sending them to the app: whoever
- * registers an app could otherwise make links to this server that lead anybody anywhere at once (RFC 9700 section 4.11.2).
- * An app that asks with `prompt=none` shows no page, so it gets its answer.
+ * Shows errors of the authorization endpoint on a page when no user is logged in, instead of redirecting to the client:
+ * otherwise the owner of a registered client could make links to this server that redirect anyone without interaction (RFC 9700
+ * section 4.11.2). A request with `prompt=none` shows no page, so its error is still returned to the client.
  */
-export function answerStrangersHere(provider: Provider): void {
+export function preventOpenRedirects(provider: Provider): void {
   provider.on('authorization.error', (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
     if (ctx.oidc.session?.accountId === undefined && !isSilent(ctx)) error.allow_redirect = false;
   });

@@ -9,19 +9,22 @@ import { requestOf } from './engine-request.ts';
 import type { Outcome } from './outcome.ts';
 import { clientIdOf, grantTypeOf } from './request-facts.ts';
 
-/** Tells the log, the trace and the observers what became of a request to the engine. One of the two, once for each. */
+/**
+ * Reports the outcome of a request to the engine to the log, the trace and the observers. One method is called, once per
+ * request.
+ */
 export interface Report {
-  /** @param engineContext - the engine's context, with the answer */
+  /** @param engineContext - the engine's context, with the response */
   answered(engineContext: Context, span: WorkSpan | undefined): void;
-  /** The engine has not seen it: the server is too busy, or it stops. */
-  notAdmitted(ctx: Context, reason: string): void;
+  /** The concurrency limit refused the request before the engine ran, because the server is overloaded or closing. */
+  overloaded(ctx: Context, reason: string): void;
 }
 
 export function createReport(
   logger: Logger,
   observers: { readonly answered: ((outcome: EndpointOutcome) => void) | undefined },
 ): Report {
-  function notify(endpoint: Endpoint | undefined, answer: Answer, outcome: Told): void {
+  function notify(endpoint: Endpoint | undefined, answer: Answer, outcome: LoggedOutcome): void {
     logAnswer(logger, endpoint, answer, outcome);
     if (endpoint !== undefined && endpoint !== 'authorization') observers.answered?.({ endpoint, ...answer });
   }
@@ -40,7 +43,7 @@ export function createReport(
       });
       if (outcome.failure !== undefined) span?.fail(outcome.failure);
     },
-    notAdmitted(ctx, reason) {
+    overloaded(ctx, reason) {
       const error = 'temporarily_unavailable';
       const answer = {
         requestId: requestIdOf(ctx),
@@ -55,24 +58,24 @@ export function createReport(
   };
 }
 
-/** A browser asking whether it may ask. */
+/** Whether it is a CORS preflight. One that does not fail is neither logged nor observed. */
 function isPreflight({ method }: Context): boolean {
   return method === 'OPTIONS';
 }
 
 /**
- * Writes the one line about a request to the engine.
+ * Writes the log line of a request to the engine.
  *
- * - `error`: a fault of the server, with `err`
- * - `warn`: a code or a refresh token came a second time, and what was issued for it is revoked
- * - `info`: issued, given back, or refused
- * - `debug`: introspected, which a resource server may do for each request of its own
+ * - `error`: a failure of the server, with `err`
+ * - `warn`: a spent code or refresh token was presented again, and its grant was revoked
+ * - `info`: a token was issued or revoked, or the request was refused
+ * - `debug`: a token was introspected, which a resource server may do for each of its own requests
  */
 function logAnswer(
   logger: Logger,
   endpoint: Endpoint | undefined,
   { clientId, error, grantType, requestId, seconds, status }: Answer,
-  { oauthError, failure, revokedGrantId }: Told,
+  { oauthError, failure, revokedGrantId }: LoggedOutcome,
 ): void {
   const write = (level: keyof Logger, outcome: string, message = `${endpoint} ${outcome}`): void => {
     const fields = {
@@ -98,14 +101,14 @@ function logAnswer(
   else if (endpoint === 'introspection') write('debug', 'answered');
 }
 
-/** Writes a line, at `info`, about each person who signs in, fails to, may not try for now, or signs out. */
+/** Writes a log line, at `info`, for each login, failed login, throttled login and logout. */
 export function logLogins(audit: Pick<AuditLog, 'on'>, logger: Logger): void {
   for (const type of ['login', 'login_failed', 'login_throttled', 'logout'] as const) {
     audit.on(type, (record) => {
       const { address, requestId } = record;
       const clientId = 'clientId' in record ? record.clientId : undefined;
       const userId = 'userId' in record ? record.userId : undefined;
-      // Not the login name: people type their password into its field.
+      // Not the login name, because users type their password into its field by mistake.
       const fields = { request_id: requestId, user_id: userId, client_id: clientId, address };
       logger.info(withoutEmpty(fields), type.replace('_', ' '));
     });
@@ -118,21 +121,21 @@ function withoutEmpty(fields: Readonly<Record<string, unknown>>): Readonly<Recor
   return kept;
 }
 
-/** What became of a request to one of the engine's endpoints, that of authorization included. */
+/** The outcome of a request to one of the engine's endpoints, including the authorization endpoint. */
 type Answer = Omit<EndpointOutcome, 'endpoint'>;
 
-/** What only the log line tells besides. */
-type Told = Partial<Pick<Outcome, 'oauthError' | 'failure' | 'revokedGrantId'>>;
+/** The parts of the outcome that only the log line contains. */
+type LoggedOutcome = Partial<Pick<Outcome, 'oauthError' | 'failure' | 'revokedGrantId'>>;
 
-/** Reads it from the engine's context when the answer is ready, or when there will be none. */
+/** Reads the outcome from the engine's context when the response is complete, or when the engine threw. */
 function answerOf(engineContext: Context): Answer {
   const { outcome, requestId, startedAt } = requestOf(engineContext);
-  // Not there when the request was answered before the engine saw it.
-  const known = 'oidc' in engineContext ? (engineContext as unknown as KoaContextWithOIDC) : undefined;
+  // The engine sets `oidc`; a request that was answered before it ran has none.
+  const oidcContext = 'oidc' in engineContext ? (engineContext as unknown as KoaContextWithOIDC) : undefined;
   return {
     requestId,
-    clientId: known && clientIdOf(known),
-    grantType: known && grantTypeOf(known),
+    clientId: oidcContext && clientIdOf(oidcContext),
+    grantType: oidcContext && grantTypeOf(oidcContext),
     status: engineContext.status,
     error: outcome.error,
     seconds: (performance.now() - startedAt) / 1000,

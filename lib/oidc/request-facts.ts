@@ -7,11 +7,11 @@ import { requestOf } from './engine-request.ts';
 import type { OAuthError } from './outcome.ts';
 
 /*
- * What may be told of a request to people who read logs and records. Parameters hold secrets, codes and tokens, and what
- * strangers put into the wrong field: none is passed on, unless it is found to be something that this server knows.
+ * The facts of a request that may appear in logs and audit records. Parameters contain secrets, codes and tokens, sometimes in
+ * the wrong field, so a parameter's value is used only when this server or the client's registration knows it.
  */
 
-/** The client that the request names, if there is one, also one that is disabled. */
+/** The id of the existing client that the request names; it may be disabled. */
 export function clientIdOf(ctx: KoaContextWithOIDC): string | undefined {
   return ctx.oidc.client?.clientId ?? requestOf(ctx).disabledClientId;
 }
@@ -22,20 +22,22 @@ const GRANT_TYPES: ReadonlySet<string> = new Set([
   'client_credentials',
 ]);
 
-/** Only one that the server or the client's own registration knows: any other text is the caller's. */
+/**
+ * The grant type of the request, when the server or the client's registration knows it; any other value is the caller's text.
+ */
 export function grantTypeOf({ oidc: { client, params } }: KoaContextWithOIDC): string | undefined {
   const grantType = params?.['grant_type'];
   if (typeof grantType !== 'string') return undefined;
   return GRANT_TYPES.has(grantType) || client?.grantTypeAllowed(grantType) ? grantType : undefined;
 }
 
-/** The grant of the code or refresh token that a client presented; none when it is another client's. */
+/** The grant of the code or refresh token that a client presented; `undefined` when it belongs to another client. */
 export function grantOf(ctx: KoaContextWithOIDC): { id: string; userId: string } | undefined {
   const grant = requestOf(ctx).credential?.grant;
   return grant?.clientId === ctx.oidc.client?.clientId ? grant : undefined;
 }
 
-/** Whether the engine has refused a token because its client may not use the grant type. */
+/** Whether the engine refused the token request because the client may not use the grant type. */
 export function isGrantTypeRefused(ctx: KoaContextWithOIDC): boolean {
   const { client, params } = ctx.oidc;
   const grantType = params?.['grant_type'];
@@ -47,7 +49,7 @@ export function isGrantTypeRefused(ctx: KoaContextWithOIDC): boolean {
   );
 }
 
-/** Why the engine has refused a request. */
+/** The OAuth error of a request that the engine refused. */
 export function oauthErrorOf(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): OAuthError {
   return {
     error: isGrantTypeRefused(ctx) ? 'unauthorized_client' : error.error,
@@ -58,14 +60,17 @@ export function oauthErrorOf(ctx: KoaContextWithOIDC, error: errors.OIDCProvider
 function reasonOf(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): string {
   if (requestOf(ctx).disabledClientId !== undefined) return 'the app is disabled';
   if (error.error_detail !== undefined) return error.error_detail;
-  // The one error of the engine that repeats what the request said.
+  // The one error of the engine whose description repeats text of the request.
   const origin = ctx.get('origin');
-  const isRepeating = origin !== '' && error.error_description?.includes(origin);
-  if (isRepeating) return 'this origin is not allowed for the client';
+  const repeatsOrigin = origin !== '' && error.error_description?.includes(origin);
+  if (repeatsOrigin) return 'this origin is not allowed for the client';
   return error.error_description ?? error.error;
 }
 
-/** Where what a request does comes from. Takes the host's context: the engine's does not know whether the app trusts its proxy. */
+/**
+ * The address and the request id for audit records. Takes the host's context, because only its app knows whether to trust a
+ * proxy.
+ */
 export function originOf(ctx: Context): AuditOrigin {
   return { address: ctx.ip, requestId: requestIdOf(ctx) };
 }

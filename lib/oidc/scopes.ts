@@ -14,10 +14,10 @@ type ResourceServerInfo = (
 ) => Promise<ResourceServer>;
 
 /**
- * Describes the one API that tokens are for, and refuses scopes that the client may not have.
+ * Describes the API that tokens are issued for, and refuses scopes that the client may not request.
  *
- * The engine drops unknown scopes without a word; here they are `invalid_scope` at both endpoints (RFC 6749 sections
- * 4.1.2.1 and 5.2). It asks at the authorization endpoint before anybody has to log in.
+ * The engine drops unknown scopes silently; here they are `invalid_scope` at both endpoints (RFC 6749 sections 4.1.2.1 and
+ * 5.2). At the authorization endpoint the engine calls this before it asks for a login.
  */
 export function createResourceServerInfo(
   options: ResolvedOptions,
@@ -29,16 +29,16 @@ export function createResourceServerInfo(
     const { AuthorizationCode: code, RefreshToken: refreshToken } = ctx.oidc.entities;
     const source = refreshToken ?? code;
     if (source) {
-      refuseWithoutScope(ctx, source, allowed);
+      refuseWithoutAllowedScopes(ctx, source, allowed);
     } else {
-      refuseUnknown(ctx, allowed);
-      if (isListed) askForAll(ctx, allowed);
+      refuseUnknownScopes(ctx, allowed);
+      if (isListed) requestDefaultScopes(ctx, allowed);
     }
     return describeResource(options, allowed);
   };
 }
 
-/** The API as the engine asks for it, with the scopes that a token for it may have: its tokens are JWTs of this server's. */
+/** The engine's description of the API: its tokens are JWTs, and may have these scopes. */
 export function describeResource(
   { issuer, signingAlgorithm }: Pick<ResolvedOptions, 'issuer' | 'signingAlgorithm'>,
   scopes: readonly string[],
@@ -52,8 +52,8 @@ export function describeResource(
 }
 
 /**
- * Lets every refresh token be rotated, unless nothing could be issued for it: the engine asks this before it spends the
- * token, and finds those mistakes only afterwards.
+ * Makes the engine rotate each refresh token. Errors of the resource and the scopes are thrown here, before the engine spends
+ * the token; the engine's own checks of them come afterwards, when the token would be lost.
  */
 export function createRotation(
   options: ResolvedOptions,
@@ -65,11 +65,11 @@ export function createRotation(
       const resource = ctx.oidc.params?.['resource'];
       if (typeof resource === 'string' && resource !== options.issuer) throw new errors.InvalidTarget();
       const { isListed, scopes: allowed } = await allowedScopes(client.clientId, options, clients);
-      refuseWithoutScope(ctx, refreshToken, allowed);
+      refuseWithoutAllowedScopes(ctx, refreshToken, allowed);
       const isWithoutScopes = [...refreshToken.scopes].every((scope) => scope === '');
-      // The client has been given a list since: the next token says what is left.
-      if (isListed && isWithoutScopes && !isLimited(requestOf(ctx))) {
-        askForAll(ctx, allowed);
+      // The client was registered with a list of scopes since the grant: the next token is limited to that list.
+      if (isListed && isWithoutScopes && !isLimitedToNoScope(requestOf(ctx))) {
+        requestDefaultScopes(ctx, allowed);
         if (allowed.length > 0) grant?.addResourceScope(options.issuer, allowed.join(' '));
       }
     }
@@ -83,16 +83,17 @@ async function allowedScopes(
   { scopes }: ResolvedOptions,
   clients: ClientDirectory,
 ): Promise<{ readonly isListed: boolean; readonly scopes: readonly string[] }> {
-  const own = (await clients.find(clientId))?.client.scopes;
+  const registered = (await clients.find(clientId))?.client.scopes;
   return {
-    isListed: own !== undefined,
-    scopes: [...scopes.keys()].filter((scope) => own === undefined || own.includes(scope)),
+    isListed: registered !== undefined,
+    scopes: [...scopes.keys()].filter((scope) => registered === undefined || registered.includes(scope)),
   };
 }
 
-function refuseUnknown(ctx: KoaContextWithOIDC, allowed: readonly string[]): void {
+function refuseUnknownScopes(ctx: KoaContextWithOIDC, allowed: readonly string[]): void {
   const refused = [...ctx.oidc.requestParamScopes].filter((scope) => !allowed.includes(scope));
-  // The engine has taken this one out by now, and a request without scopes would be left, which may ask for everything.
+  // The engine has removed `offline_access` by now. A request for that scope alone would become one without scopes, which is
+  // not limited to any.
   const { scope } = ctx.query;
   if (ctx.oidc.route === 'authorization' && typeof scope === 'string') {
     refused.push(...scope.split(' ').filter((name) => name === 'offline_access' && !refused.includes(name)));
@@ -100,48 +101,51 @@ function refuseUnknown(ctx: KoaContextWithOIDC, allowed: readonly string[]): voi
   if (refused.length > 0) throw new errors.InvalidScope('requested scope is not allowed', refused.join(' '));
 }
 
-/** RFC 6749 section 3.3: who names no scope asks for those that the client is registered with, and never for more. */
-function askForAll(ctx: KoaContextWithOIDC, allowed: readonly string[]): void {
+/** RFC 6749 section 3.3: a request without scopes gets the default, which is the list that the client is registered with. */
+function requestDefaultScopes(ctx: KoaContextWithOIDC, allowed: readonly string[]): void {
   if (ctx.oidc.requestParamScopes.size > 0) return;
   if (allowed.length > 0) ctx.oidc.params!['scope'] = allowed.join(' ');
-  else requestOf(ctx).askForNothing();
+  else requestOf(ctx).limitToNoScope();
 }
 
 /**
- * A grant may have scopes that the server or the client has lost since. The engine leaves those out of the next token;
- * when that would leave none, there must be no token, because one without a scope may do all that its user may.
+ * A grant may have scopes that were since removed from the server or the client. The engine leaves them out of the next token.
+ * When none is left the request is refused, because a token without scopes has all permissions of its user.
  */
-function refuseWithoutScope(
+function refuseWithoutAllowedScopes(
   ctx: KoaContextWithOIDC,
   source: { readonly scopes: ReadonlySet<string> },
   allowed: readonly string[],
 ): void {
   const { requestParamScopes: requested } = ctx.oidc;
-  const wanted = [...(requested.size > 0 ? requested : source.scopes)].filter(Boolean);
-  if (wanted.length > 0 && !wanted.some((scope) => allowed.includes(scope))) {
-    throw new errors.InvalidScope('the scopes of this grant are not allowed any more', wanted.join(' '));
+  const scopes = [...(requested.size > 0 ? requested : source.scopes)].filter(Boolean);
+  if (scopes.length > 0 && !scopes.some((scope) => allowed.includes(scope))) {
+    throw new errors.InvalidScope('the scopes of this grant are not allowed any more', scopes.join(' '));
   }
 }
 
 /*
- * A grant without scopes stands for all that its user may do. One that was asked for without scopes by a client that is
- * registered for none, may do nothing, and has to stay so when the client is registered for some later.
+ * A grant without scopes has all permissions of its user. A grant that a client with an empty list of scopes requested without
+ * scopes is limited to no scope instead, and must remain so when the client is registered with scopes later.
  */
 
-// Stands among the scopes of a grant. No scope has a space in its name (RFC 6749 section 3.3).
-const NOTHING = ' ';
+// Marks that limit in the grant's list of scopes. No scope contains a space (RFC 6749 section 3.3).
+const NO_SCOPE = ' ';
 
-/** What is kept of the scopes of a grant. */
-export function toGrantScopes(scopes: readonly string[], isNothing: boolean): readonly string[] {
-  return isNothing ? [NOTHING] : scopes;
+/** The scopes of a grant as they are stored. */
+export function toGrantScopes(scopes: readonly string[], isLimitedToNone: boolean): readonly string[] {
+  return isLimitedToNone ? [NO_SCOPE] : scopes;
 }
 
-/** Whether a grant was limited to no scope at all. */
-export function isGrantLimited({ scopes }: Pick<Grant, 'scopes'>): boolean {
-  return scopes.includes(NOTHING);
+/** Whether a grant is limited to no scope. */
+export function isGrantLimitedToNoScope({ scopes }: Pick<Grant, 'scopes'>): boolean {
+  return scopes.includes(NO_SCOPE);
 }
 
-/** Whether what comes of a request may do nothing. */
-export function isLimited({ asksForNothing, credential }: EngineRequest): boolean {
-  return asksForNothing || (credential !== undefined && isGrantLimited(credential.grant));
+/** Whether the tokens of a request are limited to no scope: by the request itself, or by the grant of what it presents. */
+export function isLimitedToNoScope(request: EngineRequest): boolean {
+  const { credential } = request;
+  return (
+    request.isLimitedToNoScope || (credential !== undefined && isGrantLimitedToNoScope(credential.grant))
+  );
 }

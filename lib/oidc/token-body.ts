@@ -13,10 +13,10 @@ import { requestOf } from './engine-request.ts';
 const RULES = { limit: 56 * 1024, name: 'body', types: [FORM, JSON_TYPE] } as const;
 
 /**
- * Reads the body of a token, revocation or introspection request, JSON or form, and hands the engine an ordinary unread
- * form, so that both take the same path and get the same answers. Works in front of a host's body parser and behind it.
+ * Reads the body of a token, revocation or introspection request, JSON or form, and gives the engine an unread form, so that
+ * both media types are processed in the same way. Works before and after a body parser of the host.
  *
- * @param rewrite - changes the parameters before the engine sees them
+ * @param rewrite - changes the parameters of revocation and introspection requests before the engine reads them
  */
 export function tokenBody(rewrite: UnwrapToken): Middleware {
   return async function readTokenBody(ctx, next) {
@@ -36,7 +36,7 @@ export function tokenBody(rewrite: UnwrapToken): Middleware {
       }
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
-      // RFC 6749 section 5.2 knows no other status for a malformed request.
+      // RFC 6749 section 5.2 defines 400 for every malformed request.
       return refuse(ctx, error.status === 408 ? 408 : 400, error.message);
     }
     setRequest(ctx, formRequest(hostRequest, form));
@@ -48,11 +48,11 @@ export function tokenBody(rewrite: UnwrapToken): Middleware {
   };
 }
 
-/** Parameters, or their text as it came: what is not looked at here need not be read and written again. */
+/** The parameters, or the form's original text: a form is only parsed here when its parameters are needed. */
 type Form = URLSearchParams | string | Buffer;
 
 async function readForm(ctx: Context): Promise<Form> {
-  // What a host's parser has left is on the host's request.
+  // A body parser of the host sets `body` on the host's request.
   const body = await readBody(requestOf(ctx).host, RULES);
   if (body === undefined) return '';
   if ('value' in body) return objectToForm(body.value);
@@ -63,7 +63,7 @@ async function readForm(ctx: Context): Promise<Form> {
   return form;
 }
 
-/** An unread request with the same head and the form as its body. */
+/** An unread request with the original's method, URL and header fields, and with the form as its body. */
 function formRequest(original: IncomingMessage, form: Form): IncomingMessage {
   const bytes = Buffer.isBuffer(form) ? form : Buffer.from(String(form));
   const { 'transfer-encoding': _transfer, 'content-encoding': _encoding, ...headers } = original.headers;
@@ -94,8 +94,8 @@ function refuse(ctx: Context, status: number, description: string): void {
 }
 
 /**
- * Reads an object of parameters as a form. Strings, and whole numbers by their decimal text (ids of older clients); anything
- * else is refused, so that no value of another type reaches the engine or a query.
+ * Converts an object of parameters to a form. Its values are strings, or integers (the ids of older clients), which become
+ * their decimal text. Anything else is refused, so that no value of another type reaches the engine or a query.
  */
 function objectToForm(value: unknown): URLSearchParams {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -109,16 +109,16 @@ function objectToForm(value: unknown): URLSearchParams {
   return form;
 }
 
-// Three parts of base64url: no refresh token of this server has a dot.
+// Three parts of base64url with dots between them. Refresh tokens of this server contain no dot.
 const LOOKS_LIKE_JWT = /^[\w-]+\.[\w-]*\.[\w-]*$/;
 
-/** Puts something that the engine knows in the place of a signed token. */
+/** Replaces a JWT in the parameter `token` with an id that the engine can look up. */
 export type UnwrapToken = (ctx: Context, form: URLSearchParams) => Promise<void>;
 
 /**
- * Lets the revocation and introspection endpoints take signed access tokens, which the engine refuses: a token that
- * verifies is replaced by its `jti`, under which the adapter finds its claims; one that does not, by an id that nothing
- * has, which both endpoints answer as RFC 7009 section 2.2 and RFC 7662 section 2.2 say.
+ * Makes the revocation and introspection endpoints accept JWT access tokens, which the engine refuses. A valid token is
+ * replaced with its `jti`, for which the adapter returns the claims. An invalid one is replaced with a random id, so that both
+ * endpoints answer as for an unknown token (RFC 7009 section 2.2, RFC 7662 section 2.2).
  */
 export function createUnwrapToken(verify: VerifyAccessToken): UnwrapToken {
   return async (ctx, form) => {

@@ -5,14 +5,14 @@ import type { AccessTokenClaims, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import type { ResolvedOptions, TokenClaims } from '../options/options.ts';
 import { currentRequest } from './engine-request.ts';
-import { isLimited } from './scopes.ts';
+import { isLimitedToNoScope } from './scopes.ts';
 
 type ExtraTokenClaims = NonNullable<Configuration['extraTokenClaims']>;
 
-/** Claims of this server besides those of RFC 9068: without them no guard takes a token. */
+/** Claims of this server besides those of RFC 9068. The guard refuses a token without them. */
 const SERVER_CLAIMS = ['principal', 'grant_id', 'revocation_sequence', 'limited'] as const;
 
-/** What a host may not name a claim of its own: it means something to whoever reads a token, or an answer about one. */
+/** Names that a claim of the host may not have, because readers of tokens or introspection responses give them a meaning. */
 const RESERVED: ReadonlySet<string> = new Set<string>([
   ...SERVER_CLAIMS,
   // RFC 7519 section 4.1, RFC 9068 section 2.2
@@ -23,16 +23,27 @@ const RESERVED: ReadonlySet<string> = new Set<string>([
   ...'active token_type username'.split(' '),
 ]);
 
-/** Makes the function that says whom a token speaks for, and which revocations come before it. */
+const clientSequences = new WeakMap<object, number>();
+
+/** Sets `StoredClient.sequence` for a client's token that no request issues: that of the moment when the client was checked. */
+export function setClientSequence(token: ClientCredentials, sequence: number): void {
+  clientSequences.set(token, sequence);
+}
+
+/** Makes the function that adds the server's own claims: the principal, its grant or `revocation_sequence`, and the limit. */
 export function createServerClaims(clients: Pick<ClientDirectory, 'find'>): ExtraTokenClaims {
   return async function serverClaims(_ctx, token) {
     const request = currentRequest();
     const claims: Record<string, unknown> = {};
-    if (request && isLimited(request)) claims['limited'] = true;
+    if (request && isLimitedToNoScope(request)) claims['limited'] = true;
     if ('grantId' in token && token.grantId)
       return Object.assign(claims, { principal: 'user', grant_id: token.grantId });
-    // As it was when the client was authenticated: it may have been ended since.
-    const sequence = request?.clientSequence ?? (await clients.find(token.clientId!))?.sequence ?? 0;
+    // The number from before the token was issued, so that a client that was ended since gets a token that is revoked.
+    const sequence =
+      clientSequences.get(token) ??
+      request?.clientSequence ??
+      (await clients.find(token.clientId!))?.sequence ??
+      0;
     if (sequence > 0) claims['revocation_sequence'] = sequence;
     claims['principal'] = 'client';
     return claims;
@@ -40,11 +51,11 @@ export function createServerClaims(clients: Pick<ClientDirectory, 'find'>): Extr
 }
 
 /**
- * Adds the claims of the option `tokenClaims`, and keeps those of the server whatever `configure` returns: a token without them
- * would be issued, and taken by no guard.
+ * Adds the claims of the option `tokenClaims`, and restores the server's own claims when `configure` replaced the hook: tokens
+ * without them would be issued, and every guard would refuse them.
  */
 export function createReserveClaims(
-  // Taken before `configure` runs, which may change the configuration in place.
+  // Read before `configure` runs, because `configure` may change the configuration in place.
   { extraTokenClaims: serverClaims }: Configuration,
   {
     clients,
@@ -69,20 +80,20 @@ export function createReserveClaims(
   };
 
   async function claimsOfHost(
-    ask: TokenClaims,
+    hostClaims: TokenClaims,
     ctx: KoaContextWithOIDC | undefined,
     token: AccessToken | ClientCredentials,
   ): Promise<object | undefined> {
     const client = (await clients.find(token.clientId!))?.client;
     const scopes = token.scope?.split(' ').filter(Boolean) ?? [];
-    // Gone meanwhile: no guard takes the token.
+    // Deleted since it was authenticated: the guard refuses the token.
     if (!client) return undefined;
     if (!('accountId' in token)) {
-      return checkClaims(await ask({ user: undefined, client, scopes, grantId: undefined }));
+      return checkClaims(await hostClaims({ user: undefined, client, scopes, grantId: undefined }));
     }
     const { accountId, grantId } = token;
     const user = userOf(ctx?.oidc.account) ?? (await users.find(accountId));
-    return user && checkClaims(await ask({ user, client, scopes, grantId }));
+    return user && checkClaims(await hostClaims({ user, client, scopes, grantId }));
   }
 }
 
@@ -99,7 +110,7 @@ function checkClaims(claims: unknown): object | undefined {
     );
   }
   try {
-    // As it will be in the token; what an object is afterwards changes nothing.
+    // A copy in the form that the token will have, so that the host cannot change the object later.
     return JSON.parse(JSON.stringify(claims)) as object;
   } catch (cause) {
     throw new ConfigError(
@@ -110,15 +121,15 @@ function checkClaims(claims: unknown): object | undefined {
   }
 }
 
-/** The claims of a verified token that are the host's. */
+/** The claims that the host added to a verified token. */
 export function hostClaimsOf(claims: AccessTokenClaims): Record<string, unknown> {
   return Object.fromEntries(Object.entries(claims).filter(([name]) => !RESERVED.has(name)));
 }
 
-// On the engine's account, so that a user is read once for a request.
+// A property of the engine's account, so that the user is read once per request.
 const USER = Symbol('gatehouse.user');
 
-/** What the engine keeps of a user. */
+/** The engine's account of a user. */
 export function toAccount(user: User): { accountId: string; claims: () => Promise<{ sub: string }> } {
   const account = { accountId: user.id, claims: () => Promise.resolve({ sub: user.id }), [USER]: user };
   return account;

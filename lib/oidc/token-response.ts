@@ -7,40 +7,42 @@ import type { TooManyAttemptsError } from '../errors.ts';
 import { isGrantTypeRefused } from './request-facts.ts';
 import { requestOf } from './engine-request.ts';
 
-/** Completes what the engine answered at an endpoint for clients. */
+/** Completes the engine's response at an endpoint for clients. */
 export function completeResponse(ctx: KoaContextWithOIDC): void {
   const { credential, outcome } = requestOf(ctx);
-  if (outcome.failure instanceof StorageError) return sayUnavailable(ctx);
+  if (outcome.failure instanceof StorageError) return answerUnavailable(ctx);
   const retryAfter = outcome.oauthError?.retryAfter;
   if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
-  // RFC 7009 leaves the body open; clients that read every answer as JSON fail over none at all.
+  // RFC 7009 does not define the body; clients that parse each response as JSON fail on an empty one.
   if (ctx.oidc.route === 'revocation' && ctx.status === 200) ctx.body = {};
   if (ctx.oidc.route !== 'token') return;
-  if (ctx.status !== 200) return sayUnauthorizedClient(ctx);
+  if (ctx.status !== 200) return answerUnauthorizedClient(ctx);
   if (credential?.successor !== undefined) {
     ctx.body = { ...(ctx.body as object), refresh_token: credential.successor };
   }
 }
 
-function sayUnavailable(ctx: KoaContextWithOIDC): void {
+function answerUnavailable(ctx: KoaContextWithOIDC): void {
   ctx.status = 503;
   ctx.set('Retry-After', '1');
   ctx.body = { error: 'temporarily_unavailable', error_description: 'the server cannot reach its storage' };
 }
 
-/** The engine calls a grant type that is not the client's `invalid_request`; RFC 6749 section 5.2 has a code for it. */
-function sayUnauthorizedClient(ctx: KoaContextWithOIDC): void {
+/**
+ * The engine answers `invalid_request` to a grant type that the client may not use; RFC 6749 section 5.2 defines another code.
+ */
+function answerUnauthorizedClient(ctx: KoaContextWithOIDC): void {
   if (!isGrantTypeRefused(ctx)) return;
   ctx.body = { error: 'unauthorized_client', error_description: 'this client may not use this grant type' };
 }
 
 /*
- * What a client is told that has failed to authenticate too often: 429 (RFC 6585 section 4) with `Retry-After`. None of the
- * codes of RFC 6749 section 5.2 says that. `invalid_client` would tell a client that its secret is wrong, which nobody has
- * looked at; `temporarily_unavailable` is what the same RFC has for servers that cannot answer for now (section 4.1.2.1).
+ * A client that failed to authenticate too often gets 429 (RFC 6585 section 4) with `Retry-After`. RFC 6749 section 5.2 has no
+ * code for that: `invalid_client` would mean that the secret is wrong, but the secret was not compared.
+ * `temporarily_unavailable` is the code of the same RFC for a server that cannot answer now (section 4.1.2.1).
  */
 
-/** The error that makes the engine say so. */
+/** The same as an error for the engine to answer with. */
 export class TooManyAttempts extends errors.CustomOIDCProviderError {
   override status = 429;
   override statusCode = 429;
@@ -54,8 +56,8 @@ export class TooManyAttempts extends errors.CustomOIDCProviderError {
   }
 }
 
-/** Says so in place of what the engine has answered. */
-export function sayTooManyAttempts(ctx: KoaContextWithOIDC, { retryAfter }: TooManyAttemptsError): void {
+/** Replaces the engine's response with that error. */
+export function answerTooManyAttempts(ctx: KoaContextWithOIDC, { retryAfter }: TooManyAttemptsError): void {
   const body = bodyOf(retryAfter);
   requestOf(ctx).outcome.refuse({ error: body.error, reason: body.error_description, retryAfter });
   ctx.remove('WWW-Authenticate');
@@ -71,16 +73,16 @@ function bodyOf(retryAfter: number): { readonly error: string; readonly error_de
 }
 
 /**
- * Decides which pages of other origins may read what the endpoints for clients answer (the CORS protocol of the Fetch
- * standard). The token endpoint can be read from the origins of a public client's redirect URIs: an app that runs in the
- * browser redeems its code itself. Nothing else can: an app with a secret has no business in a browser, and revocation
- * and introspection are for servers. The metadata and the keys are public; the engine lets every page read them.
+ * Sets the CORS header fields (Fetch standard) of the endpoints for clients. The token endpoint can be read from the origins of
+ * a public client's redirect URIs, because an app that runs in the browser redeems its code itself. Confidential clients do not
+ * run in browsers, and revocation and introspection are for servers, so no other response can be read. The metadata and the
+ * keys are public; the engine allows every origin to read them.
  *
- * A preflight names no client, so it is answered to every origin. It allows no more than a form may send without asking,
- * and the JSON content type. Where the host has set such headers itself, they are left alone.
+ * A preflight request names no client, so it is answered for each origin. It allows only what a form may send without a
+ * preflight, and the JSON content type. When the host has set CORS header fields itself, they are left unchanged.
  */
-export const answerOtherOrigins: Middleware = async (ctx, next) => {
-  if (isDecided(ctx)) return next();
+export const handleCors: Middleware = async (ctx, next) => {
+  if (hasCorsHeaders(ctx)) return next();
   const { endpoint } = requestOf(ctx);
   const origin = ctx.get('Origin');
   if (ctx.method === 'OPTIONS') {
@@ -91,10 +93,10 @@ export const answerOtherOrigins: Middleware = async (ctx, next) => {
     return undefined;
   }
   await next();
-  // The engine's own, which it sets before it knows the client.
+  // The engine sets its own fields before it knows the client.
   ctx.remove('Access-Control-Allow-Origin');
   ctx.remove('Access-Control-Expose-Headers');
-  if (endpoint === 'token' && isOwnOrigin(clientOf(ctx), origin)) {
+  if (endpoint === 'token' && isClientOrigin(clientOf(ctx), origin)) {
     ctx.set('Access-Control-Allow-Origin', origin);
   }
   return undefined;
@@ -109,7 +111,7 @@ function allowPreflight(ctx: Context, origin: string): void {
   });
 }
 
-function isDecided(ctx: Context): boolean {
+function hasCorsHeaders(ctx: Context): boolean {
   return Object.keys(ctx.response.headers).some((name) => name.startsWith('access-control-'));
 }
 
@@ -117,15 +119,15 @@ function clientOf(ctx: Context): Client | undefined {
   return 'oidc' in ctx ? (ctx as unknown as KoaContextWithOIDC).oidc.client : undefined;
 }
 
-/** Also false for `null`, the origin of sandboxed frames, since no redirect URI of a client has one that is opaque. */
-function isOwnOrigin(client: Client | undefined, origin: string): boolean {
+/** False for the origin `null` of sandboxed frames too: an https or http redirect URI never has an opaque origin. */
+function isClientOrigin(client: Client | undefined, origin: string): boolean {
   if (client?.clientAuthMethod !== 'none' || origin === '') return false;
   return (
     client.redirectUris?.some((uri) => {
       const url = URL.parse(uri);
-      return url !== null && WEB.has(url.protocol) && url.origin === origin;
+      return url !== null && WEB_PROTOCOLS.has(url.protocol) && url.origin === origin;
     }) ?? false
   );
 }
 
-const WEB: ReadonlySet<string> = new Set(['https:', 'http:']);
+const WEB_PROTOCOLS: ReadonlySet<string> = new Set(['https:', 'http:']);

@@ -5,37 +5,40 @@ import { now } from '../contracts/clock.ts';
 import type { AttemptStore } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
 
-// For one and the same account or address: more than that is nobody who signs in.
-const MOST_WAITING = 250;
+// For one id. More concurrent logins of one account, or from one address, are treated as an attack.
+const MAX_WAITING = 250;
 
-/** What became of an attempt: it stays counted, it is taken back, or all of them are. */
+/** How an attempt ends: it remains counted, it is subtracted from the counter, or the counter is reset. */
 export type Ending = 'counted' | 'given back' | 'forgotten';
 
 /**
- * Hands out attempts before it is known whether they are right, so that many at once get no more than there are.
+ * Counts attempts before their passwords are checked, so that concurrent attempts cannot exceed the limit.
  *
- * While attempts are under way that may still be given back, the next ones wait for them: forty pupils who sign in at
- * the same moment from one address with the right passwords all get in.
+ * When the limit is reached while attempts are under way that may still be given back, further attempts wait for them. Forty
+ * users who log in at the same moment from one address, with the right passwords, all succeed although the limit is lower.
  */
 export interface AttemptQueue {
-  /** @throws TooManyAttemptsError when this node knows that there is none left */
+  /** Reads no storage. @throws TooManyAttemptsError when this node remembers that no attempt is left */
   check(id: string): void;
-  /** Takes an attempt, to be ended by `end`. @throws TooManyAttemptsError when there is none left */
+  /** Counts an attempt; call `end` once for it. @throws TooManyAttemptsError when no attempt is left */
   take(id: string): Promise<void>;
   end(id: string, ending: Ending): Promise<void>;
 }
 
 interface Queue {
-  /** How many have been taken and not ended. */
+  /** The number of calls of `store.count` that have not resolved. */
+  counting: number;
+  /** The number of attempts that were taken and not ended. */
   underway: number;
+  /** The number of attempts that have ended. */
   ended: number;
   readonly waiting: (() => void)[];
-  /** How many look at this object. */
-  users: number;
+  /** The number of calls that use this object; it is deleted when none is left. */
+  references: number;
 }
 
 /**
- * @param blocked - may be shared with other attempts, since an id names what is counted
+ * @param blocked - may be shared by several queues, because ids are unique among them
  * @param window - in seconds
  */
 export function createAttemptQueue(
@@ -48,33 +51,44 @@ export function createAttemptQueue(
 ): AttemptQueue {
   const queues = new Map<string, Queue>();
 
-  function enter(id: string): Queue {
-    const queue = queues.get(id) ?? { underway: 0, ended: 0, waiting: [], users: 0 };
-    queue.users += 1;
+  function acquire(id: string): Queue {
+    const queue = queues.get(id) ?? { counting: 0, underway: 0, ended: 0, waiting: [], references: 0 };
+    queue.references += 1;
     queues.set(id, queue);
     return queue;
   }
 
-  function leave(id: string, queue: Queue): void {
-    queue.users -= 1;
-    if (queue.users === 0) queues.delete(id);
+  function release(id: string, queue: Queue): void {
+    queue.references -= 1;
+    if (queue.references === 0) queues.delete(id);
   }
 
   function wake(queue: Queue, count: number): void {
-    for (const go of queue.waiting.splice(0, count)) go();
+    for (const resume of queue.waiting.splice(0, count)) resume();
   }
 
-  async function countIn(id: string, queue: Queue): Promise<void> {
+  async function countInStore(id: string, queue: Queue): Promise<number | undefined> {
+    const at = now();
+    queue.counting += 1;
+    try {
+      const end = await store.count(id, { limit, now: at, expiresAt: at + window });
+      if (end === undefined) queue.underway += 1;
+      return end;
+    } finally {
+      queue.counting -= 1;
+    }
+  }
+
+  async function countAttempt(id: string, queue: Queue): Promise<void> {
     for (;;) {
       blocked.check(id);
       const { ended } = queue;
-      const at = now();
-      const end = await store.count(id, { limit, now: at, expiresAt: at + window });
+      const end = await countInStore(id, queue);
       if (end === undefined) return;
-      // One that has ended since may have made room.
+      // An attempt that ended during the call may have been given back, so the count is tried again.
       if (queue.ended !== ended) continue;
-      if (queue.underway === 0) blocked.refuse(id, end);
-      if (queue.waiting.length >= MOST_WAITING) throw new TooManyAttemptsError(1);
+      if (isIdle(queue)) blocked.refuse(id, end);
+      if (queue.waiting.length >= MAX_WAITING) throw new TooManyAttemptsError(1);
       await new Promise<void>((resolve) => queue.waiting.push(resolve));
     }
   }
@@ -82,14 +96,13 @@ export function createAttemptQueue(
   return {
     check: (id) => blocked.check(id),
     async take(id) {
-      const queue = enter(id);
+      const queue = acquire(id);
       try {
-        await countIn(id, queue);
-        queue.underway += 1;
+        await countAttempt(id, queue);
       } catch (error) {
-        // The next one learns the same, when there is nobody else to learn it from.
-        if (queue.underway === 0) wake(queue, 1);
-        leave(id, queue);
+        // When the queue is idle, no `end` will resume the next waiting attempt.
+        if (isIdle(queue)) wake(queue, 1);
+        release(id, queue);
         throw error;
       }
     },
@@ -104,26 +117,32 @@ export function createAttemptQueue(
         queue.ended += 1;
         if (ending === 'forgotten') wake(queue, limit);
         else if (ending === 'given back' || queue.underway === 0) wake(queue, 1);
-        leave(id, queue);
+        release(id, queue);
       }
     },
   };
 }
 
-/** What this node refuses without asking the storage, so that a flood of what is refused costs no work there. */
+// While a call of `store.count` has not resolved, its attempt may be counted already and given back later: with several
+// database connections, a later refusal can be answered first.
+function isIdle({ counting, underway }: Queue): boolean {
+  return counting === 0 && underway === 0;
+}
+
+/** The ids that this node refuses without reading the storage, so that a flood of refused attempts does not reach it. */
 interface BlockedAttempts {
-  /** @throws TooManyAttemptsError when it was refused a moment ago */
+  /** @throws TooManyAttemptsError when the id is remembered as refused */
   check(id: string): void;
-  /** Remembers that there is none left. @throws TooManyAttemptsError always */
+  /** Remembers that no attempt is left until `end`, in seconds since 1970. @throws TooManyAttemptsError always */
   refuse(id: string, end: number): never;
   readonly isEmpty: boolean;
 }
 
 /**
- * @param memory - in seconds, for how long a refusal is remembered at most: an attempt that another node gives back is
- * noticed no earlier
+ * @param maxAge - in seconds. A refusal is remembered for this time at most, because an attempt that another node gives back is
+ * only noticed afterwards
  */
-export function createBlockedAttempts(memory: number): BlockedAttempts {
+export function createBlockedAttempts(maxAge: number): BlockedAttempts {
   const remembered = new LRUCache<string, { readonly end: number; readonly until: number }>(CACHE_BOUND);
 
   return {
@@ -136,7 +155,7 @@ export function createBlockedAttempts(memory: number): BlockedAttempts {
     },
     refuse(id, end) {
       const at = now();
-      remembered.set(id, { end, until: Math.min(end, at + memory) });
+      remembered.set(id, { end, until: Math.min(end, at + maxAge) });
       throw new TooManyAttemptsError(end - at);
     },
     get isEmpty() {

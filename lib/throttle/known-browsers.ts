@@ -2,63 +2,63 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 import { now } from '../contracts/clock.ts';
 import type { KnownBrowsers } from '../contracts/index.ts';
-import { accountOf } from './attempt-ids.ts';
+import { normalizeLogin } from './attempt-ids.ts';
 
-// Of the people who share a browser, these have signed in last.
-const MOST_ACCOUNTS = 10;
+// A cookie has entries for this number of accounts, of those that logged in last.
+const MAX_ACCOUNTS = 10;
 
-// What an entry is made of, each part of a fixed length: 128 random bits, seconds since 1970, a SHA-256.
+// The parts of an entry, each of a fixed length: 128 random bits, the expiry in seconds since 1970, an HMAC with SHA-256.
 const ENTRY = /^([\w-]{22})([\da-z]{7})([\w-]{43})$/;
-const LENGTH = 22 + 7 + 43;
+const ENTRY_LENGTH = 22 + 7 + 43;
 
 interface Entry {
   readonly text: string;
-  /** Names the browser for one account. */
+  /** The id of the browser for one account. */
   readonly id: string;
   readonly expiry: string;
   readonly seal: string;
 }
 
 /**
- * Makes and reads device cookies (OWASP, "Slow Down Online Guessing Attacks with Device Cookies"). One has an entry for each
- * account that has signed in on the browser, sealed with a key of the server and for that account: nobody else can make it,
- * and it does not tell which account it is.
+ * Makes and reads device cookies (OWASP, "Slow Down Online Guessing Attacks with Device Cookies"). A cookie has an entry for
+ * each account that has logged in on the browser. Its seal is an HMAC over the entry and the account, with a key of the server:
+ * it cannot be forged, and does not reveal the account.
  *
- * @param keys - the server's cookie keys, newest first: what an older one has sealed is still good
- * @param lifetime - in seconds, from the last login on
+ * @param keys - the server's cookie keys, newest first: the first seals, all verify
+ * @param lifetime - in seconds, from the last login
  */
 export function createKnownBrowsers(keys: readonly string[], lifetime: number): KnownBrowsers {
-  // Keys of their own, since those of the server are used elsewhere.
-  const sealing = keys.map((key) => createHmac('sha256', key).update('gatehouse device').digest());
+  // Derived keys, because the cookie keys are used for other purposes too.
+  const sealingKeys = keys.map((key) => createHmac('sha256', key).update('gatehouse device').digest());
 
   function findEntry(entries: readonly Entry[], account: string): Entry | undefined {
     return entries.find((entry) =>
-      sealing.some((key) => isSame(sealOf(key, { ...entry, account }), entry.seal)),
+      sealingKeys.some((key) => isSame(sealOf(key, { ...entry, account }), entry.seal)),
     );
   }
 
   return {
-    find: (cookie, login) => findEntry(entriesOf(cookie), accountOf(login))?.id,
+    find: (cookie, login) => findEntry(entriesOf(cookie), normalizeLogin(login))?.id,
     renew(cookie, login) {
-      const account = accountOf(login);
+      const account = normalizeLogin(login);
       const entries = entriesOf(cookie);
       const known = findEntry(entries, account);
       const expiresAt = now() + lifetime;
-      // The same one: a copy of the cookie that somebody has taken gets no attempts besides those of the browser.
+      // The id is not changed, so that a stolen copy of the cookie shares the attempts of the browser.
       const id = known?.id ?? randomBytes(16).toString('base64url');
       const expiry = expiresAt.toString(36).padStart(7, '0');
-      const renewed = id + expiry + sealOf(sealing[0]!, { account, expiry, id });
+      const renewed = id + expiry + sealOf(sealingKeys[0]!, { account, expiry, id });
       const others = entries.filter((entry) => entry !== known).map(({ text }) => text);
-      return { cookie: [renewed, ...others].slice(0, MOST_ACCOUNTS).join(''), expiresAt };
+      return { cookie: [renewed, ...others].slice(0, MAX_ACCOUNTS).join(''), expiresAt };
     },
   };
 }
 
-/** The entries that have not expired. Whether they are ours is told by their seals only. */
+/** The well-formed entries that have not expired. Their seals are not verified yet. */
 function entriesOf(cookie: string): readonly Entry[] {
-  if (cookie.length > LENGTH * MOST_ACCOUNTS) return [];
-  const texts = Array.from({ length: Math.floor(cookie.length / LENGTH) }, (_, index) =>
-    cookie.slice(index * LENGTH, (index + 1) * LENGTH),
+  if (cookie.length > ENTRY_LENGTH * MAX_ACCOUNTS) return [];
+  const texts = Array.from({ length: Math.floor(cookie.length / ENTRY_LENGTH) }, (_, index) =>
+    cookie.slice(index * ENTRY_LENGTH, (index + 1) * ENTRY_LENGTH),
   );
   return texts.flatMap((text) => {
     const [, id, expiry, seal] = ENTRY.exec(text) ?? [];

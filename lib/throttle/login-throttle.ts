@@ -1,13 +1,13 @@
 import type { AttemptStore, Logger, LoginOrigin, LoginThrottle } from '../contracts/index.ts';
-import { accountOf, networksOf, TIMES } from './attempt-ids.ts';
+import { normalizeLogin, networksOf, MULTIPLIERS } from './attempt-ids.ts';
 import type { AttemptId } from './attempt-ids.ts';
 import { createAttemptQueue, createBlockedAttempts } from './attempts.ts';
 import type { Ending, AttemptQueue } from './attempts.ts';
 
-// In seconds: an attempt that another node gives back is noticed after this time.
-const MEMORY = 10;
+// In seconds. An attempt that another node gives back is noticed after this time.
+const BLOCK_SECONDS = 10;
 
-/** How many logins may fail within a time. */
+/** How many logins may fail within a window of time. */
 export interface LoginLimits {
   readonly perAccountAndAddress: number;
   readonly perAccount: number;
@@ -20,17 +20,17 @@ export interface LoginLimits {
 interface Step {
   readonly queue: AttemptQueue;
   readonly id: string;
-  /** What becomes of the attempt when the login is right. */
+  /** How the attempt ends when the login succeeds. */
   readonly onSuccess: Ending;
 }
 
 /**
- * Throttles logins: tightly for one account from one address, loosely for an account over all addresses, and for an address
- * over all accounts, each of them for the networks that the address is in too. A browser that the account has signed in on
- * before has attempts of its own instead, so that strangers who fail on purpose do not keep the owner out.
+ * Throttles logins. A low limit applies to an account from one address, higher limits to an account from all addresses and to
+ * an address for all accounts; the limits of an address apply to its networks too, multiplied. A browser on which the account
+ * has logged in before has a limit of its own instead, so that an attacker who fails on purpose cannot lock the user out.
  *
- * Each attempt is counted before its password is looked at, however many are sent at once and to whichever node; one that
- * is right is given back. When it cannot be counted, nothing is looked at: without its storage a node lets nobody guess.
+ * Each attempt is counted in the storage before its password is checked, so that concurrent attempts on any number of nodes do
+ * not exceed the limits; a successful one is given back. When the storage fails, the password is not checked.
  */
 export function createLoginThrottle(
   store: AttemptStore,
@@ -41,31 +41,34 @@ export function createLoginThrottle(
   }: { readonly idOf: AttemptId; readonly limits: LoginLimits; readonly logger: Logger },
 ): LoginThrottle {
   const { perAccount, perAccountAndAddress, perAddress, perDevice, window } = limits;
-  const blocked = createBlockedAttempts(MEMORY);
-  const ofNetworks = (limit: number): ReadonlyMap<number, AttemptQueue> =>
+  const blocked = createBlockedAttempts(BLOCK_SECONDS);
+  const queuesByMultiplier = (limit: number): ReadonlyMap<number, AttemptQueue> =>
     new Map(
-      TIMES.map((times) => [times, createAttemptQueue(store, { limit: limit * times, blocked, window })]),
+      MULTIPLIERS.map((multiplier) => [
+        multiplier,
+        createAttemptQueue(store, { limit: limit * multiplier, blocked, window }),
+      ]),
     );
-  const pairs = ofNetworks(perAccountAndAddress);
-  const addresses = ofNetworks(perAddress);
+  const pairs = queuesByMultiplier(perAccountAndAddress);
+  const addresses = queuesByMultiplier(perAddress);
   const accounts = createAttemptQueue(store, { limit: perAccount, blocked, window });
   const devices = createAttemptQueue(store, { limit: perDevice, blocked, window });
 
-  // In this order: what a network is refused for one account counts neither for the network nor for the account.
-  function stepsOf(login: string, { address, browser }: LoginOrigin): readonly Step[] {
+  // In this order, so that an attempt refused for a pair of account and network counts neither for the network nor the account.
+  function attemptSteps(login: string, { address, browser }: LoginOrigin): readonly Step[] {
     if (browser !== undefined) {
       return [{ queue: devices, id: idOf('login device', browser), onSuccess: 'forgotten' }];
     }
-    const account = accountOf(login);
+    const account = normalizeLogin(login);
     const networks = networksOf(address);
     return [
-      ...networks.map(({ name, times }, index): Step => {
+      ...networks.map(({ name, multiplier }, index): Step => {
         const onSuccess = index === 0 ? 'forgotten' : 'given back';
-        return { queue: pairs.get(times)!, id: idOf('login', account, name), onSuccess };
+        return { queue: pairs.get(multiplier)!, id: idOf('login', account, name), onSuccess };
       }),
-      // Not forgotten: one account of their own must not give somebody new attempts at all others.
-      ...networks.map(({ name, times }): Step => ({
-        queue: addresses.get(times)!,
+      // Not 'forgotten': otherwise an attacker could reset the counter of the address by logging in to an account of their own.
+      ...networks.map(({ name, multiplier }): Step => ({
+        queue: addresses.get(multiplier)!,
         id: idOf('login address', name),
         onSuccess: 'given back',
       })),
@@ -79,7 +82,7 @@ export function createLoginThrottle(
         try {
           await step.queue.end(step.id, endingOf(step));
         } catch (error) {
-          // It counts as failed until the window ends. What is known about the password is known.
+          // The attempt stays counted until the window ends. The result of the password check is returned all the same.
           logger.warn({ err: error }, 'attempt count not restored after a login that did not fail');
         }
       }),
@@ -88,7 +91,7 @@ export function createLoginThrottle(
 
   return {
     async attempt(login, from, check) {
-      const steps = stepsOf(login, from);
+      const steps = attemptSteps(login, from);
       for (const { queue, id } of steps) queue.check(id);
       const taken: Step[] = [];
       try {
@@ -107,7 +110,7 @@ export function createLoginThrottle(
   };
 }
 
-/** Lets everybody try. */
+/** Used when the option turns the throttling of logins off. */
 export const unlimitedLogins: LoginThrottle = {
   attempt: async (_login, _from, check) => check(),
 };

@@ -13,10 +13,10 @@ import { createKnownBrowsers } from './known-browsers.ts';
 import { createLoginThrottle, unlimitedLogins } from './login-throttle.ts';
 import type { LoginLimits } from './login-throttle.ts';
 
-/** What of a server can be guessed at. */
+/** The throttles of a server. */
 interface Throttles {
   readonly logins: LoginThrottle;
-  /** `undefined`: logins are not throttled, so there is nothing that a browser has to be known for. */
+  /** `undefined`: logins are not throttled, so browsers need no device cookie. */
   readonly browsers: KnownBrowsers | undefined;
   readonly clients: ClientThrottle;
 }
@@ -48,7 +48,7 @@ export function createThrottles(
   };
 }
 
-/** How many authentications of clients may fail within a time. */
+/** How many authentications of clients may fail within a window of time. */
 interface ClientLimits {
   readonly perClientAndAddress: number;
   readonly perAddress: number;
@@ -57,11 +57,11 @@ interface ClientLimits {
 }
 
 /**
- * Throttles the authentication of clients, for each client and address, and for each address, and for the networks that the
- * address is in. There is no limit for a client over all addresses: strangers could lock it out.
+ * Throttles client authentication, per client and address, and per address, in both cases for the networks of the address too.
+ * There is no limit per client for all addresses, because an attacker could use it to lock the client out.
  *
- * Only failures are counted, after they have happened. What is counted is shared by all nodes, while each of them refuses
- * by what it remembers: a node that has seen no failure looks nothing up.
+ * Only failures are counted, after the fact. All nodes share the counters, but each node refuses by the ids that it remembers
+ * as blocked, so a successful authentication never reads the storage.
  */
 function createClientThrottle(
   store: AttemptStore,
@@ -70,15 +70,18 @@ function createClientThrottle(
   const { perAddress, perClientAndAddress, window } = limits;
   const blocked = createBlockedAttempts(window);
 
-  // Those of the client first: what is refused there does not count for all clients.
+  // The counters of the client first: a failure refused there is not counted for the address.
   function countersOf(clientId: string, address: string): readonly { id: string; limit: number }[] {
     const networks = networksOf(address);
     return [
-      ...networks.map(({ name, times }) => ({
+      ...networks.map(({ name, multiplier }) => ({
         id: idOf('client', clientId, name),
-        limit: times * perClientAndAddress,
+        limit: multiplier * perClientAndAddress,
       })),
-      ...networks.map(({ name, times }) => ({ id: idOf('client address', name), limit: times * perAddress })),
+      ...networks.map(({ name, multiplier }) => ({
+        id: idOf('client address', name),
+        limit: multiplier * perAddress,
+      })),
     ];
   }
 
@@ -102,7 +105,7 @@ function createClientThrottle(
   };
 }
 
-/** Lets everybody try. */
+/** Used when the option turns the throttling of client authentication off. */
 const unlimitedClients: ClientThrottle = {
   check() {},
   async countFailure() {},

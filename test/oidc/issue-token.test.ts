@@ -105,6 +105,27 @@ onEachDatabase('a user who is revoked while a token is issued has none', async (
   t.is((await platform.api('/schools', next)).status, 200);
 });
 
+onEachDatabase('a client that is revoked while its token is issued has none', async (t, _, address) => {
+  let whenAsked: (() => Promise<void>) | undefined;
+  const platform = await platformOn(t, address, {
+    async tokenClaims() {
+      await whenAsked?.();
+      return undefined;
+    },
+  });
+  const { client } = await platform.registerService(['view_schools']);
+  whenAsked = async () => {
+    whenAsked = undefined;
+    await platform.auth.revoke({ client: client.id });
+  };
+  const token = await platform.auth.issueToken({ client: client.id });
+  const late = await platform.api('/schools', token);
+  t.is(late.status, 401);
+  t.is(late.body['code'], 'token_revoked');
+  const next = await platform.auth.issueToken({ client: client.id });
+  t.is((await platform.api('/schools', next)).status, 200);
+});
+
 test('without scopes a client has those that it is registered with', async (t) => {
   await using platform = await startPlatform();
   const { auth } = platform;

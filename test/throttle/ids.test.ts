@@ -1,7 +1,7 @@
 import test from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { accountOf, networksOf } from '../../lib/throttle/attempt-ids.ts';
+import { normalizeLogin, networksOf } from '../../lib/throttle/attempt-ids.ts';
 import { contentsOf } from '../adapters/contents.ts';
 import { sqlite } from '../adapters/databases.ts';
 import { ANN, startGuessed, times } from './platform.ts';
@@ -36,7 +36,7 @@ test('whose address it is', (t) => {
 });
 
 const counted = (address: string): [string, number][] =>
-  networksOf(address).map(({ name, times: count }) => [name, count]);
+  networksOf(address).map(({ name, multiplier: count }) => [name, count]);
 
 test('which networks an address is in, and for how many addresses each of them counts', (t) => {
   t.deepEqual(counted('2001:db8:1:2fff:3:4:5:6'), [
@@ -63,11 +63,11 @@ test('which names are one account', (t) => {
     'a\u200bn\u0000n',
     'ann\u3000',
   ]) {
-    t.is(accountOf(spelling), 'ann', JSON.stringify(spelling));
+    t.is(normalizeLogin(spelling), 'ann', JSON.stringify(spelling));
   }
-  t.is(accountOf('Straße'), accountOf('STRASSE'));
-  t.not(accountOf('ann'), accountOf('anna'));
-  t.is(accountOf(''), '');
+  t.is(normalizeLogin('Straße'), normalizeLogin('STRASSE'));
+  t.not(normalizeLogin('ann'), normalizeLogin('anna'));
+  t.is(normalizeLogin(''), '');
 });
 
 test('neither a name nor an address nor a client can be read in the database', async (t) => {

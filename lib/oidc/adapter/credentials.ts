@@ -11,11 +11,11 @@ import { isReplay, PresentedCredential } from '../redemption.ts';
 import type { RedemptionSettings } from '../redemption.ts';
 
 /**
- * Authorization codes and refresh tokens: spent by exactly one request.
+ * Authorization codes and refresh tokens. Each is spent by exactly one request.
  *
- * The engine looks a credential up, checks it, calls `consume`, and saves what it is exchanged for. Two requests can pass the
- * checks at once, so `consume` writes nothing, and the save of the successor spends the credential that was looked up and keeps
- * the new one in one transaction with one winner (see redemption.ts).
+ * The engine finds a credential, checks it, calls `consume`, and saves the credential that it is exchanged for. Two concurrent
+ * requests can both pass the checks, so `consume` writes nothing: saving the successor spends the presented credential and
+ * stores the new one in one transaction, which succeeds for one request only (see redemption.ts).
  */
 export function credentialAdapter(
   kind: Credential['kind'],
@@ -39,7 +39,7 @@ export function credentialAdapter(
       if (!found) return undefined;
       const { credential } = found;
       currentRequest()?.present(new PresentedCredential(value, found));
-      // Told that it is consumed, the engine revokes the grant once it knows that the client is the right one.
+      // The engine revokes the grant of a consumed credential after it has checked that the client is the grant's.
       const consumed = await isReplay(credentials, credential, { value, settings });
       return {
         ...(credential.payload as AdapterPayload),
@@ -50,8 +50,8 @@ export function credentialAdapter(
     async consume() {
       currentRequest()?.credential?.accept();
     },
-    // A family ends with its grant (see index.ts), which the engine destroys whenever that is meant. It also asks this of
-    // the credentials when a client revokes no more than an access token, and those must go on.
+    // Revoking the grant ends its credentials (see index.ts), and the engine destroys the grant for that. It also calls these
+    // two when a client revokes an access token only, and then the grant's refresh token has to stay valid.
     async destroy() {},
     async revokeByGrantId() {},
   };
@@ -64,9 +64,9 @@ export function credentialAdapter(
     if (!request?.authorization) throw new Error('A code is only issued to somebody who is logged in');
     const { consent, session } = request.authorization;
     const basis = { consent, sessionId: session.id };
-    const grant = approvedGrant(payload, { limited: request.asksForNothing, sequence: session.sequence });
+    const grant = approvedGrant(payload, { limited: request.isLimitedToNoScope, sequence: session.sequence });
     if (await credentials.start(grant, code, basis)) return;
-    request.outcome.beginAgain();
+    request.outcome.restartAuthorization();
     throw new errors.AccessDenied('the consent or the login session has ended meanwhile');
   }
 }
@@ -84,7 +84,7 @@ function toCredential(kind: Credential['kind'], value: string, payload: AdapterP
   };
 }
 
-/** The grant of the authorization request that the engine is answering; see consent.ts, which made it. */
+/** The grant of the current authorization request, made by `createLoadGrant` (see consent.ts). */
 function approvedGrant(
   payload: AdapterPayload,
   { limited, sequence }: { limited: boolean; sequence: number },

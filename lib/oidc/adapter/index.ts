@@ -16,12 +16,12 @@ import type {
 import type { ResolvedOptions } from '../../options/options.ts';
 import { stands } from '../../tokens/revoke.ts';
 import { currentRequest } from '../engine-request.ts';
-import { isGrantLimited } from '../scopes.ts';
+import { isGrantLimitedToNoScope } from '../scopes.ts';
 import { hostClaimsOf } from '../token-claims.ts';
 import { credentialAdapter } from './credentials.ts';
 import { sessionAdapter } from './sessions.ts';
 
-/** Joins the engine's models to the storage: one adapter per model, and no other model is ever kept. */
+/** Maps the engine's models to the storage, one adapter per model. Any operation that is not listed throws. */
 export function createAdapterFactory(
   storage: Storage,
   clients: ClientDirectory,
@@ -30,7 +30,7 @@ export function createAdapterFactory(
   const adapters: Record<string, Partial<Adapter>> = {
     Client: clientAdapter(clients),
     Session: sessionAdapter(storage.sessions),
-    // Kept in the URL of its page (see authorization-request.ts).
+    // The request is in the URL of its page instead (see authorization-request.ts).
     Interaction: { async upsert() {}, async find() {} },
     Grant: grantAdapter(storage.grants, options.issuer),
     AuthorizationCode: credentialAdapter('code', storage, options),
@@ -62,11 +62,13 @@ function unsupported(model: string): Adapter {
   };
 }
 
-// The engine demands a secret in the metadata but never compares with it (see provider.ts). A value that nobody knows
-// and that changes with every process cannot become a password if that were ever lost.
+// The engine requires a secret in the metadata but never compares with it, because provider.ts replaces the comparison. The
+// value is random per process, so that it is no usable password even if that replacement were lost.
 const UNUSABLE_SECRET = randomBytes(32).toString('base64url');
 
-/** Clients, as the engine's metadata (RFC 7591 section 2), to be built once (see provider.ts). */
+/**
+ * Clients as metadata (RFC 7591 section 2). The engine builds a client from it once (see `cacheBuiltClients` in provider.ts).
+ */
 function clientAdapter(clients: Pick<ClientDirectory, 'find'>): Partial<Adapter> {
   return {
     async find(id) {
@@ -76,7 +78,6 @@ function clientAdapter(clients: Pick<ClientDirectory, 'find'>): Partial<Adapter>
   };
 }
 
-/** A client in the engine's words. */
 function toMetadata(client: Client): AdapterPayload {
   const isCode = client.grantType === 'authorization_code';
   return {
@@ -93,17 +94,17 @@ function toMetadata(client: Client): AdapterPayload {
 }
 
 /**
- * Grants. They are saved together with their code (see credentials.ts) and found together with the code or refresh
- * token that the request presents, so most requests cost no read here.
+ * Grants. A grant is stored together with its code (see credentials.ts) and read together with the presented code or refresh
+ * token, so most requests read no row here.
  */
 function grantAdapter(grants: GrantStore, resource: string): Partial<Adapter> {
   return {
     async find(id) {
-      const known = currentRequest()?.credential?.grant;
-      const grant = known?.id === id ? known : await grants.find(id);
+      const presented = currentRequest()?.credential?.grant;
+      const grant = presented?.id === id ? presented : await grants.find(id);
       return grant && grant.revokedAt === undefined ? toGrantPayload(grant, resource) : undefined;
     },
-    // The engine destroys a grant when one of its credentials is used twice: the whole family dies.
+    // The engine destroys a grant when one of its credentials is presented again: all tokens of the family are revoked.
     async destroy(id) {
       await grants.revoke({ id }, now());
     },
@@ -111,22 +112,22 @@ function grantAdapter(grants: GrantStore, resource: string): Partial<Adapter> {
 }
 
 function toGrantPayload(grant: Grant, resource: string): AdapterPayload {
-  const hasScopes = grant.scopes.length > 0 && !isGrantLimited(grant);
+  const hasScopes = grant.scopes.length > 0 && !isGrantLimitedToNoScope(grant);
   return {
     kind: 'Grant',
     jti: grant.id,
     accountId: grant.userId,
     clientId: grant.clientId,
     iat: grant.createdAt,
-    // A grant lives for as long as it has live credentials, which the storage knows; the engine looks those up first.
+    // The expiry of its credentials, which the engine finds first, decides; the grant itself must not expire earlier.
     exp: Number.MAX_SAFE_INTEGER,
     ...(hasScopes ? { resources: { [resource]: grant.scopes.join(' ') } } : {}),
   };
 }
 
 /**
- * Access tokens are signed and not kept. At the revocation and introspection endpoints the token has been verified
- * before the engine runs (see token-body.ts); here its claims become the row that the engine expects.
+ * Access tokens are JWTs without a row. The revocation and introspection endpoints verify the token before the engine runs
+ * (see token-body.ts); this adapter gives the engine the payload that it would have stored, made from the claims.
  */
 function accessTokenAdapter(
   principal: AccessTokenClaims['principal'],
@@ -151,7 +152,7 @@ function accessTokenAdapter(
   };
 }
 
-/** @param scopes - `undefined`: none limits it */
+/** @param scopes - `undefined`: the token is not limited to scopes */
 function toTokenPayload(claims: AccessTokenClaims, scopes: readonly string[] | undefined): AdapterPayload {
   return {
     kind: claims.principal === 'user' ? 'AccessToken' : 'ClientCredentials',
@@ -162,7 +163,7 @@ function toTokenPayload(claims: AccessTokenClaims, scopes: readonly string[] | u
     clientId: claims.client_id,
     scope: scopes?.join(' ') || undefined,
     ...(claims.principal === 'user' ? { accountId: claims.sub, grantId: claims.grant_id } : {}),
-    // Whoever asks knows that no scope stands for everything, unless it is told that there is none.
+    // A response without `scope` means a token that is not limited to scopes, so a token limited to no scope is marked.
     extra: {
       ...hostClaimsOf(claims),
       principal: claims.principal,

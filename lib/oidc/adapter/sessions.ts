@@ -8,27 +8,27 @@ import type { SessionStore } from '../../contracts/index.ts';
 import { hashCredential } from '../../keys/hash.ts';
 import { currentRequest } from '../engine-request.ts';
 
-// Of the lifetime: by how much the end of a session has to move to be worth a write.
-const LEAST_EXTENSION = 0.01;
+// A fraction of the lifetime. A session whose end would move by less is not written.
+const MIN_EXTENSION = 0.01;
 
 /**
  * Login sessions. The id in the browser's cookie is a credential: it is the row's hashed key and nowhere else.
  *
- * The engine saves the session in each authorization request. It only ever changes the row that it has found: sessions are
- * begun by logins (see login-session.ts), so that one that was ended stays ended. A row that says the same, and would end
- * less than a hundredth of its lifetime later, stays as it is.
+ * The engine saves the session in each authorization request. A save updates the row that was found and never inserts one:
+ * only a login inserts a session (see login-session.ts), so a session that was ended cannot return. The update is skipped when
+ * the content is unchanged and the end would move by less than a hundredth of the lifetime.
  */
 export function sessionAdapter(sessions: SessionStore): Partial<Adapter> {
   return {
     async upsert(_id, { jti: _jti, ...payload }, lifetime = 0) {
       const request = currentRequest();
-      // Nobody is logged in on this browser: there is nothing to keep.
+      // The engine saves the empty session of a browser without a login too.
       if (!request?.authorization) return;
       const { session: found } = request.authorization;
       const expiresAt = payload.exp!;
-      if (isAsGood(found, { expiresAt, content: contentOf(payload) }, lifetime)) return;
+      if (isUpToDate(found, { expiresAt, content: contentOf(payload) }, lifetime)) return;
       if (!(await sessions.update({ id: found.id, payload, expiresAt }))) {
-        request.outcome.beginAgain();
+        request.outcome.restartAuthorization();
         throw new errors.SessionNotFound('the login session has ended meanwhile');
       }
     },
@@ -39,29 +39,29 @@ export function sessionAdapter(sessions: SessionStore): Partial<Adapter> {
       const { session, sequence } = found;
       const payload = session.payload as AdapterPayload;
       const { expiresAt } = session;
-      currentRequest()?.foundSession({ id, sequence, expiresAt, content: contentOf(payload) });
+      currentRequest()?.recordSession({ id, sequence, expiresAt, content: contentOf(payload) });
       return { ...payload, jti: value };
     },
   };
 }
 
-/** What tells whether a session has to be written again. */
+/** The parts of a session that are compared to decide whether it has to be written. */
 interface SessionContent {
   /** In seconds. */
   readonly expiresAt: number;
   readonly content: Readonly<Record<string, unknown>>;
 }
 
-/** Whether nothing would be lost if a session stayed as it is kept. */
-function isAsGood(kept: SessionContent, wanted: SessionContent, lifetime: number): boolean {
-  const extension = wanted.expiresAt - kept.expiresAt;
-  const isLittle = extension >= 0 && extension < lifetime * LEAST_EXTENSION;
-  return isLittle && isDeepStrictEqual(kept.content, wanted.content);
+/** Whether the stored session may stay as it is. */
+function isUpToDate(stored: SessionContent, wanted: SessionContent, lifetime: number): boolean {
+  const extension = wanted.expiresAt - stored.expiresAt;
+  const isSmall = extension >= 0 && extension < lifetime * MIN_EXTENSION;
+  return isSmall && isDeepStrictEqual(stored.content, wanted.content);
 }
 
 /**
- * What a session says, but for its end and the latest grant of each client: each authorization has a grant of its own
- * (see consent.ts), so nobody asks for those. A copy, because the engine changes the session that it is given.
+ * The content of a session without its end and without the last grant of each client, which is never read because each
+ * authorization gets a grant of its own (see consent.ts). A copy, because the engine changes the session object that it gets.
  */
 function contentOf({ authorizations = {}, exp: _exp, ...rest }: AdapterPayload): SessionContent['content'] {
   const clients = Object.entries(authorizations).map(([clientId, { grantId: _grantId, ...others }]) => [
