@@ -115,11 +115,11 @@ export function engineConfiguration(
     },
     pkce: { required: (_ctx, client) => requirePkce || client.clientAuthMethod === 'none' },
     ttl: {
-      AccessToken: (_ctx, _token, client) => clientLifetimes(client, lifetimes).accessToken,
-      ClientCredentials: (_ctx, _token, client) => clientLifetimes(client, lifetimes).accessToken,
+      AccessToken: (ctx, _token, client) => clientLifetimes(ctx, client, lifetimes).accessToken,
+      ClientCredentials: (ctx, _token, client) => clientLifetimes(ctx, client, lifetimes).accessToken,
       AuthorizationCode: lifetimes.authorizationCode,
       RefreshToken: (ctx, _token, client) => {
-        const { refreshToken, refreshTokenAbsolute } = clientLifetimes(client, lifetimes);
+        const { refreshToken, refreshTokenAbsolute } = clientLifetimes(ctx, client, lifetimes);
         const familyEnd = (requestOf(ctx).credential?.grant.createdAt ?? now()) + refreshTokenAbsolute;
         return Math.max(Math.min(refreshToken, familyEnd - now()), 1);
       },
@@ -143,21 +143,14 @@ export function engineConfiguration(
   };
 }
 
-// The engine's `ttl` functions are synchronous, and get the client that the engine has built. The lifetimes are not in its
-// metadata, because the engine accepts custom metadata by a setting that the host's `configure` could remove.
-const lifetimesOfClients = new WeakMap<Client, CompleteLifetimes>();
-
-/** Sets the lifetimes of the tokens that a client gets, for the client object that the engine has built. */
-export function setClientLifetimes(
-  client: Client,
-  { client: stored }: StoredClient,
-  server: CompleteLifetimes,
-): void {
-  lifetimesOfClients.set(client, effectiveLifetimes(stored, server));
-}
-
-function clientLifetimes(client: Client, server: CompleteLifetimes): CompleteLifetimes {
-  return lifetimesOfClients.get(client) ?? server;
+/**
+ * The lifetimes of what the client of a request gets. They come from the row that the request has read: the engine's client object
+ * does not have them, and may be older than the row.
+ */
+function clientLifetimes(ctx: object, { clientId }: Client, server: CompleteLifetimes): CompleteLifetimes {
+  const stored = requestOf(ctx).client;
+  if (stored?.client.id !== clientId) throw new Error(`The request has not read the client ${clientId}`);
+  return effectiveLifetimes(stored.client, server);
 }
 
 /** Finds the engine's account of a user. A deleted user has none, which makes their codes and refresh tokens invalid. */

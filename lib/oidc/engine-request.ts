@@ -46,6 +46,11 @@ export class EngineRequest {
     return this.#clientId;
   }
 
+  /** The row of the client that was read last; `undefined`: none was found. */
+  get client(): StoredClient | undefined {
+    return this.#client;
+  }
+
   /** `StoredClient.sequence` when the client was first found. */
   get clientSequence(): number | undefined {
     return this.#clientSequence;

@@ -7,7 +7,7 @@ import type { AuditLog, ClientThrottle, CredentialStore, StoredClient } from '..
 import { ConfigError, TooManyAttemptsError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 import { recordAuditEvents, recordOutcomes } from './audit.ts';
-import { engineConfiguration, setClientLifetimes } from './configuration.ts';
+import { engineConfiguration } from './configuration.ts';
 import type { ConfigurationParts } from './configuration.ts';
 import { currentRequest, requestOf } from './engine-request.ts';
 import type { RedemptionSettings } from './redemption.ts';
@@ -71,7 +71,7 @@ export function createProvider(options: ResolvedOptions, parts: ProviderParts): 
     }
   };
 
-  cacheBuiltClients(provider, clients, options.lifetimes);
+  cacheBuiltClients(provider, clients);
 
   // The engine builds URLs from the `Host` header, which the caller chooses; this builds them from the issuer.
   provider.OIDCContext.prototype.urlFor = (name, values) => provider.urlFor(name, values);
@@ -117,11 +117,7 @@ function constructProvider(
  *
  * Disabled clients are hidden from the engine.
  */
-function cacheBuiltClients(
-  provider: Provider,
-  clients: Pick<ClientDirectory, 'find'>,
-  lifetimes: ResolvedOptions['lifetimes'],
-): void {
+function cacheBuiltClients(provider: Provider, clients: Pick<ClientDirectory, 'find'>): void {
   const build = provider.Client.find.bind(provider.Client);
   // Keyed by the directory's object: a client that was changed or read again is another object, so the engine builds it again.
   const built = new WeakMap<StoredClient, Client>();
@@ -137,10 +133,7 @@ function cacheBuiltClients(
     const cached = stored && built.get(stored);
     if (cached) return cached;
     const client = await build(id);
-    if (stored && client) {
-      built.set(stored, client);
-      setClientLifetimes(client, stored, lifetimes);
-    }
+    if (stored && client) built.set(stored, client);
     return client;
   };
 }
