@@ -7,7 +7,7 @@ import type { Context, DefaultContext, Middleware, Request } from 'koa';
 import type { Logger } from '../contracts/index.ts';
 import { BodyError } from '../errors.ts';
 import { checkJson } from '../http/json.ts';
-import { discarded, isUnread, receiveBody } from '../http/receive-body.ts';
+import { discardRest, isUnread, receiveBody } from '../http/receive-body.ts';
 import type { Limits } from './limits.ts';
 
 /** What the handlers of routes that a host adds to the API find on their context. */
@@ -116,7 +116,7 @@ export function createRouteBodies(limits: Limits, logger: Logger): RouteBodies {
       }
     });
     // The server's fault, not the sender's.
-    if (fault !== null) throw discarded(ctx, fault);
+    if (fault !== null) throw discardRest(ctx, fault);
   }
 
   return {

@@ -211,7 +211,7 @@ function createOnce(store: IdempotencyStore): Once {
   return async function once(parts, run) {
     const id = digest(['form', ...parts]);
     const attempt = { id, fingerprint: id, attempt: randomUUID() };
-    if (await begin(store, attempt, { lease: LEASE, kept: REMEMBERED })) return undefined;
+    if (await begin(store, attempt, { lease: LEASE, retention: REMEMBERED })) return undefined;
     let result;
     try {
       result = await run();

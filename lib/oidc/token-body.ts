@@ -6,15 +6,15 @@ import type { Context, Middleware } from 'koa';
 import type { VerifyAccessToken } from '../contracts/index.ts';
 import { BodyError } from '../errors.ts';
 import { FORM, JSON_TYPE, readBody, textOf } from '../http/body.ts';
-import { parseJson, refuseRepeated } from '../http/json.ts';
+import { parseJson, refuseDuplicates } from '../http/json.ts';
 import { requestOf } from './engine-request.ts';
 
 // The limit is the engine's own (shared/selective_body.js).
 const RULES = { limit: 56 * 1024, name: 'body', types: [FORM, JSON_TYPE] } as const;
 
 /**
- * Reads the body of a token, revocation or introspection request, JSON or form, and hands the engine an ordinary unread
- * form, so that both take the same path and get the same answers. Works in front of a host's body parser and behind it.
+ * Reads the body of a token, revocation or introspection request, JSON or form, and passes it to the engine as an unread form,
+ * so that both content types are handled alike. Works in front of a host's body parser and behind one.
  *
  * @param rewrite - changes the parameters before the engine sees them
  */
@@ -36,7 +36,7 @@ export function tokenBody(rewrite: UnwrapToken): Middleware {
       }
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
-      // RFC 6749 section 5.2 knows no other status for a malformed request.
+      // RFC 6749 section 5.2 defines 400 only for a malformed request. 408 tells the client that it may send the request again.
       return refuse(ctx, error.status === 408 ? 408 : 400, error.message);
     }
     setRequest(ctx, formRequest(hostRequest, form));
@@ -48,22 +48,22 @@ export function tokenBody(rewrite: UnwrapToken): Middleware {
   };
 }
 
-/** Parameters, or their text as it came: what is not looked at here need not be read and written again. */
+/** Parameters, or their text as received: a form that is not changed here is not parsed and serialized again. */
 type Form = URLSearchParams | string | Buffer;
 
 async function readForm(ctx: Context): Promise<Form> {
-  // What a host's parser has left is on the host's request.
+  // A host's parser sets `body` on the host's request, not on the engine's.
   const body = await readBody(requestOf(ctx).host, RULES);
   if (body === undefined) return '';
   if ('value' in body) return objectToForm(body.value);
   if (body.type === FORM) return 'bytes' in body ? body.bytes : body.text;
   const text = textOf(body);
   const form = objectToForm(parseJson(text));
-  refuseRepeated(text, form.size);
+  refuseDuplicates(text, form.size);
   return form;
 }
 
-/** An unread request with the same head and the form as its body. */
+/** An unread request with the header of the original and the form as its body. */
 function formRequest(original: IncomingMessage, form: Form): IncomingMessage {
   const bytes = Buffer.isBuffer(form) ? form : Buffer.from(String(form));
   const { 'transfer-encoding': _transfer, 'content-encoding': _encoding, ...headers } = original.headers;
@@ -94,8 +94,8 @@ function refuse(ctx: Context, status: number, description: string): void {
 }
 
 /**
- * Reads an object of parameters as a form. Strings, and whole numbers by their decimal text (ids of older clients); anything
- * else is refused, so that no value of another type reaches the engine or a query.
+ * Converts an object of parameters to a form. Strings, and integers as their decimal text (ids of older clients), are accepted;
+ * any other value is refused, so that no value of another type reaches the engine or a query.
  */
 function objectToForm(value: unknown): URLSearchParams {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -104,7 +104,7 @@ function objectToForm(value: unknown): URLSearchParams {
   const form = new URLSearchParams();
   for (const [name, member] of Object.entries(value)) {
     if (typeof member === 'string' || Number.isSafeInteger(member)) form.append(name, String(member));
-    else throw new BodyError('Every parameter must be a string, once.');
+    else throw new BodyError('Every parameter must be a string.');
   }
   return form;
 }
@@ -112,13 +112,13 @@ function objectToForm(value: unknown): URLSearchParams {
 // Three parts of base64url: no refresh token of this server has a dot.
 const LOOKS_LIKE_JWT = /^[\w-]+\.[\w-]*\.[\w-]*$/;
 
-/** Puts something that the engine knows in the place of a signed token. */
+/** Replaces a signed access token with an id that the engine's adapter finds. */
 export type UnwrapToken = (ctx: Context, form: URLSearchParams) => Promise<void>;
 
 /**
- * Lets the revocation and introspection endpoints take signed access tokens, which the engine refuses: a token that
- * verifies is replaced by its `jti`, under which the adapter finds its claims; one that does not, by an id that nothing
- * has, which both endpoints answer as RFC 7009 section 2.2 and RFC 7662 section 2.2 say.
+ * Lets the revocation and introspection endpoints accept signed access tokens, which the engine refuses. A valid token is
+ * replaced by its `jti`, for which the adapter finds its claims; an invalid token is replaced by a random id that does not
+ * exist, which both endpoints answer as RFC 7009 section 2.2 and RFC 7662 section 2.2 require.
  */
 export function createUnwrapToken(verify: VerifyAccessToken): UnwrapToken {
   return async (ctx, form) => {

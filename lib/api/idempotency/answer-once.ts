@@ -69,7 +69,7 @@ export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOn
     };
     const giveUpAt = Date.now() + PATIENCE;
     for (let pause = 25; !caller.aborted; pause = Math.min(2 * pause, 500)) {
-      const found = await begin(store, request, { lease: LEASE, kept: KEPT });
+      const found = await begin(store, request, { lease: LEASE, retention: KEPT });
       if (found === undefined) return runAndStore(request, work);
       if (found.fingerprint !== request.fingerprint) return problemAnswer(REUSED);
       if (found.answer) {
