@@ -14,7 +14,7 @@ import type {
   Storage,
 } from '../../contracts/index.ts';
 import type { ResolvedOptions } from '../../options/options.ts';
-import { stands } from '../../tokens/revoke.ts';
+import { isTokenActive } from '../../tokens/revoke.ts';
 import { currentRequest } from '../engine-request.ts';
 import { isGrantLimited } from '../scopes.ts';
 import { hostClaimsOf } from '../token-claims.ts';
@@ -136,7 +136,7 @@ function accessTokenAdapter(
     async find(id) {
       const claims = currentRequest()?.accessTokenClaims;
       if (claims?.jti !== id || claims.principal !== principal) return undefined;
-      if (!(await stands(revocations, claims))) return undefined;
+      if (!(await isTokenActive(revocations, claims))) return undefined;
       const stored = await clients.find(claims.client_id);
       return stored && toTokenPayload(claims, scopesOf(claims, stored.client));
     },
@@ -160,7 +160,7 @@ function toTokenPayload(claims: AccessTokenClaims, scopes: readonly string[] | u
     clientId: claims.client_id,
     scope: scopes?.join(' ') || undefined,
     ...(claims.principal === 'user' ? { accountId: claims.sub, grantId: claims.grant_id } : {}),
-    // Whoever asks knows that no scope stands for everything, unless it is told that there is none.
+    // Whoever asks knows that no scope isTokenActive for everything, unless it is told that there is none.
     extra: {
       ...hostClaimsOf(claims),
       principal: claims.principal,
