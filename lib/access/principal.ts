@@ -240,7 +240,7 @@ function intersectPermissions<P extends string>(
  * Whether an assignment has a role, or all of its permissions. A role without permissions must be assigned itself, because it
  * may have a meaning to the host.
  */
-function holdsRole(
+export function holdsRole(
   role: string,
   { roles: assignedRoles }: Assignment,
   gate: { readonly effective: ReadonlyMap<string, unknown>; readonly roles: Gate['roles'] },
