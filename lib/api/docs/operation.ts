@@ -1,20 +1,20 @@
 import type { OpenApiPart } from '../openapi/components.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
-import { html, prose } from './html.ts';
+import { html, formatText } from './html.ts';
 import type { Html } from './html.ts';
 import { definitions, isPart, resolve, sampleOf, schemaSection, text } from './schema.ts';
 
-/** Something that can be done at a path. */
+/** An operation of an OpenAPI document. */
 export interface Operation {
   readonly method: string;
   readonly path: string;
   readonly part: OpenApiPart;
-  /** Of its section in the page. */
+  /** The `id` attribute of its section. */
   readonly id: string;
   readonly tag: string;
 }
 
-/** Everything that a document describes, in its order. */
+/** The operations of a document, in its order. */
 export function operationsOf(document: OpenApiDocument): readonly Operation[] {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods)
@@ -44,7 +44,7 @@ export function operationSection(document: OpenApiDocument, operation: Operation
   return html`<section id="${id}" aria-labelledby="${id}-title">
     <h3 id="${id}-title">${titleOf(operation)}</h3>
     <code class="address"><b>${method}</b> ${path}</code>
-    <p>${prose(text(part['description']))}</p>
+    <p>${formatText(text(part['description']))}</p>
     ${
       permission &&
       html`<p class="muted">
@@ -68,14 +68,14 @@ function parameters(document: OpenApiDocument, part: OpenApiPart): Html {
   if (given.length === 0) return html``;
   const entries = given.map((one) => {
     const { name, in: place, required, description } = resolve(document, one);
-    const words = `${text(place)}, ${required === true ? 'required' : 'optional'}`;
-    return { name: text(name), words, meaning: text(description) };
+    const qualifier = `${text(place)}, ${required === true ? 'required' : 'optional'}`;
+    return { name: text(name), qualifier, meaning: text(description) };
   });
   return html`<h4>Parameters</h4>
     ${definitions(entries)}`;
 }
 
-/** What comes back; when all of it is in `data`, what is in there. */
+/** The schema of the successful response or, when `data` is its only member, of `data`. */
 function answer(document: OpenApiDocument, success: OpenApiPart): Html {
   const schema = contentOf(success);
   if (!schema) return html``;
@@ -83,7 +83,7 @@ function answer(document: OpenApiDocument, success: OpenApiPart): Html {
   const data =
     isPart(properties) && Object.keys(properties).join() === 'data' ? properties['data'] : undefined;
   return html`<h4>Answer${data !== undefined && html`, in <code>data</code>`}</h4>
-    <p>${prose(text(success['description']))}</p>
+    <p>${formatText(text(success['description']))}</p>
     ${schemaSection(document, isPart(data) ? data : schema)}`;
 }
 
@@ -103,7 +103,7 @@ function curl(
   { method, path }: Operation,
   { baseUrl, body }: { baseUrl: string; body: OpenApiPart | undefined },
 ): string {
-  // Braces mean something to curl.
+  // curl interprets braces in a URL as a set of alternatives.
   const url = baseUrl + path.replaceAll(/\{([^}]*)\}/g, (_, name: string) => name.toUpperCase());
   const json = JSON.stringify(sampleOf(document, body))?.replaceAll("'", String.raw`'\''`);
   const options = [
