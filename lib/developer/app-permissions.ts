@@ -95,7 +95,7 @@ export function checkAssigned(
  * @param client - the app before the change; `undefined` for a new app
  * @throws ClientInvalidError with one entry for each refused field
  */
-export function refuseFirstParty(changes: Partial<ClientFields>, client?: Client): void {
+export function refuseFirstPartyChanges(changes: Partial<ClientFields>, client?: Client): void {
   const isFirstParty = client?.firstParty ?? false;
   const errors: FieldError[] = [];
   if ('firstParty' in changes && (changes.firstParty ?? false) !== isFirstParty) {

@@ -28,7 +28,7 @@ import {
 import { begin, digest } from '../http/idempotency.ts';
 import { loadAppNameCheck } from './app-names.ts';
 import type { CheckAppName } from './app-names.ts';
-import { checkAssigned, findAssignable, refuseFirstParty } from './app-permissions.ts';
+import { checkAssigned, findAssignable, refuseFirstPartyChanges } from './app-permissions.ts';
 
 /** What `createDeveloperArea()` takes. */
 export interface DeveloperAreaPorts {
@@ -75,13 +75,13 @@ export function createDeveloperArea(
       return administrator || ownerId === user.id;
     }
 
-    async function findOwnIfAny(id: string): Promise<Client | undefined> {
+    async function findOwn(id: string): Promise<Client | undefined> {
       const client = await registry.find(id);
       return client && isOwn(client) ? client : undefined;
     }
 
-    async function findOwn(id: string): Promise<Client> {
-      const client = await findOwnIfAny(id);
+    async function requireOwn(id: string): Promise<Client> {
+      const client = await findOwn(id);
       if (client) return client;
       throw new ClientNotFoundError(id);
     }
@@ -99,14 +99,14 @@ export function createDeveloperArea(
       administrator,
       ...assignable,
       async list(query = {}) {
-        if (query.after !== undefined && !(await findOwnIfAny(query.after))) return [];
+        if (query.after !== undefined && !(await findOwn(query.after))) return [];
         return registry.list({ ...query, ownerId: administrator ? undefined : user.id });
       },
-      find: findOwn,
+      find: requireOwn,
       owner: async ({ ownerId }) => (ownerId === undefined ? undefined : users.find(ownerId)),
       async create(fields, onceKey) {
         if (!administrator) {
-          refuseFirstParty(fields);
+          refuseFirstPartyChanges(fields);
           refuseConfusableName(fields.name, await loadAppNameCheck(), [...ports.reservedNames]);
         }
         return once([user.id, 'create', onceKey], async () => {
@@ -125,14 +125,14 @@ export function createDeveloperArea(
         return registry.update(id, (client) => {
           refuseIfNotOwn(client);
           if (client.updatedAt !== (ifUpdatedAt ?? client.updatedAt)) throw new ClientChangedError();
-          if (!administrator) refuseFirstParty(changes, client);
+          if (!administrator) refuseFirstPartyChanges(changes, client);
           if (checkName && changes.name !== client.name)
             refuseConfusableName(changes.name, checkName, [...ports.reservedNames]);
           return { ...rest, ...checkAssigned(client, changes, assignable) };
         });
       },
       disable: async (id) => registry.setDisabled(id, true, refuseIfNotOwn),
-      canEnable: async (id) => canEnable(await findOwn(id)),
+      canEnable: async (id) => canEnable(await requireOwn(id)),
       async enable(id) {
         return registry.setDisabled(id, false, (client) => {
           refuseIfNotOwn(client);
@@ -140,30 +140,30 @@ export function createDeveloperArea(
         });
       },
       async delete(id) {
-        await findOwn(id);
+        await requireOwn(id);
         return registry.delete(id);
       },
       async revokeTokens(id) {
-        await findOwn(id);
+        await requireOwn(id);
         await ports.revokeFor({ ...origin, actorId: user.id })({ client: id });
       },
       async effective(client) {
         return new Set((await ports.clientPermissions(client)).sources.keys());
       },
       async secrets(id) {
-        await findOwn(id);
+        await requireOwn(id);
         return registry.secrets(id);
       },
       async addSecret(id, secret, onceKey) {
-        await findOwn(id);
+        await requireOwn(id);
         return once([user.id, 'addSecret', id, onceKey], async () => registry.addSecret(id, secret));
       },
       async deleteSecret(id, secretId) {
-        await findOwn(id);
+        await requireOwn(id);
         return registry.deleteSecret(id, secretId);
       },
       async activity(id, query = {}) {
-        return listActivity(audit, await findOwn(id), { ...query, administrator });
+        return listActivity(audit, await requireOwn(id), { ...query, administrator });
       },
     };
   };

@@ -79,7 +79,7 @@ function errorOf(cause: unknown, limit: number, name: string): BodyError {
 
 /**
  * Discards the rest of a body and closes the connection after the response, then returns the error to throw. Node reads unread
- * bytes as the next request on a keep-alive connection, and unread bytes stop a connection whose client is still sending.
+ * bytes as the next request on a keep-alive connection, and a client that is still sending them blocks the connection.
  */
 export function discardRest<E>(ctx: Context, error: E): E {
   if (!ctx.req.complete) {

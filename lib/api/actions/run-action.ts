@@ -82,7 +82,7 @@ export async function runAction(action: Action, call: ActionCall, log: FailureLo
   try {
     return { output: await outputOf(action, await action.run(call)) };
   } catch (error) {
-    // After an abort the action may fail in any way, and the client has closed the connection: such an error is not logged.
+    // After an abort the action may fail in any way, and no client waits for the answer: such an error is not logged.
     if (call.signal.aborted) return { problem: ABORTED };
     return { problem: explainFailure(error, action, log) };
   }

@@ -1,8 +1,9 @@
+import { isPart } from '../openapi/components.ts';
 import type { OpenApiPart } from '../openapi/components.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
 import { html, formatText } from './html.ts';
 import type { Html } from './html.ts';
-import { definitions, isPart, resolve, sampleOf, schemaSection, text } from './schema.ts';
+import { definitions, resolve, sampleOf, schemaSection, text } from './schema.ts';
 
 /** An operation of an OpenAPI document. */
 export interface Operation {
@@ -16,17 +17,24 @@ export interface Operation {
 
 /** The operations of a document, in its order. */
 export function operationsOf(document: OpenApiDocument): readonly Operation[] {
-  return Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods)
-      .filter(([method, part]) => METHODS.has(method) && isPart(part))
-      .map(([method, part]) => ({
-        method: method.toUpperCase(),
-        path,
-        part,
-        id: `${method}${path}`.replaceAll(/[^\w]+/g, '-'),
-        tag: text(Array.isArray(part['tags']) ? part['tags'][0] : undefined) || 'Other',
-      })),
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, part]) =>
+      METHODS.has(method) && isPart(part)
+        ? {
+            method: method.toUpperCase(),
+            path,
+            part: { ...part, parameters: [...listIn(item, 'parameters'), ...listIn(part, 'parameters')] },
+            id: `${method}${path}`.replaceAll(/[^\w]+/g, '-'),
+            tag: text(listIn(part, 'tags')[0]) || 'Other',
+          }
+        : [],
+    ),
   );
+}
+
+function listIn(part: Readonly<Record<string, unknown>>, member: string): readonly unknown[] {
+  const list = part[member];
+  return Array.isArray(list) ? list : [];
 }
 
 const METHODS = new Set(['get', 'put', 'post', 'delete', 'patch', 'head', 'options']);
@@ -64,7 +72,7 @@ export function operationSection(document: OpenApiDocument, operation: Operation
 }
 
 function parameters(document: OpenApiDocument, part: OpenApiPart): Html {
-  const given = Array.isArray(part['parameters']) ? part['parameters'] : [];
+  const given = listIn(part, 'parameters');
   if (given.length === 0) return html``;
   const entries = given.map((one) => {
     const { name, in: place, required, description } = resolve(document, one);

@@ -1,3 +1,4 @@
+import { isPart } from '../openapi/components.ts';
 import type { OpenApiPart } from '../openapi/components.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
 import { html, formatText } from './html.ts';
@@ -16,10 +17,6 @@ export function resolve(document: OpenApiDocument, part: unknown): OpenApiPart {
     found = isPart(target) ? target : {};
   }
   return found;
-}
-
-export function isPart(value: unknown): value is OpenApiPart {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A list of names, each with its meaning. */

@@ -1,8 +1,15 @@
 /** A part of an OpenAPI document. */
 export type OpenApiPart = Readonly<Record<string, unknown>>;
 
-/** The operations of a path, by method in lower case (OpenAPI 3.1 section 4.8.9). */
-export type OpenApiPath = Readonly<Record<string, OpenApiPart>>;
+/**
+ * A path item: operations by method in lower case, and members for all of them, such as `parameters` (OpenAPI 3.1 section
+ * 4.8.9).
+ */
+export type OpenApiPath = Readonly<Record<string, OpenApiPart | readonly OpenApiPart[] | string>>;
+
+export function isPart(value: unknown): value is OpenApiPart {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 /** The content of a JSON body. */
 export function json(schema: OpenApiPart): OpenApiPart {

@@ -3,7 +3,15 @@ import { ConfigError } from '../../errors.ts';
 import type { Action } from '../actions/define-action.ts';
 import { actionPaths } from './action-paths.ts';
 import { actionSchemas } from './action-schemas.ts';
-import { json, PARAMETERS, problemResponses, READ_PROBLEMS, RESPONSES, SCHEMAS } from './components.ts';
+import {
+  isPart,
+  json,
+  PARAMETERS,
+  problemResponses,
+  READ_PROBLEMS,
+  RESPONSES,
+  SCHEMAS,
+} from './components.ts';
 import type { OpenApiPart, OpenApiPath } from './components.ts';
 
 /** The parts of the API's description that the host defines. */
@@ -81,7 +89,7 @@ export function describeApi(
 function addGuardResponses(paths: Readonly<Record<string, OpenApiPath>>): Record<string, OpenApiPath> {
   return mapValues(paths, (methods) =>
     mapValues(methods, (operation) =>
-      'responses' in operation
+      isPart(operation) && 'responses' in operation
         ? {
             ...operation,
             responses: { ...problemResponses(READ_PROBLEMS), ...(operation['responses'] as object) },
