@@ -32,7 +32,7 @@ export interface WorkResult {
 
 /**
  * Answers a request that may be repeated. Without an `Idempotency-Key`, the work is done for each request, and `signal` is
- * aborted when the client closes the connection. With a key, the work is done once for the user or client and the key, and
+ * aborted when the client closes the connection. With a key, the work is done once for each user, client and key, and
  * continues when the connection closes, because a repeat gets its answer. If the process ends before the answer is stored, a
  * repeat does the work again after the lease has expired: the work is then done at least once. Work that stores its answer in
  * its own transaction is done exactly once in every case.
