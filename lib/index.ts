@@ -25,13 +25,12 @@ export type {
   ActionSchema,
   JsonSchema,
 } from './api/actions/define-action.ts';
-export type { ApiAuth } from './api/auth.ts';
 export type { BulkLimits, UploadLimits } from './api/limits.ts';
 export type { RouteBody, UploadedFile } from './api/route-bodies.ts';
 export type { OpenApiPart, OpenApiPath } from './api/openapi/components.ts';
 export type { OpenApiOptions } from './api/openapi/document.ts';
 export { createApiRouter } from './api/router.ts';
-export type { ApiRouter, ApiRouterOptions } from './api/router.ts';
+export type { ApiAuth, ApiRouter, ApiRouterOptions } from './api/router.ts';
 export type { AuthServer } from './server/auth-server.ts';
 export type {
   AccessTokenClaims,

@@ -25,7 +25,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/tokens': 'lib/contracts lib/errors lib/keys jose',
   'lib/access': 'lib/clients lib/contracts lib/errors lib/http lib/tokens',
   'lib/developer':
-    'lib/clients lib/contracts lib/errors lib/http unhomoglyph unicode-match-property-value-ecmascript',
+    'lib/access lib/clients lib/contracts lib/errors lib/http unhomoglyph unicode-match-property-value-ecmascript',
   'lib/api':
     'lib/access lib/contracts lib/errors lib/http koa-compose koa-router lazy:koa-body type:@standard-schema/spec',
   'lib/oidc':

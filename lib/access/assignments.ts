@@ -16,13 +16,13 @@ export interface AssignmentsOptions {
   readonly gate: Pick<Gate, 'has' | 'roles'>;
   readonly store: AssignmentStore;
   readonly audit: Pick<AuditLog, 'record'>;
-  /** Told whose assignment changed, after the change. */
+  /** Called after each change of a user's assignment. */
   readonly onChange: (userId: string) => void;
 }
 
-/** Manages the roles and permissions that the storage keeps for people. */
+/** Manages the roles and permissions of users that are stored in the storage. */
 export function createAssignments({ users, gate, store, audit, onChange }: AssignmentsOptions): Assignments {
-  // Otherwise an administrator would take a role away here, and the user would keep it there.
+  // Otherwise a role that is removed here would still be granted by the user store.
   function checkInUse(): void {
     if (userStoreAssigns(users)) {
       throw new ConfigError(
@@ -32,7 +32,7 @@ export function createAssignments({ users, gate, store, audit, onChange }: Assig
     }
   }
 
-  function changed(userId: string, { roles, permissions }: Assignment): void {
+  function publishChange(userId: string, { roles, permissions }: Assignment): void {
     onChange(userId);
     audit.record({ type: 'assignment_changed', userId, roles, permissions });
   }
@@ -46,56 +46,60 @@ export function createAssignments({ users, gate, store, audit, onChange }: Assig
       checkInUse();
       const assignment = checkAssignment(userId, given, gate);
       await store.save(userId, assignment);
-      changed(userId, assignment);
+      publishChange(userId, assignment);
     },
     async delete(userId) {
       checkInUse();
       const deleted = await store.delete(userId);
-      if (deleted) changed(userId, { roles: [], permissions: [] });
+      if (deleted) publishChange(userId, { roles: [], permissions: [] });
       return deleted;
     },
   };
 }
 
-/** The names of an assignment that a gate knows. */
+/**
+ * Checks an assignment, and removes repeated names.
+ *
+ * @throws AssignmentInvalidError with one entry for each unknown name or wrong type
+ */
 function checkAssignment(userId: unknown, given: unknown, gate: AssignmentsOptions['gate']): Assignment {
-  const mistakes: FieldError[] = [];
+  const errors: FieldError[] = [];
   if (typeof userId !== 'string' || userId === '' || userId.length > 255) {
-    mistakes.push(fieldError('userId', 'user_id_length', { most: 255 }));
+    errors.push(fieldError('userId', 'user_id_length', { most: 255 }));
   }
-  const { roles, permissions, ...others } = fieldsOf(given, mistakes);
+  const { roles, permissions, ...others } = readFields(given, errors);
   for (const field of Object.keys(others)) {
-    mistakes.push(fieldError(field, 'assignment_field'));
+    errors.push(fieldError(field, 'assignment_field'));
   }
   const assignment = {
-    roles: namesOf(roles, 'role', (name) => Object.hasOwn(gate.roles, name), mistakes),
-    permissions: namesOf(permissions, 'permission', (name) => gate.has(name), mistakes),
+    roles: readNames(roles, 'role', (name) => Object.hasOwn(gate.roles, name), errors),
+    permissions: readNames(permissions, 'permission', (name) => gate.has(name), errors),
   };
-  if (mistakes.length > 0) throw new AssignmentInvalidError(mistakes);
+  if (errors.length > 0) throw new AssignmentInvalidError(errors);
   return assignment;
 }
 
-function fieldsOf(given: unknown, mistakes: FieldError[]): Readonly<Record<string, unknown>> {
+function readFields(given: unknown, errors: FieldError[]): Readonly<Record<string, unknown>> {
   if (typeof given === 'object' && given !== null && !Array.isArray(given)) return { ...given };
-  mistakes.push(fieldError('assignment', 'assignment_form'));
+  errors.push(fieldError('assignment', 'assignment_form'));
   return {};
 }
 
-function namesOf(
+function readNames(
   given: unknown,
   kind: 'role' | 'permission',
   isKnown: (name: string) => boolean,
-  mistakes: FieldError[],
+  errors: FieldError[],
 ): readonly string[] {
   if (given === undefined) return [];
   const field = `${kind}s`;
   if (!Array.isArray(given) || !given.every((name) => typeof name === 'string')) {
-    mistakes.push(fieldError(field, 'not_strings'));
+    errors.push(fieldError(field, 'not_strings'));
     return [];
   }
   const names = [...new Set(given)];
   for (const name of names) {
-    if (!isKnown(name)) mistakes.push(fieldError(field, `unknown_${kind}`, { name }));
+    if (!isKnown(name)) errors.push(fieldError(field, `unknown_${kind}`, { name }));
   }
   return names;
 }

@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Problem } from '../http/problem.ts';
 
 /**
- * Reads the token of a request: from the `Authorization` header field, the one place that RFC 9700 section 4.3.2
- * leaves. Bodies are not looked at: an `access_token` in one is the API's own business.
+ * Reads the token of a request from the `Authorization` header field only, because RFC 9700 section 4.3.2 rules out the query.
+ * Bodies are not read: a member `access_token` in a body belongs to the host's API.
  *
- * Runs for every request, so it does only what a remembered token needs; {@link isCompactJws} is for the others.
+ * Runs for every request, so it checks only what a cached token needs; {@link isCompactJws} checks the form of other tokens.
  */
 export function readBearerToken(request: IncomingMessage): string | AuthFailure {
   const header = request.headers.authorization;
@@ -18,13 +18,13 @@ export function readBearerToken(request: IncomingMessage): string | AuthFailure 
   return header.slice('Bearer '.length);
 }
 
-// The scheme is case-insensitive (RFC 9110 section 11.1). Without anything behind it, it is still a malformed Bearer.
+// The scheme is case-insensitive (RFC 9110 section 11.1). Without a token behind it, the field is a malformed Bearer field.
 const BEARER = /^bearer(?: |$)/i;
 
-// Refused next to a good header too: it is in the logs of every server on the way.
+// Refused also when the header field is valid: every server on the path logs the URL.
 const IN_URL = /[?&]access_token=/;
 
-// Node keeps the first of several Authorization fields and drops the rest, a proxy in front may have looked at the last.
+// Node uses the first of several Authorization fields; a proxy in front may have used the last.
 function isRepeated(rawHeaders: readonly string[]): boolean {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -34,32 +34,30 @@ function isRepeated(rawHeaders: readonly string[]): boolean {
   return count > 1;
 }
 
-/** The most characters of a token that are looked at; those of this server have about 700. */
-const LONGEST_TOKEN = 8192;
+/** In characters. Tokens of this server have about 700. */
+const MAX_TOKEN_LENGTH = 8192;
 
-// RFC 7515 section 7.1. The signature must be canonical (RFC 4648 section 3.5): of the bits in its last character, those
-// that encode nothing are zero, or a token with that character changed would still be good. Linear on any input.
+// RFC 7515 section 7.1. The signature must be canonical (RFC 4648 section 3.5): the unused bits of its last character are zero.
+// Otherwise the token would stay valid with another last character. The expression takes linear time on any input.
 const COMPACT_JWS = /^[\w-]+\.[\w-]+\.(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?$/;
 
-/** Tells whether a token is worth a signature check: it has the form of one of ours, and a sane size. */
+/** Whether a token has the form and size of this server's tokens, so that its signature is checked. */
 export function isCompactJws(token: string): boolean {
-  return token.length <= LONGEST_TOKEN && COMPACT_JWS.test(token);
+  return token.length <= MAX_TOKEN_LENGTH && COMPACT_JWS.test(token);
 }
 
-/** What the guard says to a caller whom it does not let in (RFC 6750 section 3). */
-
-/** A reason to answer 401. */
+/** A reason to answer 401 (RFC 6750 section 3). */
 export interface AuthFailure {
   readonly code: string;
-  /** The `error` of the challenge; absent when no token was sent, so that a client sees that it only has to send one. */
+  /** The `error` of the challenge. Absent when no token was sent (RFC 6750 section 3.1). */
   readonly error?: 'invalid_request' | 'invalid_token';
-  /** Plain ASCII without quotes: it is sent in a header field too. */
+  /** ASCII without quotes, because it is sent in a header field too. */
   readonly detail: string;
 }
 
 type AuthFailureReason = 'missing' | 'misplaced' | 'repeated' | 'malformed' | 'invalid' | 'revoked' | 'gone';
 
-/** Every reason there is. All are 401: a client that gets one has to come back with another token. */
+/** All reasons. Each is answered with 401, because the client needs another token. */
 export const AUTH_FAILURES: Readonly<Record<AuthFailureReason, AuthFailure>> = {
   missing: {
     code: 'token_missing',
@@ -99,7 +97,7 @@ export const AUTH_FAILURES: Readonly<Record<AuthFailureReason, AuthFailure>> = {
   },
 };
 
-/** The 401 for a failure. */
+/** The problem for a failed authentication, with its challenge. */
 export function unauthorized(realm: string, failure: AuthFailure): Problem {
   const { code, detail, error } = failure;
   return {

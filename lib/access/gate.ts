@@ -3,7 +3,7 @@ import { types } from 'node:util';
 import type { Gate, PermissionSource, Principal, User } from '../contracts/index.ts';
 import { ConfigError, missingPermission, PermissionMissingError } from '../errors.ts';
 
-/** A permission in words: what it allows, or that and the message for a caller who lacks it. */
+/** The description of a permission, or the description and the message for a caller who lacks the permission. */
 export type PermissionDefinition =
   | string
   | {
@@ -20,19 +20,19 @@ export interface GateDefinition<
   S extends object = object,
   U extends User = User,
 > {
-  /** Every permission there is, by name. A name is lower-case words joined by underscores: `view_schools`. */
+  /** All permissions, by name. A name is lower-case words joined by underscores: `view_schools`. */
   readonly permissions: Readonly<Record<P, PermissionDefinition>>;
   /** Sets of permissions, by name, for users and clients alike. Names as for permissions. @default none */
   readonly roles?: Readonly<Record<R, readonly NoInfer<P>[]>>;
   /**
-   * What a permission reaches, by its name: `edit_school: (principal, school: School) => ...`. A rule only narrows: it
-   * is asked about those who hold the permission. It answers at once, with `true` or `false`. @default none
+   * Limits a permission to certain resources, by the permission's name: `edit_school: (principal, school: School) => ...`. A
+   * rule is called only when the principal has the permission. It returns `true` or `false`, not a promise. @default none
    */
   readonly rules?: Rules<NoInfer<P>, S, U>;
 }
 
 /**
- * Defines who can do what: the permissions there are, the roles that bundle them, and the rules that narrow them.
+ * Defines who can do what: the permissions, the roles that contain them, and the rules that limit them to resources.
  *
  * A misspelt permission in a role or a rule does not compile. The result cannot be changed.
  *
@@ -50,16 +50,16 @@ export function defineGate<
   S extends object = object,
   U extends User = User,
 >(definition: GateDefinition<P, R, S, U>): Gate<P, R, S> {
-  const permissionNames = namesOf('gate.permissions', definition.permissions);
+  const permissionNames = checkedNames('gate.permissions', definition.permissions);
   const has = (name: string): name is P => permissionNames.has(name);
-  // Objects without a prototype: a caller may ask for any name, `constructor` too.
-  const permissions: Record<P, Words> = Object.create(null);
+  // No prototype: callers may look up any name, including `constructor`.
+  const permissions: Record<P, PermissionText> = Object.create(null);
   for (const name of [...permissionNames].filter(has)) {
-    permissions[name] = describe(name, definition.permissions[name]);
+    permissions[name] = permissionText(name, definition.permissions[name]);
   }
 
   const given: Partial<Record<R, readonly P[]>> = definition.roles ?? {};
-  const roleNames = namesOf('gate.roles', given);
+  const roleNames = checkedNames('gate.roles', given);
   const isRole = (name: string): name is R => roleNames.has(name);
   const roles: Record<R, readonly P[]> = Object.create(null);
   for (const name of [...roleNames].filter(isRole)) {
@@ -68,7 +68,7 @@ export function defineGate<
 
   const rules = checkRules(definition.rules ?? {}, has);
 
-  // A rest parameter, because a resource that turned out to be undefined is not the same as none.
+  // A rest parameter distinguishes a resource that is `undefined` from a call without a resource.
   function can(principal: Principal, permission: P, ...resource: readonly unknown[]): boolean {
     const hasPermission = principal.permissions.has(permission);
     if (resource.length === 0) return hasPermission;
@@ -101,8 +101,8 @@ export function defineGate<
     },
     can,
     authorize(principal: Principal, permission: P, ...resource: readonly unknown[]) {
-      const words: Words | undefined = permissions[permission];
-      if (!words) {
+      const text: PermissionText | undefined = permissions[permission];
+      if (!text) {
         throw new ConfigError(
           `authorize('${permission}')`,
           'the gate has no such permission; define it or correct the name',
@@ -110,7 +110,7 @@ export function defineGate<
       }
       if (!can(principal, permission, ...resource)) {
         const insufficientScope = principal.sources.has(permission) && !principal.permissions.has(permission);
-        throw new PermissionMissingError(permission, words.message, { insufficientScope });
+        throw new PermissionMissingError(permission, text.message, { insufficientScope });
       }
     },
   });
@@ -120,7 +120,7 @@ const DIRECT: PermissionSource = Object.freeze({ type: 'direct' });
 
 const NAME = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 
-function namesOf(option: string, value: unknown): ReadonlySet<string> {
+function checkedNames(option: string, value: unknown): ReadonlySet<string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new ConfigError(option, 'pass an object with the names as keys');
   }
@@ -136,32 +136,32 @@ function namesOf(option: string, value: unknown): ReadonlySet<string> {
   return new Set(names);
 }
 
-interface Words {
+interface PermissionText {
   readonly description: string;
   readonly message: string;
 }
 
-function describe(name: string, definition: unknown): Words {
-  const words = typeof definition === 'string' ? { description: definition } : definition;
-  if (!isDescribed(words)) {
+function permissionText(name: string, definition: unknown): PermissionText {
+  const text = typeof definition === 'string' ? { description: definition } : definition;
+  if (!isPermissionText(text)) {
     throw new ConfigError(
       `gate.permissions.${name}`,
       "describe it in words: 'View schools', or { description: 'View schools', message: 'You may not view schools.' }",
     );
   }
-  const { description, message = missingPermission(name) } = words;
+  const { description, message = missingPermission(name) } = text;
   return Object.freeze({ description, message });
 }
 
-function isDescribed(value: unknown): value is Exclude<PermissionDefinition, string> {
+function isPermissionText(value: unknown): value is Exclude<PermissionDefinition, string> {
   if (typeof value !== 'object' || value === null || !('description' in value)) return false;
   return (
-    isText(value.description) &&
-    (!('message' in value) || value.message === undefined || isText(value.message))
+    isNonEmpty(value.description) &&
+    (!('message' in value) || value.message === undefined || isNonEmpty(value.message))
   );
 }
 
-function isText(value: unknown): boolean {
+function isNonEmpty(value: unknown): boolean {
   return typeof value === 'string' && value.trim() !== '';
 }
 
@@ -183,26 +183,26 @@ function checkMembers<P extends string>(
 }
 
 /**
- * Says whether somebody who holds a permission may use it on a resource. What it throws goes to the caller of `can()`.
+ * Decides whether a principal that has a permission may use it on a resource. `can()` throws what the rule throws.
  *
- * Users and clients come alike: `principal.user` is undefined for a client. For members of your own user type, annotate
- * the principal: `(principal: Principal<string, Person>, school: School) => ...`.
+ * Rules are called for users and clients: `principal.user` is undefined for a client. For members of your own user type,
+ * annotate the principal: `(principal: Principal<string, Person>, school: School) => ...`.
  */
 export type Rule<P extends string, T, U extends User = User> = (
   principal: Principal<P, U>,
   resource: T,
 ) => boolean;
 
-/** The rules of a gate, by permission. `S` has the type of each one's resource, `U` is the host's user. */
+/** The rules of a gate, by permission. `S` maps each permission to the type of its resource, `U` is the host's user type. */
 export type Rules<P extends string, S extends object, U extends User> = {
   readonly [K in keyof S]: K extends P ? Rule<P, S[K], U> : never;
-} & Readonly<Record<string, Rule<P, never, U>>>; // The mapped type alone would infer S and leave U as it is.
+} & Readonly<Record<string, Rule<P, never, U>>>; // From the mapped type alone, TypeScript infers S but not U.
 
-/** A rule that gives a boolean or throws. */
+/** A rule whose return value is checked to be a boolean. */
 type CheckedRule = (principal: Principal, resource: unknown) => boolean;
 
 /**
- * Checks the rules of a gate, and makes each check what it answers.
+ * Checks the rules of a gate, and wraps each so that its return value is checked.
  *
  * @throws ConfigError naming the rule at fault
  */
@@ -232,11 +232,11 @@ const ASK_FOR_FUNCTION =
 
 function checked(option: string, rule: (principal: Principal, resource: unknown) => unknown): CheckedRule {
   return (principal, resource) => {
-    // Nobody may do anything to what is not there; a rule that compares two absent members would say they may.
+    // A missing resource is always refused: a rule that compares two absent members would return true.
     if (resource === undefined || resource === null) return false;
     const answer = rule(principal, resource);
     if (typeof answer === 'boolean') return answer;
-    // Nobody will wait for it, and a rejection that nobody handles ends the process.
+    // The promise is not awaited, and an unhandled rejection ends the process.
     if (types.isPromise(answer)) answer.catch(() => {});
     throw new ConfigError(option, ASK_FOR_FUNCTION);
   };

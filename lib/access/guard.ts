@@ -8,7 +8,7 @@ import { overloadProblem } from '../http/concurrency-limit.ts';
 import { sendError, sendProblem } from '../http/problem.ts';
 import type { Invalidated } from '../tokens/cache-invalidation.ts';
 import { createAuthenticator } from './authenticator.ts';
-import type { AuthenticatorOptions, KnownToken } from './authenticator.ts';
+import type { AuthenticatorOptions, VerifiedToken } from './authenticator.ts';
 import { readBearerToken, AUTH_FAILURES, unauthorized } from './bearer-token.ts';
 import type { AuthFailure } from './bearer-token.ts';
 import type { FindClientPermissions, UserAssignments, PrincipalRules } from './principal.ts';
@@ -18,58 +18,58 @@ export interface GuardOptions<P extends string = string, U extends User = User> 
   P,
   U
 > {
-  /** The issuer: names in a 401 what the token must be for. */
+  /** The issuer: the `realm` of a challenge. */
   readonly realm: string;
   readonly logger: Logger;
-  /** Puts the verification of a token into a trace. @default none */
+  /** Traces the verification of tokens. @default none */
   readonly trace?: Trace;
-  /** Told of each request, if anybody is. */
+  /** `guarded` is called with the outcome of each request. @default none */
   readonly observers?: { readonly guarded: ((outcome: GuardOutcome) => void) | undefined };
-  /** Whose requests are refused, once it is closing. Left out: it never does. */
+  /** Requests are refused while it is closing. Omitted: they never are. */
   readonly server?: { readonly isClosing: boolean };
-  /** What the test kit makes principals with. Left out: nobody gets in without a token. */
+  /** What the test kit makes principals with. Omitted: every request needs a token. */
   readonly sources?: PrincipalSources;
 }
 
-/** A Koa context whose `state` says who calls. */
+/** A Koa context with the user or the client of the request in `state`. */
 export type GuardContext<P extends string, U extends User, S extends object = object> = ParameterizedContext<
   GuardedState<P, U, S>
 >;
 
 /**
- * Lets a request through when it carries a good access token, and says on `ctx.state` who calls.
+ * Passes a request with a valid access token to the next middleware, with its user or client in `ctx.state`.
  *
- * Typed as a method: a server that knows its permissions is accepted where any server will do.
+ * Typed as a method, whose parameters are bivariant: a server with known permissions can be passed where any server is
+ * expected.
  */
 export type GuardMiddleware<P extends string = string, U extends User = User, S extends object = object> = {
   /** The middleware itself. */
   guard(ctx: GuardContext<P, U, S>, next: Next): unknown;
 }['guard'];
 
-/** The guard, and the way to tell it about a revocation. */
+/** The guard, with the invalidation of its cache. */
 export type Guard<P extends string = string, U extends User = User> = GuardMiddleware<P, U> & {
   /**
-   * Forgets tokens, so that a revocation made on this node works at once. Call it after the storage has the revocation.
-   * Without a match it forgets all of them.
+   * Removes tokens from the cache, so that a revocation on this node takes effect at once. Call it after the revocation is
+   * stored. Without a match, all tokens are removed.
    */
   forget(match?: Invalidated): void;
 };
 
 /**
- * Makes the middleware that stands in front of an API (RFC 6750).
+ * Creates the middleware that authenticates the requests of an API (RFC 6750).
  *
- * With a good token, `ctx.state.user` is the user and `ctx.state.client` is undefined, or the other way round for a
- * token of a client; `ctx.state.principal` has both cases. The objects are shared by the requests of the next
- * `revocationLag` seconds: treat them as read-only. Without one, it answers 401 with a challenge; when the storage
- * cannot be reached, 503.
+ * With a valid token of a user, `ctx.state.user` is set and `ctx.state.client` is undefined; with a token of a client, the
+ * reverse. `ctx.state.principal` is set for both. The objects are shared by all requests of the next `revocationLag` seconds:
+ * treat them as read-only. Without a valid token, the answer is 401 with a challenge; when the storage is unavailable, 503.
  */
 export function createGuard<P extends string, U extends User>(options: GuardOptions<P, U>): Guard<P, U> {
   const { logger, observers, realm, server, sources, trace } = options;
   const authenticator = createAuthenticator(options);
 
-  function answer(result: KnownToken<P, U> | AuthFailure, ctx: GuardContext<P, U>, next: Next): unknown {
+  function answer(result: VerifiedToken<P, U> | AuthFailure, ctx: GuardContext<P, U>, next: Next): unknown {
     if ('claims' in result) {
-      admit(ctx.state, result.principal);
+      setPrincipal(ctx.state, result.principal);
       return next();
     }
     observers?.guarded?.({ admitted: false, code: result.code });
@@ -84,7 +84,7 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
       result = await verifyInTrace(token);
     } catch (error) {
       observers?.guarded?.({ admitted: false, code: codeOf(error) });
-      // An error of the host's own user store is the host's to handle.
+      // An error of the host's user store is left to the host's error handler.
       if (!(error instanceof GatehouseError)) throw error;
       sendError(ctx, error, logger);
       return undefined;
@@ -96,7 +96,7 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
     return answer(result, ctx, next);
   }
 
-  async function verifyInTrace(token: string): Promise<KnownToken<P, U> | AuthFailure> {
+  async function verifyInTrace(token: string): Promise<VerifiedToken<P, U> | AuthFailure> {
     if (!trace) return authenticator.authenticate(token);
     return trace('gatehouse.guard', async (span) => {
       const result = await authenticator.authenticate(token);
@@ -107,43 +107,43 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
     });
   }
 
-  async function admitImpersonated(
+  async function continueImpersonated(
     ctx: GuardContext<P, U>,
     next: Next,
     principal: ReturnType<Impersonation>,
   ): Promise<unknown> {
-    admit(ctx.state, await principal);
+    setPrincipal(ctx.state, await principal);
     return next();
   }
 
-  function withoutToken(failure: AuthFailure, ctx: GuardContext<P, U>, next: Next): unknown {
+  function handleMissingToken(failure: AuthFailure, ctx: GuardContext<P, U>, next: Next): unknown {
     const impersonation = failure === AUTH_FAILURES.missing ? impersonations.get(ctx.req) : undefined;
     return impersonation && sources
-      ? admitImpersonated(ctx, next, impersonation(sources))
+      ? continueImpersonated(ctx, next, impersonation(sources))
       : answer(failure, ctx, next);
   }
 
-  function refuseAtEnd(ctx: GuardContext<P, U>): void {
+  function refuseWhileClosing(ctx: GuardContext<P, U>): void {
     const problem = overloadProblem('closing');
     observers?.guarded?.({ admitted: false, code: problem.code });
     sendProblem(ctx, problem);
   }
 
-  // Not async: a known token needs no promise of ours.
+  // Not async: a cached token needs no additional promise.
   function guard(ctx: GuardContext<P, U>, next: Next): unknown {
-    if (server?.isClosing) return refuseAtEnd(ctx);
+    if (server?.isClosing) return refuseWhileClosing(ctx);
     const token = readBearerToken(ctx.req);
-    if (typeof token !== 'string') return withoutToken(token, ctx, next);
-    const known = authenticator.recall(token);
+    if (typeof token !== 'string') return handleMissingToken(token, ctx, next);
+    const known = authenticator.findCached(token);
     if (known === undefined) return authenticate(token, ctx, next);
-    observers?.guarded?.(REMEMBERED);
+    observers?.guarded?.(CACHED);
     return answer(known, ctx, next);
   }
 
   return Object.assign(guard, { forget: (match?: Invalidated) => authenticator.forget(match) });
 }
 
-const REMEMBERED: GuardOutcome = Object.freeze({ admitted: true, remembered: true });
+const CACHED: GuardOutcome = Object.freeze({ admitted: true, remembered: true });
 
 function codeOf(error: unknown): string {
   return error instanceof GatehouseError && error.status === 503
@@ -151,32 +151,32 @@ function codeOf(error: unknown): string {
     : 'internal_error';
 }
 
-/** Says on `ctx.state` who calls. */
-export function admit(
+/** Sets the user or the client of a request on `ctx.state`. */
+export function setPrincipal(
   state: { user?: unknown; client?: unknown; principal?: unknown },
   principal: Principal,
 ): void {
-  // Both are always set: a host's own middleware may have put its logged-in user there.
+  // Both are always set, because a host's middleware may have set its own `state.user`.
   state.user = principal.user;
   state.client = principal.type === 'client' ? principal.client : undefined;
   state.principal = principal;
 }
 
-/** What the server's own principals are made with. */
+/** The parts of the server that principals are made with. */
 export interface PrincipalSources extends PrincipalRules {
   readonly gate: PrincipalRules['gate'] & Pick<Gate, 'has' | 'roles'>;
   readonly userAssignments: Pick<UserAssignments, 'of'>;
   readonly clientPermissions: FindClientPermissions;
 }
 
-/** Makes the principal that a request speaks for. */
+/** Makes the principal of a request. */
 export type Impersonation = (sources: PrincipalSources) => Promise<Principal>;
 
 const impersonations = new WeakMap<IncomingMessage, Impersonation>();
 
 /**
- * Lets a request through every guard of this process, unless it has a bearer token of its own. For the test kit: nothing in a
- * request can ask for it.
+ * Makes every guard of this process accept a request without a bearer token. For the test kit: only code in this process can
+ * call it, nothing in a request triggers it.
  */
 export function impersonate(request: IncomingMessage, impersonation: Impersonation): void {
   impersonations.set(request, impersonation);

@@ -12,23 +12,23 @@ import type {
   UserStore,
 } from '../contracts/index.ts';
 
-/** What the loader asks for the people, the clients and the rules. */
+/** What `createPrincipalLoader()` takes. */
 export interface PrincipalPorts<P extends string = string, U extends User = User> extends PrincipalRules<P> {
   readonly userAssignments: Pick<UserAssignments<U>, 'find'>;
   readonly clients: Pick<ClientStore, 'find'>;
   readonly clientPermissions: FindClientPermissions<P>;
 }
 
-/** Finds out who a verified token speaks for. `undefined`: the user or the client is gone or disabled. */
+/** Loads the principal of a verified token. `undefined`: the user or the client was removed or disabled. */
 export type LoadPrincipal<P extends string = string, U extends User = User> = (
   claims: AccessTokenClaims,
 ) => Promise<Principal<P, U> | undefined>;
 
 /**
- * Makes the function that turns the claims of a verified token into the user or the client it speaks for.
+ * Creates the function that loads the user or the client of a verified token.
  *
- * Which of the two it is, the `principal` claim says. `sub` is never compared with `client_id`: a client may have the
- * id of a user.
+ * The `principal` claim distinguishes the two. `sub` is never compared with `client_id`, because a client may have the same id
+ * as a user.
  */
 export function createPrincipalLoader<P extends string, U extends User>(
   ports: PrincipalPorts<P, U>,
@@ -36,7 +36,7 @@ export function createPrincipalLoader<P extends string, U extends User>(
   const { clients, clientPermissions, userAssignments } = ports;
   const makePrincipal = createMakePrincipal<P, U>(ports);
 
-  /** The client of the token, if it may still act, for itself or for a user. */
+  /** The client of the token, unless it was removed or disabled. */
   async function findClient(id: string): Promise<Client | undefined> {
     const client = (await clients.find(id))?.client;
     return client?.disabled ? undefined : client;
@@ -71,29 +71,31 @@ export function createPrincipalLoader<P extends string, U extends User>(
   };
 }
 
-/** What a principal is made with. */
+/** The gate and the scopes that principals are made with. */
 export interface PrincipalRules<P extends string = string> {
   readonly gate: Pick<Gate<P>, 'effective' | 'can'>;
-  /** The permissions that each scope lets through. */
+  /** The permissions that each scope allows. */
   readonly scopes: ReadonlyMap<string, { readonly permissions: readonly P[] }>;
 }
 
-/** What somebody holds: their roles, and every permission with the places that it comes from. */
+/** The roles of a user or a client, and each of its permissions with the roles or assignments that grant it. */
 export interface EffectivePermissions<P extends string = string> {
   readonly roles: readonly string[];
   readonly sources: ReadonlyMap<P, readonly PermissionSource[]>;
 }
 
-/** Makes a principal of who it is, what they hold, and the scopes that limit them; `undefined`: none do. */
-export type MakePrincipal<P extends string = string, U extends User = User> = <W extends Who<U>>(
-  who: W,
+/** Makes a principal of a user or a client, its permissions, and the scopes that limit them; `undefined`: no limit. */
+export type MakePrincipal<P extends string = string, U extends User = User> = <
+  W extends PrincipalIdentity<U>,
+>(
+  identity: W,
   effective: EffectivePermissions<P>,
   granted: readonly string[] | undefined,
-) => W & Powers<P>;
+) => W & PrincipalPermissions<P>;
 
 /**
- * Makes the function that puts principals together. With a list of scopes, one is limited to what they let through; a scope
- * that the server no longer knows lets nothing through. Without a list, the user or the client may do all that they may do.
+ * Creates the function that makes principals. A list of scopes limits a principal to the permissions that the scopes allow; a
+ * scope that is no longer defined allows none. Without a list, the principal has all permissions of the user or the client.
  */
 export function createMakePrincipal<P extends string, U extends User>({
   gate: given,
@@ -101,19 +103,19 @@ export function createMakePrincipal<P extends string, U extends User>({
 }: PrincipalRules<P>): MakePrincipal<P, U> {
   const gate: AnyResourceGate<P> = given;
 
-  return function makePrincipal<W extends Who<U>>(
-    who: W,
+  return function makePrincipal<W extends PrincipalIdentity<U>>(
+    identity: W,
     { roles, sources }: EffectivePermissions<P>,
     granted: readonly string[] | undefined,
   ) {
-    const through = new Set(granted?.flatMap((scope) => scopes.get(scope)?.permissions ?? []));
+    const allowed = new Set(granted?.flatMap((scope) => scopes.get(scope)?.permissions ?? []));
     const limited = granted !== undefined;
-    const principal: W & Powers<P> = {
-      ...who,
+    const principal: W & PrincipalPermissions<P> = {
+      ...identity,
       scopes: Object.freeze([...(granted ?? [])]),
       limited,
       roles: Object.freeze([...roles]),
-      permissions: new Set([...sources.keys()].filter((name) => !limited || through.has(name))),
+      permissions: new Set([...sources.keys()].filter((name) => !limited || allowed.has(name))),
       sources,
       can: (permission: P, ...resource: readonly unknown[]) => gate.can(principal, permission, ...resource),
     };
@@ -122,7 +124,7 @@ export function createMakePrincipal<P extends string, U extends User>({
   };
 }
 
-/** What an assignment amounts to. */
+/** The permissions that an assignment grants. */
 export function effectivePermissions<P extends string>(
   { permissions, roles }: Assignment,
   gate: Pick<Gate<P>, 'effective'>,
@@ -130,43 +132,43 @@ export function effectivePermissions<P extends string>(
   return { roles, sources: gate.effective({ permissions, roles }) };
 }
 
-/** The user and the client that presented the token, or the client that speaks for itself. */
-export type Who<U extends User = User> =
+/** The user and the client that presented the token, or the client alone. */
+export type PrincipalIdentity<U extends User = User> =
   | { readonly type: 'user'; readonly user: U; readonly client: Client }
   | { readonly type: 'client'; readonly user: undefined; readonly client: Client };
 
-/** What a caller may do. */
-export type Powers<P extends string = string> = Pick<
+/** The members of a principal about its permissions. */
+export type PrincipalPermissions<P extends string = string> = Pick<
   Principal<P>,
   'scopes' | 'limited' | 'roles' | 'permissions' | 'sources' | 'can'
 >;
 
-/** A gate whose `can()` hands on whatever resource it was given: the types were checked where it was given. */
+/** A gate whose `can()` accepts any resource: `Principal.can()` has checked the types. */
 interface AnyResourceGate<P extends string> extends Pick<Gate<P>, 'effective'> {
   can(principal: Principal, permission: P, ...resource: readonly unknown[]): boolean;
 }
 
-/** Where to read people and what they hold. */
+/** Where users and their assignments are read. */
 export interface UserAssignmentPorts<U extends User = User> {
   readonly users: Pick<UserStore<U>, 'find' | 'permissions' | 'roles'>;
-  /** Asked only when the user store keeps neither permissions nor roles. */
+  /** Read only when the user store has neither `permissions()` nor `roles()`. */
   readonly assignments: Pick<AssignmentStore, 'find'>;
 }
 
-/** People, and what they hold. */
+/** Reads users and their assignments. */
 export interface UserAssignments<U extends User = User> {
-  /** Finds a user together with what they hold. */
+  /** Finds a user with the user's assignment. */
   find(id: string): Promise<{ readonly user: U; readonly assignment: Assignment } | undefined>;
-  /** What a user holds. */
+  /** The assignment of a user. */
   of(user: U): Promise<Assignment>;
 }
 
-/** Tells whether the user store itself says who holds what; otherwise `auth.assignments` does. */
+/** Whether the user store provides the roles and permissions of users; otherwise `auth.assignments` does. */
 export function userStoreAssigns(users: Pick<UserStore, 'permissions' | 'roles'>): boolean {
   return users.permissions !== undefined || users.roles !== undefined;
 }
 
-/** Reads what people hold from where it is kept: the host's user store, or else the storage. */
+/** Reads assignments from the host's user store if it provides them, otherwise from the storage. */
 export function createUserAssignments<U extends User>({
   users,
   assignments,
@@ -198,14 +200,15 @@ export function createUserAssignments<U extends User>({
   };
 }
 
-/** Finds what a client holds for itself, as of now. */
+/** Finds the current permissions of a client that acts for itself. */
 export type FindClientPermissions<P extends string = string> = (
   client: Pick<Client, 'ownerId' | 'permissions' | 'roles'>,
 ) => Promise<EffectivePermissions<P>>;
 
 /**
- * Makes the function that tells what a client holds. Of a client that a person owns, that is what both of them hold: who
- * gave a permission and lost it, does not keep it by an app. When the owner is gone, nothing is left.
+ * Creates the function that finds the permissions of a client. A client with an owner has only the permissions that the owner
+ * has too, so that an owner who loses a permission does not keep it through the client. If the owner was removed, the client
+ * has none.
  */
 export function createFindClientPermissions<P extends string>(
   gate: Pick<Gate<P>, 'effective' | 'roles'>,
@@ -215,27 +218,29 @@ export function createFindClientPermissions<P extends string>(
     const own = effectivePermissions(client, gate);
     if (client.ownerId === undefined) return own;
     const owner = await userAssignments.find(client.ownerId);
-    return owner ? permissionsOfBoth(own, owner.assignment, gate) : { roles: [], sources: new Map() };
+    return owner ? intersectPermissions(own, owner.assignment, gate) : { roles: [], sources: new Map() };
   };
 }
 
-function permissionsOfBoth<P extends string>(
+function intersectPermissions<P extends string>(
   own: EffectivePermissions<P>,
   owner: Assignment,
   gate: Pick<Gate<P>, 'effective' | 'roles'>,
 ): EffectivePermissions<P> {
-  const ofOwner = gate.effective(owner);
+  const ownerPermissions = gate.effective(owner);
   return {
-    roles: own.roles.filter((role) => covers(role, owner, { effective: ofOwner, roles: gate.roles })),
-    sources: new Map([...own.sources].filter(([permission]) => ofOwner.has(permission))),
+    roles: own.roles.filter((role) =>
+      holdsRole(role, owner, { effective: ownerPermissions, roles: gate.roles }),
+    ),
+    sources: new Map([...own.sources].filter(([permission]) => ownerPermissions.has(permission))),
   };
 }
 
 /**
- * Whether somebody who holds this has a role, or all that is in it. A role without permissions may mean something to the
- * host, so holding all of none is not enough.
+ * Whether an assignment has a role, or all of its permissions. A role without permissions must be assigned itself, because it
+ * may have a meaning to the host.
  */
-function covers(
+export function holdsRole(
   role: string,
   { roles: assignedRoles }: Assignment,
   gate: { readonly effective: ReadonlyMap<string, unknown>; readonly roles: Gate['roles'] },

@@ -10,25 +10,25 @@ export interface RequiresOptions<P extends string = string> {
   readonly gate: Pick<Gate<P>, 'has' | 'permissions'>;
   /** The issuer. */
   readonly realm: string;
-  /** Told of each request that is refused, if anybody is. */
+  /** `guarded` is called for each refused request. @default none */
   readonly observers?: { readonly guarded: ((outcome: GuardOutcome) => void) | undefined };
 }
 
 /**
- * Makes a middleware that lets a request through when the user or the client holds the permission; with several, all of
- * them. Otherwise it answers 403 with the gate's message for the first one that is missing.
+ * Creates a middleware that passes a request on when the user or the client has all of the given permissions. Otherwise it
+ * answers 403 with the gate's message for the first missing permission.
  *
- * Goes behind `auth.guard()`.
+ * Use it behind `auth.guard()`.
  *
- * @throws ConfigError at once, when the gate does not know a permission or none is given; in a request, when there is no
- * guard in front of it
+ * @throws ConfigError when it is called without a permission or with one that the gate does not define; in a request, when
+ * `auth.guard()` did not run before
  */
 export type Requires<P extends string = string> = {
-  /** Makes the middleware. */
+  /** Creates the middleware. */
   requires(...permissions: readonly [P, ...P[]]): Middleware;
 }['requires'];
 
-/** Binds `requires()` to a gate. */
+/** Creates `requires()` for a gate. */
 export function createRequires<P extends string>(options: RequiresOptions<P>): Requires<P> {
   const { gate, observers, realm } = options;
   return function requires(...permissions) {
@@ -81,8 +81,8 @@ function guardedPrincipal(state: { readonly principal?: Principal }): Principal 
   return state.principal;
 }
 
-// RFC 6750 section 3.1: only when another token of the same holder would do. A holder without the permission gets no
-// challenge, because no token of theirs helps.
+// RFC 6750 section 3.1: only when another token of the same user or client would suffice. Without the permission there is no
+// challenge, because no other token would help.
 function insufficientScope(realm: string): string {
   return challenge(realm, 'insufficient_scope', INSUFFICIENT_SCOPE);
 }

@@ -2,7 +2,7 @@ import type { Middleware } from 'koa';
 
 import type { GuardedState, PermissionSource, Principal } from '../contracts/index.ts';
 
-/** Who the caller is, as `GET /identity` says it. One shape for both kinds, so that a client needs no cases. */
+/** The data of `GET /identity`. Users and clients have the same members, so that a client needs no distinction. */
 export interface Identity {
   readonly type: 'user' | 'client';
   /** The user's id, or the client's. */
@@ -11,11 +11,11 @@ export interface Identity {
   /** `null` for a client, and for a user without one. */
   readonly email: string | null;
   readonly roles: readonly string[];
-  /** What the caller may do with this token, sorted. */
+  /** The permissions of this token, sorted. */
   readonly permissions: readonly string[];
-  /** Why: every place that each of them comes from, such as `[{ "type": "role", "role": "registrar" }]`. */
+  /** The sources of each permission, such as `[{ "type": "role", "role": "registrar" }]`. */
   readonly permission_sources: Readonly<Record<string, readonly PermissionSource[]>>;
-  /** What the user or the client holds besides, and the scopes of this token keep back; sorted. */
+  /** Permissions of the user or the client that the scopes of this token exclude, sorted. */
   readonly withheld_permissions: readonly string[];
   readonly scopes: readonly string[];
   /** The client that presented the token. */

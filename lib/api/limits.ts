@@ -1,33 +1,37 @@
 import { ConfigError } from '../errors.ts';
 
-/** How much may be asked for in one request. */
+/** The limits of a bulk request. */
 export interface BulkLimits {
-  /** The most items. @default 1000 */
+  /** The largest number of items. @default 1000 */
   readonly maximum?: number;
-  /** How many items run at a time; fewer than the database has connections. @default 4 */
+  /** How many items run concurrently; choose fewer than the database pool has connections. @default 4 */
   readonly concurrency?: number;
-  /** The largest body, in bytes. @default 4194304 */
+  /** In bytes: the largest body. @default 4194304 */
   readonly bodyLimit?: number;
 }
 
-/** How much a multipart body may hold that is sent to a route of yours. */
+/** The limits of a multipart body that is sent to a route of yours. */
 export interface UploadLimits {
-  /** The largest body, files and fields together, in bytes. @default 10485760 */
+  /** In bytes: the largest body, files and fields together. @default 10485760 */
   readonly bodyLimit?: number;
-  /** The most files. @default 10 */
+  /** The largest number of files. @default 10 */
   readonly maxFiles?: number;
-  /** The most fields; of other forms too. @default 100 */
+  /** The largest number of fields, also of urlencoded forms. @default 100 */
   readonly maxFields?: number;
 }
 
-/** The limits of an API, with their defaults. */
+/** The limits of an API, with defaults applied. */
 export interface Limits {
   readonly bodyLimit: number;
   readonly bulk: Required<BulkLimits>;
   readonly uploads: Required<UploadLimits>;
 }
 
-/** @throws ConfigError for a limit that is not a whole number above 0 */
+/**
+ * Applies the defaults of the limits.
+ *
+ * @throws ConfigError for a limit that is not a whole number above 0
+ */
 export function checkLimits({
   bodyLimit = 64 * 1024,
   bulk = {},

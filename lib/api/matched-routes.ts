@@ -1,4 +1,4 @@
-/** What runs in front of the route that a request is for: decided where koa-router has matched it, so that nothing gets by. */
+/** Middleware in front of routes. It is added where koa-router has matched a route, so that no route can run without it. */
 import type { Middleware } from 'koa';
 import { Router } from 'koa-router';
 
@@ -6,32 +6,32 @@ import { ConfigError } from '../errors.ts';
 import { METHODS_WITH_BODY } from './route-bodies.ts';
 import type { RouteBodies, RouteBody } from './route-bodies.ts';
 
-/** Adds a `GET` route that strangers may use. Nothing but the route itself runs then, whatever else matches the path. */
-export type AddOpenRoute = (path: string, handler: Middleware) => void;
+/** Adds a public `GET` route. Only its handler runs, whatever other layers match the path. */
+export type AddPublicRoute = (path: string, handler: Middleware) => void;
 
 /**
- * Puts the entrance in front of every route of a router, at the point where the router has decided which to run. Routes
- * that are added by the function that comes back are the only ones without it.
+ * Runs `guardRoute` in front of every route of a router, after the router has matched the route. The only exceptions are routes
+ * that are added by the returned function.
  *
- * `router.use(guard)` would not do: koa-router matches it against the path by itself, and case-sensitively. It would
- * not run for routes that are regular expressions, nor for `/API/v1/schools` of a nested router, while the route would.
+ * `router.use(guard)` is not sufficient: koa-router matches its path separately and case-sensitively, so it does not run for
+ * routes that are regular expressions, nor for `/API/v1/schools` of a nested router, although those routes run.
  */
 export function guardEveryRoute<State>(
   router: Router<State, RouteBody>,
-  entrance: Middleware<State>,
-): AddOpenRoute {
-  const { stack: entranceLayers } = new Router<State, RouteBody>().use(entrance);
-  const openLayers = new Set<Router<State, RouteBody>['stack'][number]>();
+  guardRoute: Middleware<State>,
+): AddPublicRoute {
+  const { stack: guardLayers } = new Router<State, RouteBody>().use(guardRoute);
+  const publicLayers = new Set<Router<State, RouteBody>['stack'][number]>();
   const match = router.match.bind(router);
   router.match = (path, method) => {
     const matched = match(path, method);
-    const open = matched.pathAndMethod.find((layer) => openLayers.has(layer));
-    if (open) matched.pathAndMethod = [open];
-    else if (matched.route) matched.pathAndMethod.unshift(...entranceLayers);
+    const publicLayer = matched.pathAndMethod.find((layer) => publicLayers.has(layer));
+    if (publicLayer) matched.pathAndMethod = [publicLayer];
+    else if (matched.route) matched.pathAndMethod.unshift(...guardLayers);
     return matched;
   };
 
-  // A router that is used inside another one is taken apart: its routes would be copied, its match() would not.
+  // A router inside another one has its routes copied, but not its match(), so the guard would not run.
   const middleware = router.middleware.bind(router);
   router.middleware = () =>
     Object.defineProperty(middleware(), 'router', {
@@ -43,16 +43,16 @@ export function guardEveryRoute<State>(
       },
     });
 
-  return function addOpenRoute(path, handler) {
+  return function addPublicRoute(path, handler) {
     router.get(path, handler);
-    openLayers.add(router.stack.at(-1)!);
+    publicLayers.add(router.stack.at(-1)!);
   };
 }
 
-/** Parses the bodies that are sent to the routes that are added from here on. */
-export function parseBodiesOfHost<State>(router: Router<State, RouteBody>, bodies: RouteBodies): void {
+/** Parses the bodies of all routes that are added after this call. */
+export function parseHostBodies<State>(router: Router<State, RouteBody>, bodies: RouteBodies): void {
   const { stack: parserLayers } = new Router<State, RouteBody>().use(bodies.parse);
-  const ownLayers = new Set(router.stack);
+  const apiLayers = new Set(router.stack);
   const register = router.register.bind(router);
   router.register = (path, methods, ...rest) => {
     if (methods.some((method) => METHODS_WITH_BODY.includes(method.toUpperCase()))) bodies.load();
@@ -61,10 +61,10 @@ export function parseBodiesOfHost<State>(router: Router<State, RouteBody>, bodie
   const match = router.match.bind(router);
   router.match = (path, method) => {
     const matched = match(path, method);
-    // The first route answers: what an own one is sent is its own to read.
+    // The first matching route answers. The API's own routes read their bodies themselves.
     const index = matched.pathAndMethod.findIndex(({ methods }) => methods.length > 0);
     const route = matched.pathAndMethod[index];
-    if (route && !ownLayers.has(route)) matched.pathAndMethod.splice(index, 0, ...parserLayers);
+    if (route && !apiLayers.has(route)) matched.pathAndMethod.splice(index, 0, ...parserLayers);
     return matched;
   };
 }

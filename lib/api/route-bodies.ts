@@ -7,28 +7,28 @@ import type { Context, DefaultContext, Middleware, Request } from 'koa';
 import type { Logger } from '../contracts/index.ts';
 import { BodyError } from '../errors.ts';
 import { checkJson } from '../http/json.ts';
-import { discarded, isUnread, receiveBody } from '../http/receive-body.ts';
+import { discardRest, isUnread, receiveBody } from '../http/receive-body.ts';
 import type { Limits } from './limits.ts';
 
-/** What the handlers of routes that a host adds to the API find on their context. */
+/** The context of routes that a host adds to the API. */
 export interface RouteBody extends DefaultContext {
   readonly request?: Request & {
-    /** The value of a JSON body, or the fields of a form or of a multipart body. `undefined`: there was none of these. */
+    /** The value of a JSON body, or the fields of a form or a multipart body. `undefined`: there was no such body. */
     body?: unknown;
-    /** The text of a JSON body or of a form, for a signature that is to be verified. */
+    /** The text of a JSON body or a form, for verifying a signature of it. */
     rawBody?: string;
-    /** The files of a multipart body, by the names of their fields. They are removed when the request has been answered. */
+    /** The files of a multipart body, by field name. They are deleted after the response. */
     files?: Readonly<Record<string, UploadedFile | UploadedFile[]>>;
   };
 }
 
 /** A file of a multipart body. */
 export interface UploadedFile {
-  /** Where it is until the request has been answered. */
+  /** The path of the file, which exists until the response was sent. */
   readonly filepath: string;
-  /** As the sender calls it: not a path to be trusted. */
+  /** The name that the client sent: do not use it as a path. */
   readonly originalFilename: string | null;
-  /** As the sender says. */
+  /** The media type that the client sent. */
   readonly mimetype: string | null;
   /** In bytes. */
   readonly size: number;
@@ -36,13 +36,13 @@ export interface UploadedFile {
 
 /** Parses the bodies of the routes that a host adds. */
 export interface RouteBodies {
-  /** Begins to load the parser, which takes about a tenth of a second. */
+  /** Starts to load the parser, which takes about 100 ms. */
   readonly load: () => void;
-  /** Parses JSON, forms and multipart bodies that nobody has read. Others are left to the route. */
+  /** Parses unread JSON, form and multipart bodies. Other bodies are left to the route. */
   readonly parse: Middleware;
 }
 
-/** The methods with a body that means something (RFC 9110 section 9.3). */
+/** The methods whose body has defined semantics (RFC 9110 section 9.3). */
 export const METHODS_WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH'];
 
 export function createRouteBodies(limits: Limits, logger: Logger): RouteBodies {
@@ -68,7 +68,7 @@ export function createRouteBodies(limits: Limits, logger: Logger): RouteBodies {
       text: false,
       includeUnparsed: true,
     });
-    await receive(ctx, bodyLimit, async () => parse(ctx, async () => {}));
+    await readWithParser(ctx, bodyLimit, async () => parse(ctx, async () => {}));
     const { body, rawBody } = ctx.request as NonNullable<RouteBody['request']>;
     if (isJson) checkJson(body, rawBody);
   }
@@ -82,46 +82,46 @@ export function createRouteBodies(limits: Limits, logger: Logger): RouteBodies {
       urlencoded: false,
       text: false,
       formidable: {
-        uploadDir: await temporaryFolder(ctx, logger),
+        uploadDir: await temporaryDirectory(ctx, logger),
         maxFields: uploads.maxFields,
         maxFieldsSize: bodyLimit,
         maxFiles: uploads.maxFiles,
         maxFileSize: uploads.bodyLimit,
         allowEmptyFiles: true,
         minFileSize: 0,
-        // A browser sends one without a name for a field in which no file was chosen.
+        // For a file field without a chosen file, a browser sends a part with an empty file name.
         filter: ({ originalFilename }) => originalFilename !== '',
         onPart(part, handle) {
           const fault = preparePart(part);
-          // Rejections of the handler are nobody's in formidable, and would end the process.
+          // formidable does not handle rejections of its part handler: an unhandled rejection would end the process.
           if (fault) failed.reject(fault);
           else Promise.resolve(handle(part)).catch(failed.reject);
         },
       },
     });
-    await receive(ctx, uploads.bodyLimit, async () =>
+    await readWithParser(ctx, uploads.bodyLimit, async () =>
       Promise.race([parse(ctx, async () => {}), failed.promise]),
     );
   }
 
-  /** Has the parser read the body, and explains why it has not. */
-  async function receive(ctx: Context, limit: number, read: () => Promise<unknown>): Promise<void> {
+  /** Runs the parser within the limits of the server, and converts its errors. */
+  async function readWithParser(ctx: Context, limit: number, read: () => Promise<unknown>): Promise<void> {
     const fault = await receiveBody(ctx, { limit, name: 'body' }, async () => {
       try {
         await read();
         return null;
       } catch (error) {
-        if (isOfFileSystem(error)) return error;
-        throw explain(error, limits);
+        if (isFileSystemError(error)) return error;
+        throw toBodyError(error, limits);
       }
     });
-    // The server's fault, not the sender's.
-    if (fault !== null) throw discarded(ctx, fault);
+    // A file system error is a fault of the server, so it must not become a `BodyError`.
+    if (fault !== null) throw discardRest(ctx, fault);
   }
 
   return {
     load() {
-      // The request that needs it is answered with the error.
+      // The first request that needs the parser is answered with the error.
       load().catch(() => {});
     },
     async parse(ctx, next) {
@@ -142,11 +142,11 @@ async function importKoaBody() {
 const MULTIPART = 'multipart/form-data';
 const JSON_TYPES = ['json', '+json'];
 
-/** Makes a folder for the files of a request. It is removed when the request has been answered or its connection has ended. */
-async function temporaryFolder({ res }: Context, logger: Logger): Promise<string> {
+/** Creates a directory for the files of a request. It is deleted when the response was sent or the connection was closed. */
+async function temporaryDirectory({ res }: Context, logger: Logger): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-upload-'));
   const remove = (): void => {
-    // With retries: formidable may be creating one more file.
+    // With retries, because formidable may still create a file.
     rm(folder, { recursive: true, force: true, maxRetries: 5 }).catch((error: unknown) =>
       logger.warn({ err: error, folder }, 'uploaded files could not be removed'),
     );
@@ -163,37 +163,38 @@ interface Part {
   transferEncoding?: string;
 }
 
-/** Says what a part is: one with a file name is a file, whatever its media type (RFC 7578 section 4.2). */
+/** Prepares a part for formidable: a part with a file name is a file, whatever its media type (RFC 7578 section 4.2). */
 function preparePart(part: Part): BodyError | undefined {
   if (part.name === null || part.name === '__proto__') return new BodyError(MALFORMED);
   if (part.originalFilename === null) part.mimetype = null;
   else part.mimetype ??= 'application/octet-stream';
-  // Formidable has decoded the content by now, and takes the name of the encoding for that of a charset.
+  // formidable has decoded the content already, and would use the transfer encoding as a charset.
   part.transferEncoding = 'utf-8';
   return undefined;
 }
 
 const MALFORMED = `The body is not valid ${MULTIPART}.`;
 
-/** Why koa-body, with co-body and formidable below it, has not taken a body. */
-function explain(error: unknown, { bodyLimit, uploads }: Limits): unknown {
+/** Converts an error of koa-body, co-body or formidable to a `BodyError`. */
+function toBodyError(error: unknown, { bodyLimit, uploads }: Limits): unknown {
   if (!(error instanceof Error) || error instanceof BodyError) return error;
   const { code, httpCode } = error as { code?: unknown; httpCode?: unknown };
   // The codes are those of formidable's FormidableError.js.
-  if (error instanceof RangeError || code === 1007) return tooMuch(`more than ${uploads.maxFields} fields`);
-  if (code === 1006) return tooMuch(`fields of more than ${bodyLimit} bytes`);
-  if (code === 1009 || code === 1016) return tooMuch(`files of more than ${uploads.bodyLimit} bytes`);
-  if (code === 1015) return tooMuch(`more than ${uploads.maxFiles} files`);
+  if (error instanceof RangeError || code === 1007)
+    return limitExceeded(`more than ${uploads.maxFields} fields`);
+  if (code === 1006) return limitExceeded(`fields of more than ${bodyLimit} bytes`);
+  if (code === 1009 || code === 1016) return limitExceeded(`files of more than ${uploads.bodyLimit} bytes`);
+  if (code === 1015) return limitExceeded(`more than ${uploads.maxFiles} files`);
   if (error instanceof SyntaxError) return new BodyError('The body is not valid JSON.', { cause: error });
-  // Any other of formidable's, except that the connection has ended.
+  // Any other error of formidable, except 1002: the connection was closed.
   if (typeof httpCode === 'number' && code !== 1002) return new BodyError(MALFORMED, { cause: error });
   return error;
 }
 
-function tooMuch(what: string): BodyError {
+function limitExceeded(what: string): BodyError {
   return new BodyError(`The body has ${what}.`, { status: 413 });
 }
 
-function isOfFileSystem(error: unknown): error is Error {
+function isFileSystemError(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error && 'path' in error;
 }

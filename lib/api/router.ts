@@ -2,7 +2,9 @@ import type { Middleware, ParameterizedContext } from 'koa';
 import compose from 'koa-compose';
 import { Router, RouterEvents } from 'koa-router';
 
-import type { GuardedState, User } from '../contracts/index.ts';
+import type { GuardMiddleware } from '../access/guard.ts';
+import type { Requires } from '../access/requires.ts';
+import type { Gate, GuardedState, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { overloadProblem } from '../http/concurrency-limit.ts';
 import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
@@ -11,18 +13,30 @@ import { serverPartsOf } from '../http/server-parts.ts';
 import { describeAction, indexActions, listActions, withAction } from './actions/action-index.ts';
 import type { Action } from './actions/define-action.ts';
 import { executeOnCollection, executeOnInstance } from './actions/execute.ts';
-import type { ApiAuth } from './auth.ts';
 import { runBulk } from './bulk/bulk.ts';
 import { createAnswerOnce } from './idempotency/answer-once.ts';
 import { identity } from './identity.ts';
 import { checkLimits } from './limits.ts';
 import type { BulkLimits, UploadLimits } from './limits.ts';
+import { serveDescription } from './docs/page.ts';
 import { describeApi } from './openapi/document.ts';
 import type { OpenApiOptions } from './openapi/document.ts';
-import { guardEveryRoute, parseBodiesOfHost } from './matched-routes.ts';
+import { guardEveryRoute, parseHostBodies } from './matched-routes.ts';
 import { createRouteBodies } from './route-bodies.ts';
 import type { RouteBody } from './route-bodies.ts';
-import { serveDescription } from './openapi/serve-description.ts';
+
+/** The public members of an `AuthServer` that the API uses. */
+export interface ApiAuth<P extends string = string, U extends User = User, S extends object = object> {
+  /** The server's identity and base URL, on which the URLs in the API's description are based. */
+  readonly issuer: string;
+  readonly gate: Pick<Gate<P>, 'has' | 'permissions'>;
+  /** The scopes that clients may request. */
+  readonly scopes: ReadonlyMap<string, { readonly description: string }>;
+  /** Returns the middleware that authenticates requests by their access token. */
+  guard(): GuardMiddleware<P, U, S>;
+  /** Creates a middleware that requires permissions. */
+  readonly requires: Requires<P>;
+}
 
 /** What `createApiRouter()` takes. */
 export interface ApiRouterOptions<
@@ -30,31 +44,32 @@ export interface ApiRouterOptions<
   U extends User = User,
   S extends object = object,
 > {
-  /** The server that `createAuthServer()` made. */
+  /** The server that `createAuthServer()` returned. */
   readonly auth: ApiAuth<P, U, S>;
-  /** Where the API is: a path without parameters. @default `/api/v1` below the server's mount path */
+  /** The path of the API, without parameters. @default `/api/v1` below the server's mount path */
   readonly prefix?: string;
-  /** What callers can do: `[defineAction({ ... }), ...]`. @default [] */
+  /** The actions of the API: `[defineAction({ ... }), ...]`. @default [] */
   readonly actions?: readonly Action<NoInfer<P>>[];
-  /** The largest body of an action, and the largest JSON body or form of a route of yours, in bytes. @default 65536 */
+  /** In bytes: the largest body of an action, and the largest JSON body or form of a route of yours. @default 65536 */
   readonly bodyLimit?: number;
-  /** How much may be asked for in one bulk. */
+  /** The limits of a bulk. */
   readonly bulk?: BulkLimits;
-  /** How much a multipart body may hold that is sent to a route of yours. */
+  /** The limits of a multipart body that is sent to a route of yours. */
   readonly uploads?: UploadLimits;
   /**
-   * Whether JSON, forms and multipart bodies that are sent to the routes that you add are parsed, into `ctx.request.body` and
-   * `ctx.request.files`. `false`: the routes read `ctx.req`, or bring a parser. What a parser in front of the API has read is
-   * left as it is. @default true
+   * Whether JSON, form and multipart bodies of the routes that you add are parsed into `ctx.request.body` and
+   * `ctx.request.files`. `false`: the routes read `ctx.req` or use a parser of their own. A body that was parsed in front of
+   * the API is not changed.
+   * @default true
    */
   readonly parseBodies?: boolean;
-  /** What the API says about itself at `/openapi.json` and, for people, at `/docs`. `false`: nothing. */
+  /** The description of the API at `/openapi.json` and, as a page, at `/docs`. `false`: none. */
   readonly openapi?: OpenApiOptions | false;
 }
 
 /**
- * A koa-router whose handlers know who calls, `ctx.state.user` or `ctx.state.client` and `ctx.state.principal`, and find what was
- * sent in `ctx.request.body` and `ctx.request.files`.
+ * A koa-router whose handlers find the user or client of the request in `ctx.state.user` or `ctx.state.client` and in
+ * `ctx.state.principal`, and its parsed body in `ctx.request.body` and `ctx.request.files`.
  */
 export type ApiRouter<P extends string = string, U extends User = User, S extends object = object> = Router<
   GuardedState<P, U, S>,
@@ -62,19 +77,19 @@ export type ApiRouter<P extends string = string, U extends User = User, S extend
 >;
 
 /**
- * Makes the router of the API: `GET /identity`, the actions, their description, and whatever routes you add.
+ * Creates the router of the API: `GET /identity`, the actions, their description, and the routes that you add.
  *
  *     const api = createApiRouter({ auth, actions: [renameSchool] });
  *     api.get('/schools', auth.requires('view_schools'), listSchools);
  *     app.use(api.routes());
  *
- * No route runs without a good access token, whatever its method, its path or the order of registration; only the
- * description may be read without one. What is thrown becomes a problem (RFC 9457). Paths are case-sensitive. A path
- * below the prefix that neither this router nor middleware behind it answers is 404, or 405 with `Allow`, also for good
- * tokens only. Middleware that answers CORS preflights goes in front: they carry no token.
+ * Every route requires a valid access token, whatever its method, its path and the order of registration; only the description
+ * can be public. Errors that are thrown become problems (RFC 9457). Paths are case-sensitive. A path below the prefix that
+ * neither this router nor middleware behind it answers is 404, or 405 with `Allow`, and requires a valid token too. Use
+ * middleware that answers CORS preflights in front of the router, because preflights have no token.
  *
- * @throws ConfigError when `auth` is not a server of `createAuthServer()`, the prefix is not a plain path, or an action or
- * another option is wrong
+ * @throws ConfigError when `auth` was not returned by `createAuthServer()`, the prefix is not a plain path, or an action or
+ * another option is invalid
  */
 export function createApiRouter<P extends string, U extends User, S extends object = object>(
   options: ApiRouterOptions<P, U, S>,
@@ -92,19 +107,19 @@ export function createApiRouter<P extends string, U extends User, S extends obje
   const execute = { logger, answerOnce, bodyLimit };
 
   const router: ApiRouter<P, U, S> = new Router({ prefix, sensitive: true });
-  const entrance = compose<ParameterizedContext<GuardedState<P, U, S>>>([
+  const guardRoute = compose<ParameterizedContext<GuardedState<P, U, S>>>([
     limitConcurrency(concurrencyLimit),
     problems({ logger }),
     auth.guard(),
   ]);
-  const addOpenRoute = guardEveryRoute(router, entrance);
-  answerUnrouted(router, entrance, prefix);
+  const addPublicRoute = guardEveryRoute(router, guardRoute);
+  answerUnmatched(router, guardRoute, prefix);
   router.get('/identity', identity);
   router.get('/actions', listActions(actions, baseUrl));
   router.get('/actions/:type', listActions(actions, baseUrl));
   router.get('/actions/:type/:action', withAction(actions, describeAction(baseUrl)));
   router.post('/actions/:type/:action', withAction(actions, executeOnCollection(execute)));
-  // No action is called bulk, so the next path is never one of these.
+  // The names of actions end in `-action`, so `bulk` in the next path is never one of them.
   router.post(
     '/actions/:type/:action/bulk',
     withAction(actions, runBulk({ storage, logger, answerOnce, ...bulk })),
@@ -116,14 +131,14 @@ export function createApiRouter<P extends string, U extends User, S extends obje
     const document = describeApi(described, openapi);
     for (const [path, handler] of Object.entries(serveDescription(document, { issuer, baseUrl }))) {
       if (openapi.access === 'guarded') router.get(path, handler);
-      else addOpenRoute(path, handler);
+      else addPublicRoute(path, handler);
     }
   }
-  if (parseBodies) parseBodiesOfHost(router, createRouteBodies(limits, logger));
+  if (parseBodies) parseHostBodies(router, createRouteBodies(limits, logger));
   return router;
 }
 
-/** Where the API is for the world: what a proxy removes from the path of a request is in front of it again. */
+/** The public URL of the API. It includes the part of the issuer's path that a proxy removes from requests. */
 function baseUrlOf(
   { issuer, mountPath }: { readonly issuer: string; readonly mountPath: string },
   prefix: string,
@@ -133,7 +148,7 @@ function baseUrlOf(
     : new URL(issuer).origin + prefix;
 }
 
-// The router would read some of the other characters as parameters or wildcards.
+// koa-router interprets some of the other characters as parameters or wildcards.
 const PLAIN_PATH = /^(\/[\w.~%@-]+)+$/;
 
 function checkPrefix(prefix: string): void {
@@ -142,14 +157,14 @@ function checkPrefix(prefix: string): void {
   }
 }
 
-/** Counts requests among those of the server, and refuses one that is too many. */
+/** Applies the server's limit of concurrent requests to the API. */
 function limitConcurrency(limit: Pick<ConcurrencyLimit, 'run'>): Middleware {
   return async function run(ctx, next) {
     return limit.run(ctx, next, (overload) => sendProblem(ctx, overloadProblem(overload)));
   };
 }
 
-/** The paths that are planned for the Objects API (spec section 4.6). All are `GET`. */
+/** The planned paths of the Objects API, all of them `GET`. */
 const OBJECT_PATHS: string[] = [
   '/objects/:type',
   '/objects/:type/schema',
@@ -157,7 +172,7 @@ const OBJECT_PATHS: string[] = [
   '/objects/:type/:id',
 ];
 
-/** Says that the Objects API is not there yet, so that nobody takes a 404 for "no such object". */
+/** Answers 501 for the Objects API, because a 404 could be read as "no such object". */
 const notImplemented: Middleware<GuardedState> = (ctx) => {
   sendProblem(ctx, {
     status: 501,
@@ -167,20 +182,21 @@ const notImplemented: Middleware<GuardedState> = (ctx) => {
 };
 
 /**
- * Answers what is left below the prefix when no route matched and nothing behind the router answered either: 404, or
- * 405 and the methods there are (RFC 9110 section 15.5.6). Behind the entrance, so that strangers cannot map the API.
+ * Answers requests below the prefix that no route matched and no middleware behind the router answered: 404, or 405 with the
+ * allowed methods (RFC 9110 section 15.5.6). The guard runs first, so that the paths of the API are not visible without a
+ * token.
  */
-function answerUnrouted<State>(
+function answerUnmatched<State>(
   router: Router<State, RouteBody>,
-  entrance: Middleware<State>,
+  guardRoute: Middleware<State>,
   prefix: string,
 ): void {
   router.on(RouterEvents.NotFound, async (ctx, next) => {
     await next();
-    const isBelow = ctx.path === prefix || ctx.path.startsWith(`${prefix}/`);
+    const isInApi = ctx.path === prefix || ctx.path.startsWith(`${prefix}/`);
     const isAnswered = ctx.respond === false || ctx.headerSent || ctx.status !== 404 || ctx.body != null;
-    if (!isBelow || isAnswered) return;
-    await entrance(ctx, async () => {
+    if (!isInApi || isAnswered) return;
+    await guardRoute(ctx, async () => {
       const methods = [...new Set(router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods))];
       if (methods.length === 0) {
         sendProblem(ctx, { status: 404, code: 'not_found', detail: 'The API has no route with this path.' });

@@ -10,14 +10,14 @@ import type {
   User,
 } from '../contracts/index.ts';
 
-/** What the connected apps ask of the rest of the server. */
+/** What `createAuthorizedApps()` takes. */
 export interface AuthorizedAppsPorts {
   readonly storage: Pick<Storage, 'clients' | 'consents' | 'grants'>;
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
   readonly audit: Pick<AuditLog, 'record'>;
 }
 
-/** Makes the lists of the apps that people have authorized. */
+/** Creates the function that lists and disconnects the authorized apps of a user. */
 export function createAuthorizedApps({
   audit,
   scopes,
@@ -31,7 +31,8 @@ export function createAuthorizedApps({
     const names = isUnlimited(consent) ? stored.client.scopes : consent.scopes;
     return {
       client: stored.client,
-      // A scope that is no longer defined is told by its name: leaving it out could make "nothing" look like "everything".
+      // A scope that is no longer defined is listed by its name: without it, an empty list could be read as an unlimited
+      // consent.
       scopes: (names ?? []).map((name) => ({
         name,
         description: scopes.get(name)?.description ?? name,
@@ -46,17 +47,17 @@ export function createAuthorizedApps({
     return {
       async list() {
         const described = await Promise.all((await consents.list(user.id)).map(describe));
-        return described.filter((connection) => connection !== undefined);
+        return described.filter((app) => app !== undefined);
       },
       async disconnect(clientId) {
-        // Strangers make up ids, and some databases refuse a NUL.
+        // The id comes from a request, and PostgreSQL refuses a NUL character in text.
         if (clientId.length > 255 || clientId.includes('\0')) return false;
         const consent = await consents.find(user.id, clientId);
         const at = now();
-        // The tokens first: after a crash behind this line the app is still listed, and can be disconnected again.
+        // The grants before the consent: after a crash in between, the app is still listed and can be disconnected again.
         const revoked = await grants.revoke({ userId: user.id, clientId }, at);
         const removed = await consents.delete(user.id, clientId);
-        // Then those of an authorization that had found the consent and came between the two.
+        // Again, because a concurrent authorization may have read the consent and created a grant between the two writes.
         await grants.revoke({ userId: user.id, clientId }, at);
         if (consent && removed) {
           audit.record(
@@ -70,7 +71,7 @@ export function createAuthorizedApps({
   };
 }
 
-/** None when the app may do all that the user may do. */
+/** The scopes of a consent for the audit event; none when the consent is unlimited. */
 function namedScopes(consent: Consent): readonly string[] {
   return isUnlimited(consent) ? [] : consent.scopes;
 }

@@ -28,34 +28,34 @@ import {
 import { begin, digest } from '../http/idempotency.ts';
 import { loadAppNameCheck } from './app-names.ts';
 import type { CheckAppName } from './app-names.ts';
-import { giveTo, offerTo, refuseFirstParty } from './what-apps-get.ts';
+import { checkAssigned, findAssignable, refuseFirstPartyChanges } from './app-permissions.ts';
 
-/** What the developer area asks of the rest of the server. */
+/** What `createDeveloperArea()` takes. */
 export interface DeveloperAreaPorts {
-  /** The registered clients; what is changed through it is recorded as done by `origin`. */
+  /** The client registry whose audit events have `origin`. */
   readonly registryFor: (origin: AuditOrigin) => CheckedClientRegistry;
   readonly audit: Pick<AuditLog, 'list'>;
   readonly gate: Pick<Gate, 'effective' | 'permissions' | 'roles'>;
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
   readonly users: Pick<UserStore, 'find'>;
-  /** The roles and the single permissions of a user. */
+  /** The roles and the direct permissions of a user. */
   readonly assignmentOf: (user: User) => Promise<Assignment>;
-  /** What an app holds at this moment. */
+  /** The current permissions of an app. */
   readonly clientPermissions: (client: Client) => Promise<{ readonly sources: ReadonlyMap<string, unknown> }>;
-  /** Revokes all tokens of a client; recorded as done by `origin`. */
+  /** Revokes all tokens of a client, with an audit event that has `origin`. */
   readonly revokeFor: (origin: AuditOrigin) => (target: { readonly client: string }) => Promise<void>;
-  /** What people may not call their apps. */
+  /** Names that apps of users may not have. */
   readonly reservedNames: ReadonlySet<string>;
   readonly idempotency: IdempotencyStore;
 }
 
-// So that nobody can fill the database by a form; far more than a person needs. Some who are registered at the same moment
-// may come on top.
-const MOST_APPS = 100;
+// Bounds the rows that one user can add by a form; far more than a user needs. Concurrent requests may exceed it by a few,
+// because counting and creating are not one transaction.
+const MAX_APPS = 100;
 
 /**
- * Makes the developer area: what each person may do with which apps. A person with `manage_apps` comes in and has their
- * own apps; one with `manage_all_apps` too has everybody's.
+ * Creates the developer area, which holds the operations on apps that a user is allowed. A user with `manage_apps` manages
+ * their own apps; a user who also has `manage_all_apps` manages all apps.
  */
 export function createDeveloperArea(
   ports: DeveloperAreaPorts,
@@ -63,30 +63,30 @@ export function createDeveloperArea(
   const { audit, gate, assignmentOf, registryFor, scopes, users } = ports;
   const once = createOnce(ports.idempotency);
 
-  return async function enter(user, origin = {}): Promise<Developer> {
+  return async function developerOf(user, origin = {}): Promise<Developer> {
     const assignment = await assignmentOf(user);
     const effective = gate.effective(assignment);
     if (!effective.has('manage_apps')) throw permissionMissing(gate, 'manage_apps');
     const administrator = effective.has('manage_all_apps');
     const registry = registryFor({ ...origin, actorId: user.id });
-    const offer = offerTo({ administrator, assignment }, gate, scopes);
+    const assignable = findAssignable({ administrator, assignment }, gate, scopes);
 
     function isOwn({ ownerId }: Client): boolean {
       return administrator || ownerId === user.id;
     }
 
-    async function findOwned(id: string): Promise<Client | undefined> {
+    async function findOwn(id: string): Promise<Client | undefined> {
       const client = await registry.find(id);
       return client && isOwn(client) ? client : undefined;
     }
 
-    async function owned(id: string): Promise<Client> {
-      const client = await findOwned(id);
+    async function requireOwn(id: string): Promise<Client> {
+      const client = await findOwn(id);
       if (client) return client;
       throw new ClientNotFoundError(id);
     }
 
-    function refuseForeign(client: Client): void {
+    function refuseIfNotOwn(client: Client): void {
       if (!isOwn(client)) throw new ClientNotFoundError(client.id);
     }
 
@@ -97,113 +97,117 @@ export function createDeveloperArea(
     return {
       user,
       administrator,
-      ...offer,
+      ...assignable,
       async list(query = {}) {
-        if (query.after !== undefined && !(await findOwned(query.after))) return [];
+        if (query.after !== undefined && !(await findOwn(query.after))) return [];
         return registry.list({ ...query, ownerId: administrator ? undefined : user.id });
       },
-      find: owned,
+      find: requireOwn,
       owner: async ({ ownerId }) => (ownerId === undefined ? undefined : users.find(ownerId)),
       async create(fields, onceKey) {
         if (!administrator) {
-          refuseFirstParty(fields);
-          refuseLookAlike(fields.name, await loadAppNameCheck(), [...ports.reservedNames]);
+          refuseFirstPartyChanges(fields);
+          refuseConfusableName(fields.name, await loadAppNameCheck(), [...ports.reservedNames]);
         }
         return once([user.id, 'create', onceKey], async () => {
           if (!administrator) await refuseTooManyApps(registry, user.id);
-          const given = forDevelopers(fields);
-          return registry.create({ ...given, ...giveTo(undefined, fields, offer), ownerId: user.id });
+          const given = withoutAdministratorFields(fields);
+          return registry.create({
+            ...given,
+            ...checkAssigned(undefined, fields, assignable),
+            ownerId: user.id,
+          });
         });
       },
       async update(id, changes, { ifUpdatedAt } = {}) {
-        const rest = forDevelopers(changes);
+        const rest = withoutAdministratorFields(changes);
         const checkName = administrator || changes.name === undefined ? undefined : await loadAppNameCheck();
         return registry.update(id, (client) => {
-          refuseForeign(client);
+          refuseIfNotOwn(client);
           if (client.updatedAt !== (ifUpdatedAt ?? client.updatedAt)) throw new ClientChangedError();
-          if (!administrator) refuseFirstParty(changes, client);
+          if (!administrator) refuseFirstPartyChanges(changes, client);
           if (checkName && changes.name !== client.name)
-            refuseLookAlike(changes.name, checkName, [...ports.reservedNames]);
-          return { ...rest, ...giveTo(client, changes, offer) };
+            refuseConfusableName(changes.name, checkName, [...ports.reservedNames]);
+          return { ...rest, ...checkAssigned(client, changes, assignable) };
         });
       },
-      disable: async (id) => registry.setDisabled(id, true, refuseForeign),
-      canEnable: async (id) => canEnable(await owned(id)),
+      disable: async (id) => registry.setDisabled(id, true, refuseIfNotOwn),
+      canEnable: async (id) => canEnable(await requireOwn(id)),
       async enable(id) {
         return registry.setDisabled(id, false, (client) => {
-          refuseForeign(client);
+          refuseIfNotOwn(client);
           if (!canEnable(client)) throw permissionMissing(gate, 'manage_all_apps');
         });
       },
       async delete(id) {
-        await owned(id);
+        await requireOwn(id);
         return registry.delete(id);
       },
       async revokeTokens(id) {
-        await owned(id);
+        await requireOwn(id);
         await ports.revokeFor({ ...origin, actorId: user.id })({ client: id });
       },
       async effective(client) {
         return new Set((await ports.clientPermissions(client)).sources.keys());
       },
       async secrets(id) {
-        await owned(id);
+        await requireOwn(id);
         return registry.secrets(id);
       },
       async addSecret(id, secret, onceKey) {
-        await owned(id);
+        await requireOwn(id);
         return once([user.id, 'addSecret', id, onceKey], async () => registry.addSecret(id, secret));
       },
       async deleteSecret(id, secretId) {
-        await owned(id);
+        await requireOwn(id);
         return registry.deleteSecret(id, secretId);
       },
       async activity(id, query = {}) {
-        return listActivity(audit, await owned(id), { ...query, administrator });
+        return listActivity(audit, await requireOwn(id), { ...query, administrator });
       },
     };
   };
 }
 
 /**
- * What people may say of their apps. The types leave out whose an app is and how long its tokens live; a host's own pages in
- * JavaScript may hand on whatever was posted.
+ * Removes the fields that developers may not set: the owner and the token lifetimes. The types exclude them, but a host's own
+ * pages in JavaScript may pass on every posted field.
  */
-function forDevelopers<F extends ClientChanges>(given: F): Omit<F, 'ownerId' | 'lifetimes'> {
+function withoutAdministratorFields<F extends ClientChanges>(given: F): Omit<F, 'ownerId' | 'lifetimes'> {
   const { lifetimes: _lifetimes, ownerId: _ownerId, ...rest } = given;
   return rest;
 }
 
-function refuseLookAlike(name: unknown, check: CheckAppName, reserved: readonly string[]): void {
-  // Anything else is the registry's to refuse.
+function refuseConfusableName(name: unknown, check: CheckAppName, reserved: readonly string[]): void {
+  // A name of another type is refused by the registry.
   const mistake = typeof name === 'string' ? check(name, reserved) : undefined;
   if (mistake) throw new ClientInvalidError([fieldError('name', mistake)]);
 }
 
 async function refuseTooManyApps(registry: ClientRegistry, ownerId: string): Promise<void> {
-  const apps = await registry.list({ ownerId, limit: MOST_APPS });
-  if (apps.length < MOST_APPS) return;
-  throw new ClientInvalidError([fieldError('apps', 'too_many_apps', { most: MOST_APPS })]);
+  const apps = await registry.list({ ownerId, limit: MAX_APPS });
+  if (apps.length < MAX_APPS) return;
+  throw new ClientInvalidError([fieldError('apps', 'too_many_apps', { most: MAX_APPS })]);
 }
 
 function permissionMissing(
   { permissions }: Pick<Gate, 'permissions'>,
   permission: string,
 ): PermissionMissingError {
-  const words = Object.hasOwn(permissions, permission) ? permissions[permission] : undefined;
-  return new PermissionMissingError(permission, words?.message ?? missingPermission(permission));
+  const text = Object.hasOwn(permissions, permission) ? permissions[permission] : undefined;
+  return new PermissionMissingError(permission, text?.message ?? missingPermission(permission));
 }
 
-// As long as a page may lie open, or a browser may come back to it and send its form again.
-const REMEMBERED = 24 * 60 * 60;
-// Longer than anything here takes: after a crash, the same form can be sent again.
+// In seconds: how long a page may stay open, or a browser may return to it and post its form again.
+const RETENTION = 24 * 60 * 60;
+// In seconds: longer than any operation here takes. After a crash, the same form can be posted again when it has passed.
 const LEASE = 60;
 
 /**
- * Runs what a form asks for once, whatever the number of times and nodes it is sent to.
+ * Runs the operation of a form once, however often and to however many nodes the form is posted.
  *
- * @param parts - whose form it is, what it does, and the random string in it
- * @returns `undefined` when an earlier call did it, or is about to
+ * @param parts - the user's id, the operation, and the random string in the form
+ * @returns `undefined` when an earlier call has run the operation, or is running it
  */
 export type Once = <T>(parts: readonly string[], run: () => Promise<T>) => Promise<T | undefined>;
 
@@ -211,7 +215,7 @@ function createOnce(store: IdempotencyStore): Once {
   return async function once(parts, run) {
     const id = digest(['form', ...parts]);
     const attempt = { id, fingerprint: id, attempt: randomUUID() };
-    if (await begin(store, attempt, { lease: LEASE, kept: REMEMBERED })) return undefined;
+    if (await begin(store, attempt, { lease: LEASE, retention: RETENTION })) return undefined;
     let result;
     try {
       result = await run();
@@ -219,14 +223,14 @@ function createOnce(store: IdempotencyStore): Once {
       await store.abandon(attempt);
       throw error;
     }
-    // What was made is shown even if this fails: a secret cannot be shown later.
+    // The result is returned even if this fails: a new secret cannot be shown later.
     await store.finish(attempt, { status: 201, body: '{}' }).catch(() => false);
     return result;
   };
 }
 
-/** What happens at an app. Who logs in, and when, is theirs. */
-const AT_AN_APP: readonly AuditEventType[] = [
+/** The events of an app that its owner may see. Logins are not among them, because they belong to the users. */
+const APP_EVENTS: readonly AuditEventType[] = [
   'token_issued',
   'token_refused',
   'authorization_refused',
@@ -242,16 +246,16 @@ const AT_AN_APP: readonly AuditEventType[] = [
   'tokens_revoked',
 ];
 
-/** What happened at an app, newest first, without what its owner should not learn of the people who use it. */
+/** The audit events of an app, newest first. Its owner does not see the IP addresses of its users. */
 async function listActivity(
   audit: Pick<AuditLog, 'list'>,
   client: Client,
   { administrator, ...query }: Pick<AuditQuery, 'before' | 'limit'> & { administrator: boolean },
 ): Promise<readonly AuditRecord[]> {
-  const records = await audit.list({ ...query, clientId: client.id, types: AT_AN_APP });
+  const records = await audit.list({ ...query, clientId: client.id, types: APP_EVENTS });
   if (administrator) return records;
   return records.map((record) => {
-    // The address of an app that acts for itself is the developer's own; any other is that of somebody's home.
+    // A client-credentials app runs at the developer's address; in any other event the address is that of a user's browser.
     if (client.grantType === 'client_credentials' && record.actorId === undefined) return record;
     const { address: _address, ...rest } = record;
     return rest;

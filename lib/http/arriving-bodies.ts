@@ -1,157 +1,158 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Why a body is not taken: there is no room for it now, or there never is. */
-export type BodyLimitFault = 'no room' | 'too large';
+/** Why a body is refused: the memory for bodies is used up at present, or the body is larger than all of it. */
+export type BodyLimitFault = 'no capacity' | 'too large';
 
-/** What the bodies of all requests that run may take. */
+/** The limits of the bodies of all running requests. */
 export interface BodyLimits {
   /** In seconds: how long a body may take to arrive. */
   readonly timeout: number;
-  /** In bytes, of all together, without those that are small. `Infinity`: any number. */
-  readonly room: number;
+  /** In bytes, for all bodies together except those of up to 64 KiB. `Infinity`: no limit. */
+  readonly capacity: number;
 }
 
-/** The body of a request that runs. */
+/** The body of a running request. */
 export interface ArrivingBody {
-  /** Asks for room for so many bytes more. It is given back when the request has ended. */
-  take(bytes: number): BodyLimitFault | undefined;
-  /** Waits for what reads the body, for as long as there is time for it; `undefined` when there is none left. */
-  inTime<T>(reading: Promise<T>): Promise<T | undefined>;
+  /** Reserves memory for further bytes. It is released when the request ends. */
+  reserve(bytes: number): BodyLimitFault | undefined;
+  /** Waits for the reader of the body until the timeout; `undefined` when the body was not received by then. */
+  withTimeout<T>(reading: Promise<T>): Promise<T | undefined>;
 }
 
-/** The bodies that are still arriving, the oldest first. Gives up those that do not arrive in time. */
+/** The bodies that are being received, the oldest first. Those that exceed the timeout are aborted. */
 export interface ArrivingBodies {
   /**
-   * Follows the body of a request. Call the function that comes back once, when the request has ended: it tells whether the
-   * body was given up for the sake of another request.
+   * Registers the body of a request. The function that is returned must be called once, when the request has ended; it returns
+   * `'evicted'` when the body was aborted to admit another request.
    */
-  follow(req: IncomingMessage): () => 'evicted' | 'ended';
+  track(req: IncomingMessage): () => 'evicted' | 'ended';
   /**
-   * Gives up the body that has been arriving longest, when that is more than a second, so that slow senders do not keep
-   * others out. `false`: there is none.
+   * Aborts the body that has been arriving for the longest time, if that is more than a second, so that slow clients cannot use
+   * up the limit of concurrent requests. `false`: there is no such body.
    */
   evictOldest(): boolean;
 }
 
-/** In bytes. Bodies up to this size are not counted: their number is bounded by that of the requests. */
+/** In bytes. Smaller bodies are not counted: the limit of concurrent requests bounds their number. */
 const UNCOUNTED = 64 * 1024;
 
-/** In milliseconds. A body is not evicted before. */
+/** In milliseconds. A body is not evicted earlier. */
 const EVICTABLE_AFTER = 1000;
 
-// On the request itself: a map of all that are under way costs a request more than the rest of this.
+// A property of the request is cheaper than an entry in a map of all requests, which would cost more than the rest of this
+// file.
 const BODY = Symbol('gatehouse.body');
 
 interface WithBody {
   [BODY]?: ArrivingBody;
 }
 
-/** The body of a request, where requests are counted. */
+/** The tracked body of a request; `undefined` when the server does not limit its requests. */
 export function arrivingBodyOf(req: IncomingMessage): ArrivingBody | undefined {
   return (req as WithBody)[BODY];
 }
 
-class FollowedBody implements ArrivingBody {
+class TrackedBody implements ArrivingBody {
   readonly since = performance.now();
   readonly #req: IncomingMessage;
-  readonly #room: { left: number; readonly all: number };
-  #asked = 0;
-  #taken = 0;
-  #giveUp: (() => void) | undefined;
-  #isGivenUp = false;
+  readonly #capacity: { left: number; readonly all: number };
+  #requested = 0;
+  #reserved = 0;
+  #onAbort: (() => void) | undefined;
+  #isAborted = false;
   isEvicted = false;
 
-  constructor(req: IncomingMessage, room: { left: number; readonly all: number }) {
+  constructor(req: IncomingMessage, capacity: { left: number; readonly all: number }) {
     this.#req = req;
-    this.#room = room;
+    this.#capacity = capacity;
   }
 
-  take(bytes: number): BodyLimitFault | undefined {
-    this.#asked += bytes;
-    if (this.#asked <= UNCOUNTED) return undefined;
-    if (this.#asked > this.#room.all) return 'too large';
-    const more = this.#asked - this.#taken;
-    if (more > this.#room.left) return 'no room';
-    this.#taken += more;
-    this.#room.left -= more;
+  reserve(bytes: number): BodyLimitFault | undefined {
+    this.#requested += bytes;
+    if (this.#requested <= UNCOUNTED) return undefined;
+    if (this.#requested > this.#capacity.all) return 'too large';
+    const more = this.#requested - this.#reserved;
+    if (more > this.#capacity.left) return 'no capacity';
+    this.#reserved += more;
+    this.#capacity.left -= more;
     return undefined;
   }
 
-  async inTime<T>(reading: Promise<T>): Promise<T | undefined> {
-    if (this.#isGivenUp) {
-      // Its rejection is handled here: the caller gets `undefined`.
+  async withTimeout<T>(reading: Promise<T>): Promise<T | undefined> {
+    if (this.#isAborted) {
+      // Without a handler, a rejection would be unhandled: the caller gets `undefined`.
       reading.catch(() => {});
       return undefined;
     }
     return new Promise((resolve, reject) => {
-      this.#giveUp = () => resolve(undefined);
+      this.#onAbort = () => resolve(undefined);
       reading.then(resolve, reject);
     });
   }
 
-  /** Whether it has arrived whole: then it is the server that takes its time. */
+  /** Whether the whole body was received: any further delay is then the server's. */
   get isComplete(): boolean {
     return this.#req.complete;
   }
 
-  /** Whether it is being read. While it is not, the sender cannot go on. */
+  /** Whether the body is being read. While it is not, flow control stops the sender. */
   get isRead(): boolean {
     return this.#req.readableFlowing === true || this.#req.listenerCount('readable') > 0;
   }
 
-  giveUp(): void {
-    this.#isGivenUp = true;
-    if (this.#giveUp) this.#giveUp();
-    // What reads it, the engine or the host, cannot be told.
+  abort(): void {
+    this.#isAborted = true;
+    if (this.#onAbort) this.#onAbort();
+    // The engine or the host reads this body, and neither can be notified.
     else this.#req.destroy();
   }
 
-  end(): void {
-    this.#room.left += this.#taken;
-    this.#taken = 0;
+  release(): void {
+    this.#capacity.left += this.#reserved;
+    this.#reserved = 0;
   }
 }
 
 export function createArrivingBodies(limits: BodyLimits): ArrivingBodies {
   const timeout = limits.timeout * 1000;
-  const room = { left: limits.room, all: limits.room };
-  // In the order in which their requests began.
-  const arriving = new Set<FollowedBody>();
+  const capacity = { left: limits.capacity, all: limits.capacity };
+  // In the order in which the requests began.
+  const arriving = new Set<TrackedBody>();
   let timer: NodeJS.Timeout | undefined;
 
-  function giveUp(body: FollowedBody): void {
+  function abort(body: TrackedBody): void {
     arriving.delete(body);
-    body.giveUp();
+    body.abort();
   }
 
-  /** One timer for all of them: one for each would cost every request. */
-  function watch(): void {
+  /** One timer for all bodies: a timer per body would add its cost to every request. */
+  function scheduleTimeouts(): void {
     timer ??= setTimeout(
       () => {
         timer = undefined;
-        const late = performance.now() - timeout;
+        const deadline = performance.now() - timeout;
         for (const body of arriving) {
-          if (body.since > late) break;
+          if (body.since > deadline) break;
           if (body.isComplete) arriving.delete(body);
-          else if (body.isRead) giveUp(body);
+          else if (body.isRead) abort(body);
         }
-        if (arriving.size > 0) watch();
+        if (arriving.size > 0) scheduleTimeouts();
       },
       Math.min(timeout / 4, 1000),
     ).unref();
   }
 
   return {
-    follow(req) {
-      const body = new FollowedBody(req, room);
+    track(req) {
+      const body = new TrackedBody(req, capacity);
       (req as WithBody)[BODY] = body;
       if (isArriving(req)) {
         arriving.add(body);
-        watch();
+        scheduleTimeouts();
       }
       return () => {
         arriving.delete(body);
-        body.end();
+        body.release();
         return body.isEvicted ? 'evicted' : 'ended';
       };
     },
@@ -161,7 +162,7 @@ export function createArrivingBodies(limits: BodyLimits): ArrivingBodies {
         if (body.since > latest) return false;
         if (body.isComplete || !body.isRead) continue;
         body.isEvicted = true;
-        giveUp(body);
+        abort(body);
         return true;
       }
       return false;

@@ -5,19 +5,19 @@ import getRawBody from 'raw-body';
 
 import { BodyError } from '../errors.ts';
 import { checkJson, parseJson } from './json.ts';
-import { discarded, isUnread, receiveBody, tooLarge } from './receive-body.ts';
+import { discardRest, isUnread, receiveBody, tooLarge } from './receive-body.ts';
 import type { BodyLimits } from './receive-body.ts';
 
 export const FORM = 'application/x-www-form-urlencoded';
 export const JSON_TYPE = 'application/json';
 
-/** What a body may be. */
+/** The media types and the size that a body may have. */
 export interface BodyRules extends BodyLimits {
   /** Media types in lower case. */
   readonly types: readonly string[];
 }
 
-/** The text of a body, or the bytes of it that are UTF-8, or what a host's body parser has made of it. */
+/** A body: its bytes, checked to be UTF-8, or its text, or the value that a host's body parser produced. */
 export type Body = { readonly type: string } & (
   | { readonly bytes: Buffer }
   | { readonly text: string }
@@ -25,19 +25,20 @@ export type Body = { readonly type: string } & (
 );
 
 /**
- * Reads the body of a request; `undefined` when there is none. Works in front of a host's body parser and behind it, where the
- * body is what the parser has left in `rawBody` or `body` of `ctx.request` or `ctx.req`.
+ * Reads the body of a request; `undefined` when there is none. Works in front of a host's body parser and behind one, where the
+ * body is taken from `rawBody` or `body` of `ctx.request` or `ctx.req`.
  *
- * @throws BodyError - 413 for a larger body; 415 for another content type or a compressed one; 408 for one that does not arrive
- * in time; 503 when there is no memory for it now; 400 for one that is cut off, not UTF-8, or consumed without a trace
+ * @throws BodyError - 413 for a larger body; 415 for another content type or a compressed one; 408 for one that is not received
+ * in time; 503 when the memory for bodies is used up; 400 for one that is incomplete, not UTF-8, or read by a middleware that
+ * did not set `ctx.request.body`
  */
 export async function readBody(ctx: Context, rules: BodyRules): Promise<Body | undefined> {
   const type = ctx.request.type.trim().toLowerCase();
-  const isTaken = rules.types.includes(type);
-  if (!isTaken && type !== '' && isAnnounced(ctx)) throw discarded(ctx, otherType(rules));
-  const found = isUnread(ctx.req) ? await readBytes(ctx, rules) : leftByParser(ctx, rules);
+  const isAccepted = rules.types.includes(type);
+  if (!isAccepted && type !== '' && hasBodyField(ctx)) throw discardRest(ctx, unsupportedType(rules));
+  const found = isUnread(ctx.req) ? await readBytes(ctx, rules) : readParsed(ctx, rules);
   if (found === undefined) return undefined;
-  if (!isTaken) throw otherType(rules);
+  if (!isAccepted) throw unsupportedType(rules);
   return { type, ...found };
 }
 
@@ -54,7 +55,7 @@ interface ParsedRequest {
   readonly rawBody?: unknown;
 }
 
-function leftByParser(
+function readParsed(
   ctx: Context,
   { limit, name }: BodyLimits,
 ): { text: string } | { value: unknown } | undefined {
@@ -64,20 +65,21 @@ function leftByParser(
   const length = typeof text === 'string' ? Buffer.byteLength(text) : Number(ctx.get('content-length'));
   if (length > limit) throw tooLarge(limit, name);
   if (typeof text === 'string') return text === '' ? undefined : { text };
-  // Some parsers leave `{}` when there was nothing to parse.
+  // Some parsers set `{}` when there is no body.
   if (body !== undefined && ctx.request.type !== '') return { value: body };
-  if (!isAnnounced(ctx)) return undefined;
+  if (!hasBodyField(ctx)) return undefined;
   throw new BodyError(
-    `The ${name} was consumed by another middleware, which left nothing in ctx.request.body.`,
+    `The ${name} was already read by another middleware, which did not set ctx.request.body.`,
   );
 }
 
-// RFC 9112 section 6.3. Over HTTP/2 there may be a body without either field: therefore not `ctx.is()`.
-function isAnnounced({ req }: Context): boolean {
+// RFC 9112 section 6.3. A body over HTTP/2 may have neither field, so `readBody()` compares `ctx.request.type`: `ctx.is()`
+// would find no body.
+function hasBodyField({ req }: Context): boolean {
   return Number(req.headers['content-length']) > 0 || 'transfer-encoding' in req.headers;
 }
 
-function otherType({ name, types }: BodyRules): BodyError {
+function unsupportedType({ name, types }: BodyRules): BodyError {
   return new BodyError(`Send the ${name} as ${types.join(' or ')}.`, { status: 415 });
 }
 
@@ -86,17 +88,17 @@ const PAGE_FORM: BodyRules = { limit: 16 * 1024, name: 'form', types: [FORM] };
 /**
  * Reads the fields of a posted page form, at most 16 KiB of `application/x-www-form-urlencoded`.
  *
- * @throws BodyError - as {@link readBody}; 400 for a field that is repeated, nested, or holds a NUL
+ * @throws BodyError - as {@link readBody}; 400 for a field that is repeated or nested, or contains a NUL character
  */
 export async function readForm(ctx: Context): Promise<Record<string, string>> {
   const found = await readBody(ctx, PAGE_FORM);
-  const fields = collect(found ? entriesOf(found) : []);
-  // For a second reader of the same request.
+  const fields = checkFields(found ? formEntries(found) : []);
+  // Middleware that reads the same request later finds the fields here.
   Object.assign(ctx.request, { body: fields });
   return fields;
 }
 
-function entriesOf(body: Body): [string, unknown][] {
+function formEntries(body: Body): [string, unknown][] {
   return 'value' in body ? Object.entries(body.value ?? {}) : decode(textOf(body));
 }
 
@@ -119,15 +121,15 @@ function percentDecode(text: string): string {
   }
 }
 
-function collect(entries: readonly [string, unknown][]): Record<string, string> {
+function checkFields(entries: readonly [string, unknown][]): Record<string, string> {
   const fields: Record<string, string> = Object.create(null);
   for (const [name, value] of entries) {
-    // `a[b]` and `a.b` too: a host's parser nests them, and a form must not mean one thing here and another there.
+    // `a[b]` and `a.b` are refused too: a host's parser nests them, and a form must have the same meaning with and without it.
     if (typeof value !== 'string' || name in fields || !/^[\w-]+$/.test(name)) {
-      throw new BodyError('A field of the form is repeated, nested or oddly named.');
+      throw new BodyError('A field of the form is repeated, is nested or has an invalid name.');
     }
-    // A NUL means nothing to a person, and databases and password hashes stumble over it.
-    if (value.includes('\0')) throw new BodyError('A field of the form holds a NUL.');
+    // PostgreSQL refuses a NUL character in text, and some password hashes stop at it.
+    if (value.includes('\0')) throw new BodyError('A field of the form contains a NUL character.');
     fields[name] = value;
   }
   return fields;
@@ -137,7 +139,7 @@ function collect(entries: readonly [string, unknown][]): Record<string, string> 
  * Reads a JSON body; `undefined` when there is none.
  *
  * @param limit - in bytes
- * @throws BodyError - as {@link readBody}; 400 for what is not JSON, or not such as {@link checkJson} lets through
+ * @throws BodyError - as {@link readBody}; 400 for text that is not JSON, or a value that {@link checkJson} refuses
  */
 export async function readJson(ctx: Context, limit: number): Promise<unknown> {
   const found = await readBody(ctx, { limit, name: 'body', types: [JSON_TYPE] });
@@ -147,8 +149,8 @@ export async function readJson(ctx: Context, limit: number): Promise<unknown> {
   return checkJson(parseJson(text), text);
 }
 
-/** The text of a body that no parser has read. */
+/** The text of a body that no parser has parsed. */
 export function textOf(body: Exclude<Body, { readonly value: unknown }>): string {
-  // A decoder leaves a byte order mark out, over which a parser of JSON trips.
+  // `TextDecoder` removes a byte order mark, which `JSON.parse()` refuses.
   return 'text' in body ? body.text : new TextDecoder().decode(body.bytes);
 }

@@ -8,18 +8,18 @@ import { createArrivingBodies } from './arriving-bodies.ts';
 /** Why a request is not run: the server has begun to close, or too many requests are running. */
 export type Overload = 'closing' | 'overloaded';
 
-/** What is looked at of a request: a Koa context has it. */
+/** The parts of a Koa context that the limit reads. */
 export interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly body?: unknown;
 }
 
-/** Limits how many requests run at once, and tells when the last one has ended. */
+/** Limits how many requests run at once, and waits for the running ones at shutdown. */
 export interface ConcurrencyLimit {
-  /** Whether requests that arrive are refused, because the server has begun to close. */
+  /** Whether new requests are refused because the server has begun to close. */
   readonly isClosing: boolean;
-  /** How many requests are running, those whose body is still arriving among them. */
+  /** How many requests are running, including those whose body is still being received. */
   readonly count: number;
   /** Runs the work of a request, or refuses it at once: requests do not queue. */
   run<T>(
@@ -31,7 +31,7 @@ export interface ConcurrencyLimit {
   close(): Promise<void>;
 }
 
-/** What all requests together may take. */
+/** The limits of all requests together. */
 export interface RequestLimits {
   /** How many requests may run at once, from when they arrive until they are answered. 0: any number. */
   readonly maxRequests: number;
@@ -49,16 +49,16 @@ export function createConcurrencyLimit({
   const limit = maxRequests === 0 ? Infinity : maxRequests;
   const bodies = createArrivingBodies({
     timeout: bodyTimeout,
-    room: maxBodyBytes === 0 ? Infinity : maxBodyBytes,
+    capacity: maxBodyBytes === 0 ? Infinity : maxBodyBytes,
   });
-  const empty = Promise.withResolvers<void>();
+  const drained = Promise.withResolvers<void>();
   let isClosing = false;
   let count = 0;
-  // Of those, how many were evicted for others and are about to end.
+  // How many of the counted requests were evicted and are about to end.
   let evicted = 0;
 
-  function settle(): void {
-    if (isClosing && count === 0) empty.resolve();
+  function resolveIfDrained(): void {
+    if (isClosing && count === 0) drained.resolve();
   }
 
   return {
@@ -75,27 +75,27 @@ export function createConcurrencyLimit({
         evicted += 1;
       }
       count += 1;
-      const end = bodies.follow(exchange.req);
-      const leave = (): void => {
-        if (end() === 'evicted') evicted -= 1;
+      const endBody = bodies.track(exchange.req);
+      const end = (): void => {
+        if (endBody() === 'evicted') evicted -= 1;
         count -= 1;
-        settle();
+        resolveIfDrained();
       };
       const { res } = exchange;
       try {
         return await work();
       } finally {
         if (isClosing && !res.headersSent) res.setHeader('Connection', 'close');
-        // A stream goes on making its answer after the middleware has ended. And a process that ends when the server is
-        // closed must not take an answer with it that is made, but not sent.
-        if ((isClosing || isStream(exchange.body)) && !res.closed) res.once('close', leave);
-        else leave();
+        // A stream is still being sent after the middleware has returned. While the server is closing, every response is
+        // awaited: the process may exit as soon as close() resolves, and would lose a response that was not sent yet.
+        if ((isClosing || isStream(exchange.body)) && !res.closed) res.once('close', end);
+        else end();
       }
     },
     async close() {
       isClosing = true;
-      settle();
-      return empty.promise;
+      resolveIfDrained();
+      return drained.promise;
     },
   };
 }
@@ -104,18 +104,18 @@ function isStream(body: unknown): boolean {
   return typeof body === 'object' && body !== null && 'pipe' in body;
 }
 
-/** Why a request was refused, in words for whoever sent it, without a full stop. */
+/** Why a request was refused, for the `error_description` of an OAuth error: a phrase without a full stop. */
 export const OVERLOAD_REASONS: Readonly<Record<Overload, string>> = {
   closing: 'the server is stopping; send the request again',
   overloaded: 'the server has too many requests at the moment; try again later',
 };
 
-/** The header fields of a refused request: when to come back and, from a server that stops, not on this connection. */
+/** The header fields of a refused request: when to retry and, when the server is closing, that the connection ends. */
 export function overloadHeaders(overload: Overload): Readonly<Record<string, string>> {
   return { 'Retry-After': '1', ...(overload === 'closing' && { Connection: 'close' }) };
 }
 
-/** The problem with which the API answers a refused request. */
+/** The API's problem for a refused request. */
 export function overloadProblem(overload: Overload): Problem {
   return {
     status: 503,
@@ -131,9 +131,9 @@ const DETAILS: Readonly<Record<Overload, string>> = {
 };
 
 /**
- * Whether what Koa reports is an error of the client's connection: it went away, or what it sends is no HTTP. That is no
- * fault of the server, and nothing to log: Node leaves the bytes that it could not read on the error, with whatever
- * passwords and secrets they hold.
+ * Whether an error that Koa reports is one of the client's connection: the connection was closed, or the bytes are not HTTP.
+ * Such an error is not logged: it is no fault of the server, and Node attaches the bytes that it could not parse, which may
+ * contain passwords and secrets.
  */
 export function isConnectionError(error: Error & { readonly code?: unknown }, ctx?: Context): boolean {
   return ctx?.req.socket.errored === error || String(error.code).startsWith(PARSER_ERROR);

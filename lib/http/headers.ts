@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 
 import { GatehouseError } from '../errors.ts';
 
-/** What one page needs beyond the rules that hold for all of them. */
+/** What one page needs in addition to the policy of all pages. */
 export interface PagePolicy {
   /**
    * Whether the page's form may only post to this server. `false` on the pages whose form ends in a redirect to a
@@ -11,16 +11,16 @@ export interface PagePolicy {
    * @default true
    */
   readonly formsStayHere?: boolean | undefined;
-  /** Origins that images come from, besides this server. */
+  /** Origins of images, in addition to this server. */
   readonly imageOrigins?: readonly string[] | undefined;
   /** URLs of the only scripts that may run. @default none */
   readonly scripts?: readonly string[] | undefined;
 }
 
 /**
- * Sets the headers of a page that a person sees: no script but the given ones, no framing, no caching, no sniffing.
+ * Sets the headers of an HTML page: only the given scripts, no framing, no caching, no content sniffing.
  *
- * There is no Cross-Origin-Opener-Policy: it would cut a client's sign-in popup off from the window that opened it.
+ * There is no Cross-Origin-Opener-Policy: it would separate a client's sign-in popup from the window that opened it.
  */
 export function setPageHeaders(ctx: Context, policy: PagePolicy = {}): void {
   const { formsStayHere = true, imageOrigins = [], scripts = [] } = policy;
@@ -38,8 +38,8 @@ export function setPageHeaders(ctx: Context, policy: PagePolicy = {}): void {
     'X-Frame-Options': 'DENY',
     'X-Content-Type-Options': 'nosniff',
     'Cache-Control': 'no-store',
-    // Not `no-referrer`: with it browsers send `Origin: null` on the page's own form posts, and the same-origin check
-    // would have nothing to go by where `Sec-Fetch-Site` is missing.
+    // Not `no-referrer`: with it browsers send `Origin: null` with the page's own form posts, and the same-origin check would
+    // have no information where `Sec-Fetch-Site` is missing.
     'Referrer-Policy': 'same-origin',
   });
 }
@@ -47,11 +47,11 @@ export function setPageHeaders(ctx: Context, policy: PagePolicy = {}): void {
 /**
  * Sets the headers of a file whose URL changes with its content.
  *
- * @param immutable - whether the URL is the one of this very content; if not, browsers ask again each time
+ * @param immutable - whether the URL identifies exactly this content; if not, browsers revalidate on each use
  */
 export function setAssetHeaders(ctx: Context, immutable: boolean): void {
   ctx.set({
-    // An SVG that is opened by itself is a document of this origin: its scripts must not run.
+    // An SVG file that is opened as a page is a document of this origin: its scripts must not run.
     'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
     'X-Content-Type-Options': 'nosniff',
     'Cross-Origin-Resource-Policy': 'same-origin',
@@ -60,9 +60,10 @@ export function setAssetHeaders(ctx: Context, immutable: boolean): void {
 }
 
 /**
- * Refuses a request that another site's page made, with a 403 `ERR_CROSS_SITE`. For every form post.
+ * Refuses a request that a page of another site made. Every form post is checked with it.
  *
- * @param origin - the server's own origin, from the issuer: the `Host` header is the requester's word
+ * @param origin - the server's own origin, from the issuer: the client chooses the `Host` header field
+ * @throws GatehouseError `ERR_CROSS_SITE`, 403
  */
 export function requireSameOrigin(ctx: Context, origin: string): void {
   if (isSameOrigin(ctx, origin)) return;
@@ -71,13 +72,13 @@ export function requireSameOrigin(ctx: Context, origin: string): void {
 
 function isSameOrigin(ctx: Context, origin: string): boolean {
   const { 'sec-fetch-site': site, origin: sender, referer } = ctx.headers;
-  // Pages cannot set or change this one. `none`: the person's own doing, such as a reload; no page asked for it.
+  // Pages cannot set or change this field. `none`: the user made the request, such as by a reload, and no page did.
   if (site !== undefined) return site === 'same-origin' || site === 'none';
-  // Browsers leave Sec-Fetch-Site out on plain http, and older ones altogether, but all send Origin with a POST.
-  // `null`, the origin of a sandboxed frame, is never equal.
+  // Browsers omit Sec-Fetch-Site over plain http, and older browsers always omit it, but every browser sends Origin with a
+  // POST. `null`, the origin of a sandboxed frame, never equals the server's origin.
   if (sender !== undefined) return sender === origin;
   if (referer !== undefined) return URL.parse(referer)?.origin === origin;
-  // None of the three: a program, with cookies that it was given itself. A browser so old that it sends none of them
-  // does not know SameSite either, and there is no defence for it that would not shut programs out.
+  // A request without all three comes from a program, which can send only cookies that it obtained itself. A browser that sends
+  // none of the three does not support SameSite either, and a defence for it would refuse programs as well.
   return true;
 }

@@ -6,15 +6,15 @@ import type { IdempotencyStore, StoredRequest } from '../contracts/index.ts';
 /** A request that may be sent twice, and the attempt to carry it out. */
 export type Attempt = Pick<StoredRequest, 'id' | 'fingerprint' | 'attempt'>;
 
-/** How long something is remembered, in seconds. */
-export interface Memory {
-  /** For how long an attempt is trusted to be alive. */
+/** How long an attempt and its request are stored, in seconds. */
+export interface AttemptTimes {
+  /** How long an attempt counts as running without a renewal. */
   readonly lease: number;
-  /** For how long the request is known. */
-  readonly kept: number;
+  /** How long the request and its response are stored. */
+  readonly retention: number;
 }
 
-/** SHA-256 of a value as JSON, base64url: it tells requests apart, and nothing of what they say. */
+/** SHA-256 of a value as JSON, base64url: identifies a request without storing its contents. */
 export function digest(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('base64url');
 }
@@ -23,8 +23,11 @@ export function digest(value: unknown): string {
 export async function begin(
   store: Pick<IdempotencyStore, 'begin'>,
   attempt: Attempt,
-  { lease, kept }: Memory,
+  { lease, retention }: AttemptTimes,
 ): Promise<StoredRequest | undefined> {
   const at = now();
-  return store.begin({ ...attempt, leasedUntil: at + lease, expiresAt: at + kept, answer: undefined }, at);
+  return store.begin(
+    { ...attempt, leasedUntil: at + lease, expiresAt: at + retention, answer: undefined },
+    at,
+  );
 }

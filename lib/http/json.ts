@@ -10,26 +10,26 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * Checks that a value is I-JSON (RFC 7493): no member twice, no half of a surrogate pair, numbers that JavaScript has. It may not
- * hold a NUL either, over which databases stumble, nor be more than 32 levels deep.
+ * Checks that a value is I-JSON (RFC 7493): no duplicate members, no lone surrogates, only finite numbers. NUL characters,
+ * which PostgreSQL refuses in text, and more than 32 levels are refused too.
  *
- * @param text - what it was parsed from, where that is known: a member that is there twice shows in it alone
- * @throws BodyError - 400 for another value
+ * @param text - the text that was parsed, if known: duplicate members are visible in the text only
+ * @throws BodyError - 400 for any other value
  */
 export function checkJson(value: unknown, text?: string): unknown {
-  const members = countMembers(value, 1);
-  if (text !== undefined) refuseRepeated(text, members);
+  const members = checkAndCount(value, 1);
+  if (text !== undefined) refuseDuplicates(text, members);
   return value;
 }
 
 /**
- * Refuses JSON that has a member twice, of which `JSON.parse()` keeps the last.
+ * Refuses JSON with duplicate members, of which `JSON.parse()` returns the last only.
  *
- * @param members - how many members the objects of the parsed value have together
+ * @param members - the number of members of all objects in the parsed value
  * @throws BodyError - 400
  */
-export function refuseRepeated(text: string, members: number): void {
-  // Each member has one colon outside of strings.
+export function refuseDuplicates(text: string, members: number): void {
+  // Each member has exactly one colon outside of strings, so a duplicate shows as a colon too many.
   let colons = 0;
   let inString = false;
   for (let index = 0; index < text.length; index += 1) {
@@ -38,32 +38,32 @@ export function refuseRepeated(text: string, members: number): void {
     else if (inString && character === '\\') index += 1;
     else if (!inString && character === ':') colons += 1;
   }
-  if (colons !== members) throw new BodyError('An object of the body has a member twice.');
+  if (colons !== members) throw new BodyError('An object of the body contains a duplicate member.');
 }
 
-const DEEPEST = 32;
+const MAX_DEPTH = 32;
 
-/** The number of members of all objects in a value, which is checked on the way. */
-function countMembers(value: unknown, depth: number): number {
+/** Counts the members of all objects in a value, and checks the value's texts, numbers and depth. */
+function checkAndCount(value: unknown, depth: number): number {
   if (typeof value === 'string') checkText(value);
   if (typeof value === 'number' && !Number.isFinite(value)) {
-    throw new BodyError('The body holds a number that is too large.');
+    throw new BodyError('The body contains a number that is too large.');
   }
   if (typeof value !== 'object' || value === null) return 0;
-  if (depth > DEEPEST) throw new BodyError(`The body is more than ${DEEPEST} levels deep.`);
+  if (depth > MAX_DEPTH) throw new BodyError(`The body is more than ${MAX_DEPTH} levels deep.`);
   let members = 0;
   if (Array.isArray(value)) {
-    for (const item of value) members += countMembers(item, depth + 1);
+    for (const item of value) members += checkAndCount(item, depth + 1);
     return members;
   }
   for (const [name, member] of Object.entries(value)) {
     checkText(name);
-    members += 1 + countMembers(member, depth + 1);
+    members += 1 + checkAndCount(member, depth + 1);
   }
   return members;
 }
 
 function checkText(text: string): void {
-  if (text.includes('\0')) throw new BodyError('The body holds a NUL.');
-  if (!text.isWellFormed()) throw new BodyError('The body holds half of a surrogate pair.');
+  if (text.includes('\0')) throw new BodyError('The body contains a NUL character.');
+  if (!text.isWellFormed()) throw new BodyError('The body contains a lone surrogate.');
 }

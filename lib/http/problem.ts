@@ -1,4 +1,7 @@
-/** Errors of the API as `application/problem+json` (RFC 9457): one shape, whoever finds the fault. */
+/**
+ * Errors of the API as `application/problem+json` (RFC 9457): one form for every error, whichever part of the server detects
+ * it.
+ */
 import { STATUS_CODES } from 'node:http';
 
 import type { Context, Middleware } from 'koa';
@@ -15,16 +18,16 @@ import {
 import type { GatehouseErrorCode } from '../errors.ts';
 import { requestIdOf, sendRequestId } from './request-id.ts';
 
-/** What went wrong, for a program and for the person who writes it. */
+/** A problem (RFC 9457): what went wrong, for a program and for its developer. */
 export interface Problem {
   readonly status: number;
   /** Stable and for programs, such as `missing_permission`. */
   readonly code: string;
-  /** One or two sentences that say what to do. Sent as `detail` and, for clients that look there, as `message`. */
+  /** One or two sentences with the remedy. Sent as `detail` and, for clients that read it, as `message`. */
   readonly detail: string;
   /**
-   * A URI that identifies the kind of problem (RFC 9457 section 3.1.1). Gatehouse's own problems keep the default: it
-   * has no domain to promise documents at, and `code` tells them apart.
+   * A URI that identifies the type of problem (RFC 9457 section 3.1.1). Gatehouse's own problems use the default, because
+   * Gatehouse has no domain for documents about them; `code` distinguishes them.
    * @default 'about:blank'
    */
   readonly type?: string;
@@ -32,11 +35,11 @@ export interface Problem {
   readonly title?: string;
   /** Further members of the document (RFC 9457 section 3.2). */
   readonly members?: Readonly<Record<string, unknown>>;
-  /** Header fields that belong to it, such as `WWW-Authenticate`. */
+  /** Header fields of the response, such as `WWW-Authenticate`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Answers with a problem. Nothing is thrown, so that it looks the same under any error handler of the host. */
+/** Answers with a problem. Nothing is thrown, so that the host's error handlers do not change the response. */
 export function sendProblem(ctx: Context, problem: Problem): void {
   ctx.status = problem.status;
   ctx.set({
@@ -49,7 +52,7 @@ export function sendProblem(ctx: Context, problem: Problem): void {
   ctx.body = JSON.stringify(problemDocument(problem));
 }
 
-/** A problem as it is sent: alone, or as a part of an answer about several things. */
+/** The document of a problem: a response body by itself, or one item of a bulk response. */
 export function problemDocument(problem: Problem): Readonly<Record<string, unknown>> {
   const { type = 'about:blank', status, title = phraseOf(status), detail, code, members } = problem;
   return { type, title, status, detail, code, message: detail, ...members };
@@ -61,7 +64,7 @@ export function problemDocument(problem: Problem): Readonly<Record<string, unkno
  * - A `GatehouseError` below 500 keeps its status and message.
  * - An error of `ctx.throw()` keeps its status, and its message when `expose` is true (the default below 500).
  *   `ctx.throw(409, 'This name is taken.', { code: 'name_taken' })` sets the problem's code too.
- * - Anything else is a 500. Its text goes to the log only, under the request's id, which the answer has as `reference`.
+ * - Anything else is a 500. Its message is only logged, with the request's id, which the response contains as `reference`.
  */
 export function problems(options: { readonly logger: Logger }): Middleware {
   const { logger } = options;
@@ -76,25 +79,25 @@ export function problems(options: { readonly logger: Logger }): Middleware {
   };
 }
 
-/** Answers with the problem that an error stands for, and logs it when the fault is the server's. */
+/** Answers with the problem for an error, and logs a fault of the server. */
 export function sendError(ctx: Context, error: unknown, logger: Logger): void {
-  // A handler may have set these for the answer that it did not finish (RFC 9110 section 8).
+  // A handler may have set these for the response that it did not complete (RFC 9110 section 8).
   for (const name of REPRESENTATION_FIELDS) ctx.remove(name);
-  // The path without the query: a query may carry a credential.
+  // The path without the query, which may contain a credential.
   const { method, path } = ctx;
   sendProblem(ctx, explainError(error, logger, { request_id: requestIdOf(ctx), method, path }));
 }
 
-/** What a line about a failed request tells besides the error. */
+/** The fields of a log line about a failed request, in addition to the error. */
 export interface FailureFields {
   readonly request_id: string;
   readonly [name: string]: string | number;
 }
 
-/** The problem that an error stands for. When the fault is the server's, it is logged, with `fields` beside it. */
+/** The problem for an error. A fault of the server is logged, with `fields`. */
 export function explainError(error: unknown, logger: Logger, fields: FailureFields): Problem {
   const problem = problemOf(error);
-  // A server that has no room for a body is busy, and not at fault.
+  // The 503 of a `BodyError` means that the memory for bodies is used up: the server is busy, which is no fault.
   if (problem.status < 500 || error instanceof BodyError) return problem;
   logger.error({ ...fields, err: error }, 'api request failed');
   return { ...problem, members: { ...problem.members, reference: fields.request_id } };
@@ -147,16 +150,16 @@ const UNAVAILABLE: Problem = {
 };
 
 function problemOf(error: unknown): Problem {
-  if (error instanceof GatehouseError) return problemOfGatehouse(error);
+  if (error instanceof GatehouseError) return problemOfGatehouseError(error);
   if (isHttpError(error)) return problemOfHttpError(error);
-  // Most body parsers of Koa let JSON.parse's own error through, with a status on it: the caller's fault, not ours.
+  // Most body parsers for Koa rethrow the error of JSON.parse with a status: the caller's fault, not the server's.
   if (error instanceof SyntaxError && 'status' in error && error.status === 400) {
     return { status: 400, code: 'body_invalid', detail: 'The body is not valid JSON.' };
   }
   return INTERNAL;
 }
 
-function problemOfGatehouse(error: GatehouseError): Problem {
+function problemOfGatehouseError(error: GatehouseError): Problem {
   if (error instanceof ActionError)
     return { status: error.status, code: error.problemCode, detail: error.message };
   if (error instanceof BodyError && error.status === 503)
@@ -180,17 +183,17 @@ function membersOf(error: GatehouseError): NonNullable<Problem['members']> {
   return {};
 }
 
-// Without a realm, which RFC 6750 section 3 does not ask for: who throws the error knows of no server.
+// Without a realm, which is optional in RFC 6750 section 3: `gate.authorize()` throws the error and does not know the issuer.
 function headersOf(error: GatehouseError): NonNullable<Problem['headers']> {
   return error instanceof PermissionMissingError && error.insufficientScope
     ? { 'WWW-Authenticate': `Bearer error="insufficient_scope", error_description="${INSUFFICIENT_SCOPE}"` }
     : {};
 }
 
-/** What a challenge says when another token of the same holder would do. */
+/** The description in a challenge when another token of the same user or client would suffice. */
 export const INSUFFICIENT_SCOPE = 'The scopes of the access token exclude a required permission.';
 
-/** What `ctx.throw()` and `ctx.assert()` throw. `expose` sets them apart from errors that only happen to have a status. */
+/** The errors of `ctx.throw()` and `ctx.assert()`. `expose` distinguishes them from other errors that have a status. */
 interface HttpError extends Error {
   readonly status: number;
   readonly expose: boolean;

@@ -5,25 +5,24 @@ import type { Context } from 'koa';
 import { BodyError } from '../errors.ts';
 import { arrivingBodyOf } from './arriving-bodies.ts';
 
-/** How a body is received. */
+/** The size limit of one body, and its name. */
 export interface BodyLimits {
   /** In bytes. */
   readonly limit: number;
-  /** What errors call it. */
+  /** The word for the body in error messages. */
   readonly name: 'body' | 'form';
 }
 
-/** Whether nobody has begun to read a request. */
+/** Whether no reader has begun to read the body of a request. */
 export function isUnread(req: IncomingMessage): boolean {
   return req.readable && !req.readableDidRead;
 }
 
 /**
- * Lets `read` take in a body that nobody has begun to read, within the limits of size, time and memory. Of a body that is
- * refused, the rest is discarded.
+ * Runs `read` on an unread body, within the limits of size, time and memory. The rest of a refused body is discarded.
  *
- * @throws BodyError - 413 for a larger body; 415 for a compressed one; 408 for one that does not arrive in time; 503 when there
- * is no memory for it now; 400 for what else `read` throws, unless it throws a `BodyError` itself
+ * @throws BodyError - 413 for a larger body; 415 for a compressed one; 408 for one that is not received in time; 503 when the
+ * memory for bodies is used up; 400 for any other error that `read` throws, unless it is a `BodyError` already
  */
 export async function receiveBody<T>(
   ctx: Context,
@@ -32,38 +31,38 @@ export async function receiveBody<T>(
 ): Promise<T> {
   const { req } = ctx;
   if (!['', 'identity'].includes(ctx.get('content-encoding'))) {
-    throw discarded(ctx, new BodyError(`The ${name} must not be compressed.`, { status: 415 }));
+    throw discardRest(ctx, new BodyError(`The ${name} must not be compressed.`, { status: 415 }));
   }
-  // Some parsers wait for ever for the end of a request whose connection has ended.
+  // Some parsers never settle for a request whose connection has closed.
   if (req.destroyed) throw new BodyError(`The ${name} could not be read.`);
-  const arriving = arrivingBodyOf(req);
+  const tracked = arrivingBodyOf(req);
   const { 'content-length': length } = req.headers;
-  const refused = Number(length) > limit ? 'too large' : arriving?.take(Number(length ?? 0));
-  // Node drops a body of known length as it comes, and the sender gets to see the answer.
-  if (refused === 'no room') throw noRoom(ctx);
-  if (refused) throw discarded(ctx, tooLarge(limit, name));
+  const refused = Number(length) > limit ? 'too large' : tracked?.reserve(Number(length ?? 0));
+  // Node discards an unread body of known length by itself, and the connection stays usable: the client receives the 503.
+  if (refused === 'no capacity') throw noCapacity(ctx);
+  if (refused) throw discardRest(ctx, tooLarge(limit, name));
   try {
-    const work = length === undefined ? counted(ctx, limit, read) : read();
-    const received = await (arriving ? arriving.inTime(work) : work);
+    const work = length === undefined ? readCounted(ctx, limit, read) : read();
+    const received = await (tracked ? tracked.withTimeout(work) : work);
     if (received !== undefined) return received;
   } catch (cause) {
-    throw discarded(ctx, errorOf(cause, limit, name));
+    throw discardRest(ctx, errorOf(cause, limit, name));
   }
-  throw discarded(ctx, new BodyError(`The ${name} did not arrive in time.`, { status: 408 }));
+  throw discardRest(ctx, new BodyError(`The ${name} was not received in time.`, { status: 408 }));
 }
 
-/** Counts a body of unknown length as it arrives. */
-async function counted<T>(ctx: Context, limit: number, read: () => Promise<T>): Promise<T> {
+/** Reads a body of unknown length (chunked, or HTTP/2) and checks its size with each chunk. */
+async function readCounted<T>(ctx: Context, limit: number, read: () => Promise<T>): Promise<T> {
   const { req } = ctx;
-  const arriving = arrivingBodyOf(req);
+  const tracked = arrivingBodyOf(req);
   const exceeded = Promise.withResolvers<never>();
   let size = 0;
-  // Not earlier: a listener for the data begins to read.
+  // A listener for `data` starts the stream, so it is added only when `read` has started it.
   req.once('resume', () =>
     req.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      const refused = size > limit ? TOO_LARGE : arriving?.take(chunk.length);
-      if (refused) exceeded.reject(refused === 'no room' ? noRoom(ctx) : TOO_LARGE);
+      const refused = size > limit ? TOO_LARGE : tracked?.reserve(chunk.length);
+      if (refused) exceeded.reject(refused === 'no capacity' ? noCapacity(ctx) : TOO_LARGE);
     }),
   );
   return Promise.race([read(), exceeded.promise]);
@@ -78,8 +77,11 @@ function errorOf(cause: unknown, limit: number, name: string): BodyError {
   return new BodyError(`The ${name} could not be read.`, { cause });
 }
 
-/** What is left unread would be taken for the next request on the connection, or hold it. */
-export function discarded<E>(ctx: Context, error: E): E {
+/**
+ * Discards the rest of a body and closes the connection after the response, then returns the error to throw. Node reads unread
+ * bytes as the next request on a keep-alive connection, and a client that is still sending them blocks the connection.
+ */
+export function discardRest<E>(ctx: Context, error: E): E {
   if (!ctx.req.complete) {
     ctx.set('Connection', 'close');
     ctx.req.resume();
@@ -91,10 +93,10 @@ export function tooLarge(limit: number, name: string): BodyError {
   return new BodyError(`The ${name} is larger than ${limit} bytes.`, { status: 413 });
 }
 
-function noRoom(ctx: Context): BodyError {
+function noCapacity(ctx: Context): BodyError {
   ctx.set('Retry-After', '1');
   return new BodyError(
-    'The server has no room for a body of this size at the moment. Send the request again later.',
+    'The server cannot accept a body of this size at the moment. Send the request again later.',
     { status: 503 },
   );
 }

@@ -1,14 +1,15 @@
-// Not by its name: a Node without `hash` would refuse to link this file before lib/contracts/runtime.js could say that it is too old.
+// `hash` is not imported by name: an older Node has no such export and would fail to link this file, before
+// lib/contracts/runtime.js could report that Node is too old.
 import crypto, { timingSafeEqual } from 'node:crypto';
 
-/** The name under which a credential is kept: its SHA-256, base64url. Enough for values with 256 bits of randomness. */
+/** The hash under which a credential is stored: SHA-256, base64url. Sufficient for values with 256 bits of randomness. */
 export function hashCredential(value: string): string {
   return crypto.hash('sha256', value, 'base64url');
 }
 
-/** Compares a presented value with a kept hash in constant time. */
-export function matchesHash(value: string, kept: string): boolean {
+/** Compares a presented credential with a stored hash in constant time. */
+export function matchesHash(value: string, stored: string): boolean {
   const presented = crypto.hash('sha256', value, 'buffer');
-  const expected = Buffer.from(kept, 'base64url');
+  const expected = Buffer.from(stored, 'base64url');
   return expected.length === presented.length && timingSafeEqual(presented, expected);
 }

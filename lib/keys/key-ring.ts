@@ -12,34 +12,34 @@ import { addKey, canSign, ensureKeys } from './keys.ts';
 // In milliseconds.
 const READ_INTERVAL = 1000;
 
-/** A signing key as operators see it. Times are in seconds since 1970. */
+/** A signing key, without the key itself. Times are in seconds since 1970. */
 export interface SigningKey {
-  /** The `kid` in the header of the tokens it signs. */
+  /** The `kid` in the header of the tokens that it signs. */
   readonly id: string;
-  /** `next`: published, so that verifiers know it before it signs. `active`: signs. `retired`: still verifies. */
+  /** `next`: published, so that verifiers have it before it signs. `active`: signs. `retired`: still verifies. */
   readonly status: 'next' | 'active' | 'retired';
   readonly createdAt: number;
   /** From when it signs. */
   readonly activeAt: number;
-  /** When the last token it signed has expired; `undefined` for the newest. */
+  /** When the last token that it signed expires; `undefined` for the newest key. */
   readonly retiresAt: number | undefined;
 }
 
-/** The signing keys, as this node knows them. */
+/** The signing keys that this node has read. */
 export interface KeyRing {
-  /** Private JWKs, the one that signs first. */
+  /** Private JWKs; the first one signs. */
   readonly signing: readonly JWK[];
   list(): readonly SigningKey[];
-  /** Reads the storage again, at most once a second however often it is asked. */
+  /** Reads the storage again, at most once a second. */
   reload(): Promise<void>;
   /**
-   * Adds a key that signs from `delay` seconds on; the one before it verifies until its last token has expired.
-   * When another node rotates at the same moment, theirs is the one.
+   * Adds a key that signs after `delay` seconds; the previous key verifies until its last token has expired. When another node
+   * rotates at the same time, that node's key is used.
    */
   rotate(delay: number): Promise<SigningKey>;
-  /** Rotates when the newest key is older than some seconds. */
+  /** Rotates when the newest key is older than `age` seconds. */
   rotateOlderThan(age: number, delay: number): Promise<void>;
-  /** Says who is told when {@link KeyRing.signing} has become another. */
+  /** Sets the listener that is called when {@link KeyRing.signing} has changed. */
   onChange(listener: () => void): void;
 }
 
@@ -53,7 +53,7 @@ export async function createKeyRing(
   }: { algorithm: SigningAlgorithm; tokenLifetime: number; audit: AuditLog },
 ): Promise<KeyRing> {
   let readAt = Date.now();
-  let awaited: Promise<void> | undefined;
+  let pendingRead: Promise<void> | undefined;
   let notifyChange: (() => void) | undefined;
   let keys = await ensureKeys(store, material, 'token', algorithm);
   let order = signingOrder();
@@ -75,14 +75,14 @@ export async function createKeyRing(
     notifyChange?.();
   }
 
-  /** Strangers can send tokens with made-up key ids: all who ask within a second wait for one read. */
+  /** Anyone can send tokens with invented key ids, so all calls within a second share one read. */
   async function reload(): Promise<void> {
-    awaited ??= waitFor(Math.max(readAt + READ_INTERVAL - Date.now(), 0), undefined, { ref: false })
+    pendingRead ??= waitFor(Math.max(readAt + READ_INTERVAL - Date.now(), 0), undefined, { ref: false })
       .then(read)
       .finally(() => {
-        awaited = undefined;
+        pendingRead = undefined;
       });
-    return awaited;
+    return pendingRead;
   }
 
   function describe(key: ServerKey): SigningKey {

@@ -15,13 +15,13 @@ import type { KeyStore, StoredKey } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import type { SigningAlgorithm } from '../options/options.ts';
 
-/** Writes keys for the storage and reads them back, encrypted when the host gives a key for that. */
+/** Serializes keys for the storage and reads them again, encrypted when the host sets `keyEncryptionKey`. */
 export interface KeyMaterial {
   /** Whether new keys are written encrypted. */
   readonly encrypts: boolean;
   isEncrypted(material: string): boolean;
   write(jwk: JWK): Promise<string>;
-  /** @throws ConfigError when the material was encrypted with a key that is not given */
+  /** @throws ConfigError when the material was encrypted with a key that is not configured */
   read(material: string): Promise<JWK>;
 }
 
@@ -66,28 +66,28 @@ export function createKeyMaterial(secrets: readonly string[]): KeyMaterial {
   };
 }
 
-/** Encrypted it is a JWE, otherwise the JSON text of a JWK. */
+/** Encrypted material is a compact JWE, other material is the JSON text of a JWK. */
 function isEncrypted(material: string): boolean {
   return !material.startsWith('{');
 }
 
 function toEncryptionKey(secret: string): EncryptionKey {
   const bytes = new Uint8Array(hkdfSync('sha256', secret, '', 'koa-gatehouse key encryption key', 32));
-  // Names the key without telling anything about it.
+  // Identifies the key without revealing anything about it.
   return { bytes, kid: createHash('sha256').update(bytes).digest('base64url').slice(0, 16) };
 }
 
-/** A key of the storage, readable. */
+/** A stored key with its decrypted JWK. */
 export interface ServerKey {
   readonly stored: StoredKey;
   readonly jwk: JWK;
 }
 
 /**
- * Reads the live keys of one use, newest first, and makes one when none can be used.
+ * Reads the keys of one use that are not retired, newest first, and adds a key when none can sign.
  *
- * Nodes that start at once on an empty storage agree on one key: the storage accepts each generation once, and the
- * loser reads the winner's.
+ * Nodes that start concurrently on an empty storage use the same key: the storage accepts each generation once, and a node
+ * whose key was not accepted reads the other node's.
  */
 export async function ensureKeys(
   store: KeyStore,
@@ -102,12 +102,12 @@ export async function ensureKeys(
       live.map(async (stored) => ({ stored, jwk: await material.read(stored.material) })),
     );
     if (keys.some((key) => canSign(key, algorithm))) return keys;
-    // Not `now()`: to a node whose clock is behind, the key would not be usable yet, and it would make another one.
+    // Not `now()`: a node whose clock is behind could not use the key yet, and would add another one.
     await addKey(store, material, { use, algorithm, after: all, activeAt: 0 });
   }
 }
 
-/** Adds the next generation. Resolves to `undefined` when another node was first. */
+/** Adds the next generation. Resolves to `undefined` when another node has added it. */
 export async function addKey(
   store: KeyStore,
   material: KeyMaterial,

@@ -6,15 +6,15 @@ import type { Context, Middleware } from 'koa';
 import type { VerifyAccessToken } from '../contracts/index.ts';
 import { BodyError } from '../errors.ts';
 import { FORM, JSON_TYPE, readBody, textOf } from '../http/body.ts';
-import { parseJson, refuseRepeated } from '../http/json.ts';
+import { parseJson, refuseDuplicates } from '../http/json.ts';
 import { requestOf } from './engine-request.ts';
 
 // The limit is the engine's own (shared/selective_body.js).
 const RULES = { limit: 56 * 1024, name: 'body', types: [FORM, JSON_TYPE] } as const;
 
 /**
- * Reads the body of a token, revocation or introspection request, JSON or form, and gives the engine an unread form, so that
- * both media types are processed in the same way. Works before and after a body parser of the host.
+ * Reads the body of a token, revocation or introspection request, JSON or form, and passes it to the engine as an unread form,
+ * so that both content types are handled alike. Works in front of a host's body parser and behind one.
  *
  * @param rewrite - changes the parameters of revocation and introspection requests before the engine reads them
  */
@@ -36,7 +36,7 @@ export function tokenBody(rewrite: UnwrapToken): Middleware {
       }
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
-      // RFC 6749 section 5.2 defines 400 for every malformed request.
+      // RFC 6749 section 5.2 defines 400 only for a malformed request. 408 tells the client that it may send the request again.
       return refuse(ctx, error.status === 408 ? 408 : 400, error.message);
     }
     setRequest(ctx, formRequest(hostRequest, form));
@@ -48,22 +48,22 @@ export function tokenBody(rewrite: UnwrapToken): Middleware {
   };
 }
 
-/** The parameters, or the form's original text: a form is only parsed here when its parameters are needed. */
+/** Parameters, or their text as received: a form that is not changed here is not parsed and serialized again. */
 type Form = URLSearchParams | string | Buffer;
 
 async function readForm(ctx: Context): Promise<Form> {
-  // A body parser of the host sets `body` on the host's request.
+  // A host's parser sets `body` on the host's request, not on the engine's.
   const body = await readBody(requestOf(ctx).host, RULES);
   if (body === undefined) return '';
   if ('value' in body) return objectToForm(body.value);
   if (body.type === FORM) return 'bytes' in body ? body.bytes : body.text;
   const text = textOf(body);
   const form = objectToForm(parseJson(text));
-  refuseRepeated(text, form.size);
+  refuseDuplicates(text, form.size);
   return form;
 }
 
-/** An unread request with the original's method, URL and header fields, and with the form as its body. */
+/** An unread request with the header of the original and the form as its body. */
 function formRequest(original: IncomingMessage, form: Form): IncomingMessage {
   const bytes = Buffer.isBuffer(form) ? form : Buffer.from(String(form));
   const { 'transfer-encoding': _transfer, 'content-encoding': _encoding, ...headers } = original.headers;
@@ -94,8 +94,8 @@ function refuse(ctx: Context, status: number, description: string): void {
 }
 
 /**
- * Converts an object of parameters to a form. Its values are strings, or integers (the ids of older clients), which become
- * their decimal text. Anything else is refused, so that no value of another type reaches the engine or a query.
+ * Converts an object of parameters to a form. Strings, and integers as their decimal text (ids of older clients), are accepted;
+ * any other value is refused, so that no value of another type reaches the engine or a query.
  */
 function objectToForm(value: unknown): URLSearchParams {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -104,7 +104,7 @@ function objectToForm(value: unknown): URLSearchParams {
   const form = new URLSearchParams();
   for (const [name, member] of Object.entries(value)) {
     if (typeof member === 'string' || Number.isSafeInteger(member)) form.append(name, String(member));
-    else throw new BodyError('Every parameter must be a string, once.');
+    else throw new BodyError('Every parameter must be a string.');
   }
   return form;
 }
@@ -112,13 +112,13 @@ function objectToForm(value: unknown): URLSearchParams {
 // Three parts of base64url with dots between them. Refresh tokens of this server contain no dot.
 const LOOKS_LIKE_JWT = /^[\w-]+\.[\w-]*\.[\w-]*$/;
 
-/** Replaces a JWT in the parameter `token` with an id that the engine can look up. */
+/** Replaces a signed access token with an id that the engine's adapter finds. */
 export type UnwrapToken = (ctx: Context, form: URLSearchParams) => Promise<void>;
 
 /**
- * Makes the revocation and introspection endpoints accept JWT access tokens, which the engine refuses. A valid token is
- * replaced with its `jti`, for which the adapter returns the claims. An invalid one is replaced with a random id, so that both
- * endpoints answer as for an unknown token (RFC 7009 section 2.2, RFC 7662 section 2.2).
+ * Lets the revocation and introspection endpoints accept signed access tokens, which the engine refuses. A valid token is
+ * replaced by its `jti`, for which the adapter finds its claims; an invalid token is replaced by a random id that does not
+ * exist, which both endpoints answer as RFC 7009 section 2.2 and RFC 7662 section 2.2 require.
  */
 export function createUnwrapToken(verify: VerifyAccessToken): UnwrapToken {
   return async (ctx, form) => {

@@ -18,7 +18,7 @@ import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import type { Observers } from '../observability/observers.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 import type { CacheInvalidation } from '../tokens/cache-invalidation.ts';
-import { stands } from '../tokens/revoke.ts';
+import { isTokenActive } from '../tokens/revoke.ts';
 
 /** What access asks of the rest of the server. */
 export interface AccessParts {
@@ -59,10 +59,10 @@ export function createAccess<P extends string, R extends string, U extends User>
     trace,
     revocationLag,
     verify,
-    async stands(claims) {
-      const isGood = await stands(storage.revocations, claims);
-      if (isGood && claims.principal === 'user') recordUse(claims.sub, claims.client_id);
-      return isGood;
+    async isActive(claims) {
+      const active = await isTokenActive(storage.revocations, claims);
+      if (active && claims.principal === 'user') recordUse(claims.sub, claims.client_id);
+      return active;
     },
     // Not from the directory: what it and the guard remember would add up to twice the lag.
     loadPrincipal: createPrincipalLoader({

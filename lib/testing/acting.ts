@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http';
 
 import type Koa from 'koa';
 
-import { admit, impersonate } from '../access/guard.ts';
+import { setPrincipal, impersonate } from '../access/guard.ts';
 import type { Impersonation, PrincipalSources } from '../access/guard.ts';
 import { createMakePrincipal, effectivePermissions } from '../access/principal.ts';
-import type { Powers, Who } from '../access/principal.ts';
+import type { PrincipalPermissions, PrincipalIdentity } from '../access/principal.ts';
 import { scopesOf } from '../clients/consents.ts';
 import type { Assignment, Client, ClientPrincipal, Gate, User, UserPrincipal } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
@@ -27,7 +27,7 @@ export interface ContextActingOptions<
   R extends string = string,
   S extends object = object,
 > {
-  /** Knows what there is to hold, and what the rules admit to. */
+  /** Knows what there is to hold, and what the rules setPrincipal to. */
   readonly gate: Gate<P, R, S>;
   /** @default for a user [], for a client its own */
   readonly permissions?: readonly P[];
@@ -137,7 +137,7 @@ function isApp(target: Koa | ActingContext): target is Koa {
   return 'createContext' in target;
 }
 
-// Who acts in an app, the last one behind the others.
+// PrincipalIdentity acts in an app, the last one behind the others.
 const impersonationsIn = new WeakMap<Koa, Set<Impersonation>>();
 
 function actInApp(app: Koa, impersonation: Impersonation): Acting {
@@ -167,7 +167,7 @@ function impersonateIn(app: Koa): Set<Impersonation> {
  * @param granted - as if these scopes had been granted
  */
 function impersonationOf(
-  who: Who,
+  who: PrincipalIdentity,
   assignment: Assignment | undefined,
   granted: readonly string[],
 ): Impersonation {
@@ -184,19 +184,19 @@ function impersonationOf(
   };
 }
 
-function actInContext<W extends Who>(
+function actInContext<W extends PrincipalIdentity>(
   ctx: ActingContext,
   options: ActingOptions | ContextActingOptions,
   who: W,
   assignment: Assignment,
-): W & Powers {
+): W & PrincipalPermissions {
   if (!('gate' in options)) {
     throw new ConfigError('gate', 'with a context, pass the gate too: { gate, permissions }');
   }
   checkAssignment(assignment, options.gate);
   const makePrincipal = createMakePrincipal({ gate: options.gate, scopes: new Map() });
   const principal = makePrincipal(who, effectivePermissions(assignment, options.gate), undefined);
-  admit(ctx.state, principal);
+  setPrincipal(ctx.state, principal);
   // For a guard further on.
   if (ctx.req) impersonate(ctx.req, impersonationOf(who, assignment, []));
   return principal;

@@ -1,44 +1,44 @@
 import type { EndedParty, RevokedToken, Storage } from '../contracts/index.ts';
 
 /**
- * What was changed or ended on this node: whatever any of the members fits has to be forgotten. Forgetting too much costs a
- * look-up, no more.
+ * What was changed or revoked on this node. Cache entries that match any of the members must be removed; removing more than
+ * that only costs another read.
  */
 export interface Invalidated {
-  /** The `jti` of a token. Its text would not do: who has an ES256 token can give it another signature that is right too. */
+  /** The `jti` of a token. Not its text, because an ES256 signature can be changed into another valid one. */
   readonly tokenId?: string | undefined;
   readonly grantId?: string | undefined;
-  /** A user, through whatever client, and the clients that they own. */
+  /** A user: all tokens of the user, and those of the clients that the user owns. */
   readonly userId?: string | undefined;
-  /** A client, for itself and for users. */
+  /** A client: its own tokens, and those of its users. */
   readonly clientId?: string | undefined;
 }
 
-/** Tells the caches of this node what to forget at once. Those of other nodes learn it from the storage, within `revocationLag`. */
+/** Invalidates the caches of this node at once. Other nodes read the change from the storage within `revocationLag`. */
 export class CacheInvalidation {
   readonly #listeners: ((what?: Invalidated) => void)[] = [];
 
-  /** Has a cache told, from here on. */
+  /** Registers a cache. */
   add(forget: (what?: Invalidated) => void): void {
     this.#listeners.push(forget);
   }
 
-  /** Call it when the storage has the change. Without an argument everything is forgotten. */
+  /** Invalidates matching entries of all caches; call it after the change is stored. Without an argument, all entries. */
   readonly notify = (what?: Invalidated): void => {
     for (const forget of this.#listeners) forget(what);
   };
 }
 
 /**
- * The same storage, which also tells about each revocation once it is stored, whoever asked for it: a route, the
- * engine that saw a credential twice, or the host. So that no caller can forget to tell the guard of this node.
+ * Wraps a storage so that `onRevoked` is called after each stored revocation. All callers go through it (routes, the engine
+ * when it detects a replayed credential, the host), so none of them can omit the invalidation of this node's guard.
  */
 export function observeRevocations(storage: Storage, onRevoked: (revoked: Invalidated) => void): Storage {
   const { grants, revocations } = storage;
   return Object.freeze({
-    ...delegated(storage),
+    ...bindMembers(storage),
     grants: {
-      ...delegated(grants),
+      ...bindMembers(grants),
       async revoke(selector: Parameters<typeof grants.revoke>[0], at: number) {
         const revoked = await grants.revoke(selector, at);
         for (const grantId of revoked) onRevoked({ grantId });
@@ -46,7 +46,7 @@ export function observeRevocations(storage: Storage, onRevoked: (revoked: Invali
       },
     },
     revocations: {
-      ...delegated(revocations),
+      ...bindMembers(revocations),
       async add(token: RevokedToken) {
         await revocations.add(token);
         onRevoked({ tokenId: token.id });
@@ -59,8 +59,8 @@ export function observeRevocations(storage: Storage, onRevoked: (revoked: Invali
   });
 }
 
-/** The members of a port with its methods bound, also when a class implements it. */
-function delegated<T extends object>(port: T): T {
+/** The members of a port with its methods bound, including those that a class defines on its prototype. */
+function bindMembers<T extends object>(port: T): T {
   const names = new Set<string>();
   for (
     let level: object | null = port;

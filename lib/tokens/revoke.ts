@@ -10,24 +10,25 @@ import type {
 import { ConfigError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 
-/** What to revoke: one of these, by its id or by the token itself. */
+/** What to revoke: one token, a grant, a user or a client. */
 export type RevocationTarget =
-  /** An access token: that token. A refresh token or a code: its whole family. */
+  /** An access token is revoked alone; a refresh token or a code with its whole family. */
   | { readonly token: string }
   /** A grant id, as in the `grant_id` claim. */
   | { readonly grant: string }
   /**
-   * A user's id: all their tokens at all clients, their login sessions, and every login and authorization that is under way. Call it
-   * when a password changes, and when a user is removed.
+   * The id of a user: all tokens of the user at all clients, the user's login sessions, and every login and authorization in
+   * progress. Call it when a password changes, and when a user is removed.
    */
   | { readonly user: string }
   /**
-   * A `client_id`: all its tokens, its users' and its own. What it asks for afterwards is good: at once on this node, within
-   * `revocationLag` on others, which may still issue tokens of its own that are revoked already.
+   * A `client_id`: all tokens of the client, for its users and for itself. The client can get new tokens afterwards: at once on
+   * this node, and within `revocationLag` on other nodes, which until then may issue client-credentials tokens that are revoked
+   * already.
    */
   | { readonly client: string };
 
-/** Makes `auth.revoke()`. */
+/** Creates `auth.revoke()`. */
 export function createRevoke(
   storage: Storage,
   { verify, audit }: { verify: VerifyAccessToken; audit: AuditLog },
@@ -41,7 +42,7 @@ export function createRevoke(
       await revokeGrant(await storage.grants.find(target.grant), at);
     } else if ('user' in target) {
       await storage.revocations.end({ userId: target.user });
-      // They are dead already; nobody needs their rows.
+      // The sessions are invalid already; their rows are deleted to save space.
       await storage.sessions.deleteOfUser(target.user);
       audit.record({ type: 'tokens_revoked', target: 'user', userId: target.user });
     } else {
@@ -74,8 +75,8 @@ export function createRevoke(
   }
 }
 
-/** Whether a verified access token is good still: neither revoked, nor its grant, its user or its client ended. One read. */
-export async function stands(
+/** Whether neither a verified access token, nor its grant, its user or its client was revoked. One read. */
+export async function isTokenActive(
   revocations: Pick<RevocationStore, 'stands'>,
   {
     client_id: clientId,
@@ -90,7 +91,7 @@ export async function stands(
   return revocations.stands({ id, clientId, grant, sequence });
 }
 
-// A misspelt target would revoke nothing, and look like success.
+// A misspelt target would revoke nothing without an error.
 function checkTarget(target: RevocationTarget): void {
   const [entry, ...more] = Object.entries(target ?? {});
   const [kind, value]: [string, unknown] = entry ?? ['', ''];

@@ -4,8 +4,8 @@ import type { JWK } from 'jose';
 import type { AccessTokenClaims, VerifyAccessToken } from '../contracts/index.ts';
 
 /**
- * Makes the check of access tokens (RFC 9068 section 4): signature by a key of this server with the algorithm of that
- * key, type `at+jwt`, issuer, audience and time. Keys named by the token itself (`jwk`, `jku`, `x5u`) are not looked at.
+ * Creates the verification of access tokens (RFC 9068 section 4): signature by a key of this server with the algorithm of that
+ * key, type `at+jwt`, issuer, audience and time. Keys that the token itself names (`jwk`, `jku`, `x5u`) are ignored.
  */
 export function createVerifyAccessToken({
   issuer,
@@ -15,15 +15,15 @@ export function createVerifyAccessToken({
 }: {
   issuer: string;
   audience: string;
-  /** The keys that this node knows. */
+  /** The keys that this node has read. */
   signing: () => readonly JWK[];
-  /** Looks for keys that this node does not know yet. */
+  /** Reads the keys again, for one that another node has added. */
   findKeys: () => Promise<void>;
 }): VerifyAccessToken {
-  let known: readonly JWK[] = [];
+  let lastKeys: readonly JWK[] = [];
   let checkSignature: (token: string) => Promise<AccessTokenClaims>;
 
-  function checkWith(keys: readonly JWK[]): typeof checkSignature {
+  function createCheck(keys: readonly JWK[]): typeof checkSignature {
     const published = createLocalJWKSet({ keys: keys.map(publicPart) });
     const algorithms = [...new Set(keys.map((jwk) => jwk.alg!))];
     const requiredClaims = ['sub', 'client_id', 'iat', 'exp', 'jti', 'principal'];
@@ -40,9 +40,9 @@ export function createVerifyAccessToken({
   }
 
   async function check(token: string, keys: readonly JWK[]): Promise<AccessTokenClaims> {
-    if (keys !== known) {
-      known = keys;
-      checkSignature = checkWith(keys);
+    if (keys !== lastKeys) {
+      lastKeys = keys;
+      checkSignature = createCheck(keys);
     }
     return checkSignature(token);
   }

@@ -47,7 +47,7 @@ test('a thousand requests cost one signature check and one look-up of each', asy
     const answers = await Promise.all(Array.from({ length: 50 }, async () => request(url, token)));
     t.true(answers.every(({ status }) => status === 200));
   }
-  t.deepEqual(platform.counts, { verify: 1, stands: 1, findUser: 1, findClient: 1 });
+  t.deepEqual(platform.counts, { verify: 1, isActive: 1, findUser: 1, findClient: 1 });
 });
 
 test('requests that come with the same unknown token share one load', async (t) => {
@@ -55,7 +55,7 @@ test('requests that come with the same unknown token share one load', async (t) 
   const { call } = caller(platform);
   const tokens = [await platform.userToken(), await platform.clientToken()];
   await Promise.all(Array.from({ length: 100 }, async (_, index) => call(tokens[index % 2]!)));
-  t.deepEqual(platform.counts, { verify: 2, stands: 2, findUser: 1, findClient: 2 });
+  t.deepEqual(platform.counts, { verify: 2, isActive: 2, findUser: 1, findClient: 2 });
 });
 
 test('after revocationLag the holder is read again, once for all, and the signature is not checked again', async (t) => {
@@ -68,7 +68,7 @@ test('after revocationLag the holder is read again, once for all, and the signat
   t.is(platform.counts.findUser, 1);
   platform.clock.time += 1;
   await Promise.all(Array.from({ length: 10 }, async () => call(token)));
-  t.deepEqual(platform.counts, { verify: 1, stands: 2, findUser: 2, findClient: 2 });
+  t.deepEqual(platform.counts, { verify: 1, isActive: 2, findUser: 2, findClient: 2 });
 });
 
 test('what another node changed works after revocationLag at the latest', async (t) => {
@@ -121,12 +121,12 @@ test('a forgotten token is asked about at once', async (t) => {
 test('a load that began before a revocation is not remembered, and later requests do not share it', async (t) => {
   const platform = createPlatform();
   const answers: PromiseWithResolvers<boolean>[] = [];
-  const stands = async () => {
+  const isActive = async () => {
     const answer = Promise.withResolvers<boolean>();
     answers.push(answer);
     return answer.promise;
   };
-  const { guard, call } = caller(platform, { stands });
+  const { guard, call } = caller(platform, { isActive });
   const token = await platform.userToken();
   const before = call(token);
   while (answers.length < 1) await new Promise(setImmediate);
@@ -185,11 +185,11 @@ test('when the clock is set back, nothing counts as fresh', async (t) => {
 test('a load that failed counts for nothing', async (t) => {
   const platform = createPlatform();
   let isDown = true;
-  const stands = async () => {
+  const isActive = async () => {
     if (isDown) throw new StorageError('The database is down');
     return true;
   };
-  const { call } = caller(platform, { stands });
+  const { call } = caller(platform, { isActive });
   const token = await platform.userToken();
   t.deepEqual(await Promise.all([call(token), call(token)]), [
     'temporarily_unavailable',
@@ -237,7 +237,7 @@ test('garbage takes no memory', async (t) => {
   const collectGarbage: () => void = runInNewContext('gc');
   const authenticator = createAuthenticator({
     verify: async () => undefined,
-    stands: async () => true,
+    isActive: async () => true,
     loadPrincipal: async () => undefined,
     revocationLag: 5,
   });

@@ -219,7 +219,7 @@ test('HEAD and OPTIONS are no way around', async (t) => {
 
 test('when the storage fails: 503 with Retry-After, and the reason is in the log only', async (t) => {
   const { platform, url } = await guarded(t, {
-    stands: async () => {
+    isActive: async () => {
       throw new StorageError('connect ECONNREFUSED 10.0.0.7:5432');
     },
   });

@@ -81,7 +81,7 @@ export const keptByTheHost: Pick<AssignmentStore, 'find'> = {
 /** How often the guard asked for something. */
 export interface Counts {
   verify: number;
-  stands: number;
+  isActive: number;
   findUser: number;
   findClient: number;
 }
@@ -116,7 +116,7 @@ export function createPlatform(): Platform {
   const users = new Map([[ann.id, ann]]);
   const clients = new Map([reports, sync].map((client) => [client.id, client]));
   const revoked = new Set<string>();
-  const counts: Counts = { verify: 0, stands: 0, findUser: 0, findClient: 0 };
+  const counts: Counts = { verify: 0, isActive: 0, findUser: 0, findClient: 0 };
   const log: Platform['log'] = [];
   const note = (fields: object, message: string) => void log.push({ fields: { ...fields }, message });
   const logger: Logger = { debug: note, info: note, warn: note, error: note };
@@ -191,8 +191,8 @@ export function createPlatform(): Platform {
         realm: ISSUER,
         logger,
         verify,
-        async stands(claims) {
-          counts.stands += 1;
+        async isActive(claims) {
+          counts.isActive += 1;
           return !revoked.has(claims.jti) && (claims.grant_id === undefined || !revoked.has(claims.grant_id));
         },
         loadPrincipal,

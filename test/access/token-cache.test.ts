@@ -1,11 +1,11 @@
 import test from 'ava';
 
 import { TokenCache } from '../../lib/access/authenticator.ts';
-import type { KnownToken } from '../../lib/access/authenticator.ts';
+import type { VerifiedToken } from '../../lib/access/authenticator.ts';
 import type { AccessTokenClaims } from '../../lib/contracts/index.ts';
 import { app } from './platform.ts';
 
-function known(token: string, claims: Partial<AccessTokenClaims> = {}): KnownToken {
+function known(token: string, claims: Partial<AccessTokenClaims> = {}): VerifiedToken {
   const common = {
     iss: 'i',
     aud: 'a',
@@ -33,7 +33,7 @@ function known(token: string, claims: Partial<AccessTokenClaims> = {}): KnownTok
   };
 }
 
-function filled(...tokens: readonly KnownToken[]): TokenCache {
+function filled(...tokens: readonly VerifiedToken[]): TokenCache {
   const cache = new TokenCache(tokens.length);
   for (const token of tokens) cache.set(token);
   return cache;

@@ -2,7 +2,7 @@ import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import type { ApiAuth } from '../../lib/api/auth.ts';
+import type { ApiAuth } from '../../lib/api/router.ts';
 import { createApiRouter } from '../../lib/api/router.ts';
 import type { ApiRouter, ApiRouterOptions } from '../../lib/api/router.ts';
 import { createConcurrencyLimit } from '../../lib/http/concurrency-limit.ts';

@@ -296,8 +296,8 @@ test('the body is JSON of a limited size', async (t) => {
   const { post } = await serveApi(t, { actions: [create], bodyLimit: 100 });
   const cases: [string, Record<string, string>, number, string][] = [
     ['{"name":', {}, 400, 'The body is not valid JSON.'],
-    ['{"name":"a","name":"b"}', {}, 400, 'An object of the body has a member twice.'],
-    [String.raw`{"name":"a\u0000b"}`, {}, 400, 'The body holds a NUL.'],
+    ['{"name":"a","name":"b"}', {}, 400, 'An object of the body contains a duplicate member.'],
+    [String.raw`{"name":"a\u0000b"}`, {}, 400, 'The body contains a NUL character.'],
     [
       'name=a',
       { 'content-type': 'application/x-www-form-urlencoded' },

@@ -2,7 +2,7 @@ import { mock } from 'node:test';
 
 import test from 'ava';
 
-import { holdLease, LEASE } from '../../lib/api/idempotency/answer-once.ts';
+import { startLease, LEASE } from '../../lib/api/idempotency/answer-once.ts';
 import type { IdempotencyStore } from '../../lib/contracts/index.ts';
 import { StorageError } from '../../lib/errors.ts';
 import { createPlatform } from '../access/platform.ts';
@@ -21,7 +21,7 @@ function hold(extend: Extend) {
       return extend(...given);
     },
   };
-  return { asked, attempt, log, lease: holdLease(store, attempt, logger) };
+  return { asked, attempt, log, lease: startLease(store, attempt, logger) };
 }
 
 test.afterEach(() => mock.timers.reset());

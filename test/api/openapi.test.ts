@@ -20,7 +20,7 @@ interface Document {
   readonly info: object;
   readonly servers: { url: string }[];
   readonly security: object[];
-  readonly paths: Record<string, Record<string, { operationId: string }>>;
+  readonly paths: Record<string, Record<string, { operationId: string; responses: object }>>;
   readonly components: Record<string, Record<string, object>>;
 }
 
@@ -238,6 +238,29 @@ test('a reader who has it already is told so', async (t) => {
     t.is(again.status, 304);
     t.is((await request(`${origin}/api/v1${path}`, undefined, { method: 'HEAD' })).status, 200);
   }
+});
+
+test('a path of the host may have a summary and parameters for all its operations', async (t) => {
+  const id = {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'Of the school.',
+    schema: { type: 'string' },
+  };
+  const path = { summary: 'One school', parameters: [id], ...SCHOOLS };
+  const openapi = { paths: { '/schools/{id}': path } };
+  const document = await documentOf(t, { openapi });
+  const { valid, errors } = await new Validator().validate(
+    structuredClone(document) as object as Record<string, unknown>,
+  );
+  t.true(valid, JSON.stringify(errors));
+  const { get, ...others } = document.paths['/schools/{id}']!;
+  t.deepEqual(others, { summary: 'One school', parameters: [id] } as object);
+  t.deepEqual(Object.keys(get!.responses), ['200', '401', '500', '503']);
+  const { origin } = await serveApi(t, { openapi });
+  const page = await (await fetch(`${origin}/api/v1/docs`)).text();
+  t.regex(page, /<code>id<\/code> <span class="muted">path, required<\/span>/);
 });
 
 test('a path that the API describes itself is found at start', (t) => {

@@ -184,9 +184,14 @@ test.serial('a transfer encoding of a part is undone, and one that does not exis
 
 const refused: [what: string, init: RequestInit, status: number, message: string][] = [
   ['broken JSON', json('{"a":'), 400, 'The body is not valid JSON.'],
-  ['JSON with a member twice', json('{"a":1,"a":2}'), 400, 'An object of the body has a member twice.'],
+  [
+    'JSON with a duplicate member',
+    json('{"a":1,"a":2}'),
+    400,
+    'An object of the body contains a duplicate member.',
+  ],
   ['JSON that reaches for a prototype', json('{"__proto__":{"a":1}}'), 400, 'The body is not valid JSON.'],
-  ['a NUL', json(String.raw`["\u0000"]`), 400, 'The body holds a NUL.'],
+  ['a NUL', json(String.raw`["\u0000"]`), 400, 'The body contains a NUL character.'],
   ['JSON above the limit', json(`"${'x'.repeat(1000)}"`), 413, 'The body is larger than 1000 bytes.'],
   [
     'a form above the limit',

@@ -36,7 +36,7 @@ async function post(
 const REPEATED = {
   status: 400,
   code: 'ERR_BODY',
-  message: 'A field of the form is repeated, nested or oddly named.',
+  message: 'A field of the form is repeated, is nested or has an invalid name.',
 };
 const NOT_UTF8 = { status: 400, code: 'ERR_BODY', message: 'The form is not percent-encoded UTF-8.' };
 const TOO_LARGE = { status: 413, code: 'ERR_BODY', message: 'The form is larger than 16384 bytes.' };
@@ -87,7 +87,7 @@ test('names of Object.prototype are fields like any other', async (t) => {
   });
 });
 
-test('text that is not UTF-8, or holds a NUL, is refused', async (t) => {
+test('text that is not UTF-8, or contains a NUL character, is refused', async (t) => {
   const url = await serve(t, answerForm);
   t.deepEqual(await post(url, 'login=%FF'), NOT_UTF8);
   t.deepEqual(await post(url, 'login=%'), NOT_UTF8);
@@ -100,7 +100,7 @@ test('text that is not UTF-8, or holds a NUL, is refused', async (t) => {
   t.deepEqual(await post(url, 'login=a%00b'), {
     status: 400,
     code: 'ERR_BODY',
-    message: 'A field of the form holds a NUL.',
+    message: 'A field of the form contains a NUL character.',
   });
 });
 
@@ -181,7 +181,7 @@ test('a form that another middleware consumed is refused, without waiting for it
   t.deepEqual(await post(url, 'login=ann'), {
     status: 400,
     code: 'ERR_BODY',
-    message: 'The form was consumed by another middleware, which left nothing in ctx.request.body.',
+    message: 'The form was already read by another middleware, which did not set ctx.request.body.',
   });
 });
 

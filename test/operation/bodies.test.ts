@@ -145,7 +145,7 @@ test('bodies that drip make way for requests that come at once', async (t) => {
   t.is(headers.get('connection'), 'close');
   t.deepEqual(JSON.parse(body), {
     error: 'invalid_request',
-    error_description: 'The body did not arrive in time.',
+    error_description: 'The body was not received in time.',
   });
   for (const wire of wires) wire.close();
   while ((await requestsInProgress(platform.auth)) > 0) await new Promise(setImmediate);
@@ -156,18 +156,18 @@ test('a body that does not arrive in time is given up, at every endpoint that wa
   t.teardown(async () => platform[Symbol.asyncDispose]());
   const authorization = `Bearer ${token}`;
   const cases = [
-    ['/oauth/token', FORM, /The body did not arrive in time\./],
-    ['/oauth/revoke', 'application/json', /The body did not arrive in time\./],
-    ['/oauth/login', FORM, /The form did not arrive in time\./],
+    ['/oauth/token', FORM, /The body was not received in time\./],
+    ['/oauth/revoke', 'application/json', /The body was not received in time\./],
+    ['/oauth/login', FORM, /The form was not received in time\./],
     [
       '/api/v1/actions/school/count-schools-action',
       'application/json',
-      /"The body did not arrive in time\."/,
+      /"The body was not received in time\."/,
     ],
-    [BULK, 'application/json', /"The body did not arrive in time\."/],
-    ['/api/v1/own', 'application/json', /"The body did not arrive in time\."/],
-    ['/api/v1/own', FORM, /"The body did not arrive in time\."/],
-    ['/api/v1/own', 'multipart/form-data; boundary=x', /"The body did not arrive in time\."/],
+    [BULK, 'application/json', /"The body was not received in time\."/],
+    ['/api/v1/own', 'application/json', /"The body was not received in time\."/],
+    ['/api/v1/own', FORM, /"The body was not received in time\."/],
+    ['/api/v1/own', 'multipart/form-data; boundary=x', /"The body was not received in time\."/],
     // The route reads it, and knows of no time: the connection ends.
     ['/api/v1/own', 'text/csv', undefined],
   ] as const;
@@ -212,7 +212,7 @@ test('of 250 large bodies that lack one byte, those wait that there is room for,
       t.is(answer.headers.get('connection'), 'keep-alive');
       t.like(JSON.parse(answer.body), {
         code: 'temporarily_unavailable',
-        detail: 'The server has no room for a body of this size at the moment. Send the request again later.',
+        detail: 'The server cannot accept a body of this size at the moment. Send the request again later.',
       });
     }
     t.is(await requestsInProgress(platform.auth), 8);

@@ -1,56 +1,60 @@
 import type { Context, Middleware } from 'koa';
 
-import type { GuardedState } from '../../contracts/index.ts';
+import type { Requires } from '../../access/requires.ts';
+import type { Gate, GuardedState } from '../../contracts/index.ts';
 import { ConfigError } from '../../errors.ts';
 import { sendProblem } from '../../http/problem.ts';
-import type { ApiAuth } from '../auth.ts';
 import type { ActionContext } from './answer.ts';
 import type { Action } from './define-action.ts';
 
-/** An action of this API, and who may run it. */
-export interface OfferedAction {
+/** An action of this API, and the check of its permission. */
+export interface IndexedAction {
   readonly action: Action;
-  /** Lets callers through who hold the action's permission, and answers the others. */
+  /** Passes requests with the action's permission on, and answers others with 403. */
   readonly requirePermission: Middleware<GuardedState>;
 }
 
 /** The actions of an API. */
 export interface ActionIndex {
-  /** In the order in which they were given. */
+  /** In the order of the option `actions`. */
   readonly all: readonly Action[];
-  find(type: string, name: string): OfferedAction | undefined;
+  find(type: string, name: string): IndexedAction | undefined;
 }
 
-/** @throws ConfigError for an action that is there twice, or whose permission the gate does not know */
+/**
+ * Indexes the actions of an API by type and name.
+ *
+ * @throws ConfigError for a duplicate action, or one whose permission the gate does not define
+ */
 export function indexActions<P extends string>(
   actions: readonly Action<P>[],
-  { gate, requires }: Pick<ApiAuth<P>, 'gate' | 'requires'>,
+  { gate, requires }: { readonly gate: Pick<Gate<P>, 'has'>; readonly requires: Requires<P> },
 ): ActionIndex {
-  const offered = new Map<string, OfferedAction>();
+  const indexed = new Map<string, IndexedAction>();
   for (const action of actions) {
     const { type, name, permission } = action;
     const key = `${type}/${name}`;
-    if (offered.has(key)) throw new ConfigError('actions', `${key} is defined twice; remove or rename one`);
+    if (indexed.has(key)) throw new ConfigError('actions', `${key} is defined twice; remove or rename one`);
     if (!gate.has(permission)) {
       throw new ConfigError(
         `${name}.permission`,
         `the gate has no permission "${String(permission)}"; define it or correct the name`,
       );
     }
-    offered.set(key, { action, requirePermission: requires(permission) });
+    indexed.set(key, { action, requirePermission: requires(permission) });
   }
-  return { all: actions, find: (type, name) => offered.get(`${type}/${name}`) };
+  return { all: actions, find: (type, name) => indexed.get(`${type}/${name}`) };
 }
 
 export type ActionHandler = (ctx: ActionContext, action: Action) => unknown;
 
-/** Finds the action that the path names, for callers who may run it. Others get the 403 of its permission. */
+/** Finds the action in the path and checks its permission, then calls the handler. */
 export function withAction(actions: ActionIndex, handle: ActionHandler): Middleware<GuardedState> {
   return async function findAction(ctx) {
     const { type, action: name } = ctx['params'] as { type: string; action: string };
-    const offered = actions.find(type, name);
-    if (!offered) return sendActionNotFound(ctx);
-    await offered.requirePermission(ctx, async () => handle(ctx, offered.action));
+    const indexed = actions.find(type, name);
+    if (!indexed) return sendActionNotFound(ctx);
+    await indexed.requirePermission(ctx, async () => handle(ctx, indexed.action));
   };
 }
 
@@ -78,7 +82,7 @@ export function listActions({ all }: ActionIndex, baseUrl: string): Middleware<G
     ctx.body = {
       data: listed
         .filter(({ permission }) => principal.can(permission))
-        .map((action) => summaryOf(action, baseUrl)),
+        .map((action) => summarize(action, baseUrl)),
     };
   };
 }
@@ -88,12 +92,12 @@ export function describeAction(baseUrl: string): ActionHandler {
   return function describe(ctx, action) {
     ctx.set('Cache-Control', 'no-store');
     ctx.body = {
-      data: { ...summaryOf(action, baseUrl), input: action.inputSchema, output: action.outputSchema },
+      data: { ...summarize(action, baseUrl), input: action.inputSchema, output: action.outputSchema },
     };
   };
 }
 
-function summaryOf(action: Action, baseUrl: string): object {
+function summarize(action: Action, baseUrl: string): object {
   const { type, name, level, title, description = null, permission, database } = action;
   const atomic = database !== undefined;
   const { execute, bulk } = pathsOf(action);
@@ -101,7 +105,7 @@ function summaryOf(action: Action, baseUrl: string): object {
   return { type, name, level, title, description, permission, atomic, urls };
 }
 
-/** Where an action is executed, below the API's prefix; `{id}` stands for the object's id. */
+/** The paths of an action below the API's prefix; `{id}` stands for the object's id. */
 export function pathsOf({ type, name, level }: Action): { readonly execute: string; readonly bulk: string } {
   const execute = level === 'instance' ? `/actions/${type}/{id}/${name}` : `/actions/${type}/${name}`;
   return { execute, bulk: `/actions/${type}/${name}/bulk` };

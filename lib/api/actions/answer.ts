@@ -4,26 +4,26 @@ import type { GuardedState, StoredAnswer } from '../../contracts/index.ts';
 import { problemDocument } from '../../http/problem.ts';
 import type { Problem } from '../../http/problem.ts';
 
-/** A request of somebody who may run the action that it names. */
+/** The context of a request whose user or client may run the action in its path. */
 export type ActionContext = ParameterizedContext<GuardedState>;
 
-/** Aborted when the caller goes away before the answer was sent. */
-export function whileCallerWaits(ctx: ActionContext): AbortSignal {
-  const gone = new AbortController();
+/** A signal that is aborted when the connection closes before the answer was sent. */
+export function callerSignal(ctx: ActionContext): AbortSignal {
+  const controller = new AbortController();
   const { res } = ctx;
   res.once('close', () => {
-    if (!res.writableFinished) gone.abort();
+    if (!res.writableFinished) controller.abort();
   });
-  if (res.closed) gone.abort();
-  return gone.signal;
+  if (res.closed) controller.abort();
+  return controller.signal;
 }
 
-/** An answer that can be stored, and given again. */
+/** An answer that can be stored and sent again for a repeated request. */
 export interface Answer extends StoredAnswer {
   readonly headers?: Problem['headers'];
 }
 
-/** A 200 with data, which is JSON text. */
+/** A 200 with `data`, which is JSON text. */
 export function dataAnswer(data: string): Answer {
   return { status: 200, body: `{"data":${data}}` };
 }

@@ -11,13 +11,13 @@ export interface ActionSchema<Input = unknown, Output = Input> {
   readonly '~standard': StandardSchemaV1.Props<Input, Output> & StandardJSONSchemaV1.Props<Input, Output>;
 }
 
-/** `collection`: of a type as a whole, such as creating an object. `instance`: of one object, such as changing it. */
+/** `collection`: on a type, such as creating an object. `instance`: on one object, such as changing it. */
 export type ActionLevel = 'collection' | 'instance';
 
 /** A JSON Schema, draft 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What `run` is called with. */
+/** The argument of `run`. */
 export interface ActionCall<
   Input = unknown,
   L extends ActionLevel = ActionLevel,
@@ -25,17 +25,19 @@ export interface ActionCall<
   N extends string = string,
   S extends object = object,
 > {
-  /** What the caller sent, as the input schema gives it out. */
+  /** The request's input, as the input schema returns it. */
   readonly input: Input;
-  /** Which object, for an action of the level `instance`: 1 to 255 characters without control characters. */
+  /** The id of the object, for an action of the level `instance`: 1 to 255 characters without control characters. */
   readonly id: L extends 'instance' ? string : undefined;
-  /** The user or the client that calls. With the `gate` in the definition, it knows the gate's names and rules. */
+  /**
+   * The user or the client of the request. With `gate` in the definition, it has the types of the gate's permissions and rules.
+   */
   readonly principal: Principal<N, User, S>;
   /** The action's `database`, or in an atomic bulk its transaction. */
   readonly database: D;
-  /** Whether all of it will be rolled back: what a transaction does not hold, such as sending mail, has to be left out. */
+  /** Whether the transaction will be rolled back: skip effects that are not part of it, such as sending mail. */
   readonly dryRun: boolean;
-  /** Aborted when the caller has gone away and nobody needs the answer. */
+  /** Aborted when the client has closed the connection and the answer is not needed. */
   readonly signal: AbortSignal;
 }
 
@@ -50,46 +52,46 @@ export interface ActionDefinition<
   S extends object = object,
 > {
   /**
-   * The server's gate, for the types: a misspelt permission in the definition, or in `principal.can()` in `run`, does not
-   * compile then.
+   * The server's gate, for the types: with it, a misspelt permission in the definition, or in `principal.can()` in `run`, is a
+   * compile error.
    */
   readonly gate?: Gate<N, string, S>;
-  /** What kind of objects it is about: lower-case words joined by hyphens, such as `school`. */
+  /** The type of its objects: lower-case words joined by hyphens, such as `school`. */
   readonly type: string;
-  /** Lower-case words joined by hyphens, the last one `action`: `rename-school-action`. Once for each type. */
+  /** Lower-case words joined by hyphens, the last one `action`: `rename-school-action`. Unique for each type. */
   readonly name: `${string}-action`;
   readonly level: L;
   /** A few words for people, such as "Rename a school". */
   readonly title: string;
-  /** A sentence or two for those who write clients. */
+  /** One or two sentences for developers of clients. */
   readonly description?: string;
-  /** What the caller must hold. */
+  /** The permission that the user or client must have. */
   readonly permission: P;
   /**
-   * What callers send. What JSON Schema cannot express, such as a refinement, is checked and not published. What has to
-   * be looked up belongs in `run`.
+   * The schema of the input. What JSON Schema cannot express, such as a refinement, is checked but not published. Checks that
+   * need the database belong in `run`.
    */
   readonly input: I;
-  /** What they get. An answer that it refuses is the server's fault; members that it does not know are left out. */
+  /** The schema of the output. An output that it refuses is a 500; members that it does not define are removed. */
   readonly output: O;
   /**
-   * What `run` works on, such as the `Knex` instance that the storage was given. With it, the action can be part of an
-   * atomic bulk, where it gets the storage's transaction instead: so all that `run` changes must go through
-   * `call.database`. Without it, an atomic bulk of the action is refused.
+   * The database of `run`, such as the `Knex` instance of the storage. With it, the action can be part of an atomic bulk, where
+   * `call.database` is the storage's transaction instead: `run` must make all its changes through `call.database`. Without it,
+   * an atomic bulk of the action is refused.
    */
   readonly database?: D;
   /**
-   * Does it. Throw an {@link ActionError} for what the caller can do something about; what else is thrown is a 500.
-   * The input has been checked, and the caller holds the permission.
+   * Runs the action, after the input and the permission were checked. Throw an {@link ActionError} for an error that the caller
+   * can act on; any other error is a 500.
    */
   run(
     call: ActionCall<StandardSchemaV1.InferOutput<I>, L, D, N, S>,
   ): StandardSchemaV1.InferInput<O> | Promise<StandardSchemaV1.InferInput<O>>;
 }
 
-/** An action that was checked. Made by `defineAction()`. */
+/** A checked action. Created by `defineAction()`. */
 export interface Action<P extends string = string> {
-  /** What kind of objects it is about, such as `school`. */
+  /** The type of its objects, such as `school`. */
   readonly type: string;
   readonly name: string;
   readonly level: ActionLevel;
@@ -98,18 +100,18 @@ export interface Action<P extends string = string> {
   readonly permission: P;
   readonly input: ActionSchema;
   readonly output: ActionSchema;
-  /** `input`, as it is published. */
+  /** The published JSON Schema of `input`. */
   readonly inputSchema: JsonSchema;
-  /** `output`, as it is published. */
+  /** The published JSON Schema of `output`. */
   readonly outputSchema: JsonSchema;
-  /** What `run` works on; `undefined`: the action is refused in an atomic bulk. */
+  /** The database of `run`; `undefined`: an atomic bulk of the action is refused. */
   readonly database: unknown;
-  /** Typed as a method: what it takes has been checked by then. */
+  /** Typed as a method, whose parameters are bivariant: an action with a typed input is assignable to `Action`. */
   run(call: ActionCall): unknown;
 }
 
 /**
- * Defines something that callers of the API can do.
+ * Defines an action: an operation that users and clients can run through the API.
  *
  *     const renameSchool = defineAction({
  *       gate,
@@ -128,7 +130,7 @@ export interface Action<P extends string = string> {
  *       },
  *     });
  *
- * @throws ConfigError naming the action and what is wrong with it
+ * @throws ConfigError naming the action, its invalid member and the remedy
  */
 export function defineAction<
   const P extends NoInfer<N>,
@@ -191,7 +193,7 @@ function jsonSchemaOf(
     );
   }
   try {
-    // As it is sent: some libraries put more on the object than JSON shows.
+    // Serialized, because some libraries add members that are not part of the JSON.
     return JSON.parse(JSON.stringify(standard.jsonSchema[side]({ target: 'draft-2020-12' })));
   } catch (cause) {
     return fail(

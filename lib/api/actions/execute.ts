@@ -51,14 +51,14 @@ async function run(
   const { database } = action;
   const answer = await answerOnce(ctx, body, async ({ signal }) => {
     const checked = await checkInput(action.input, body);
-    if ('errors' in checked) return { answer: problemAnswer(inputInvalid(checked.errors)), keep: false };
+    if ('errors' in checked) return { answer: problemAnswer(inputInvalid(checked.errors)), replay: false };
     const call = { input: checked.value, id, principal, database, dryRun: false, signal };
     const outcome = await runAction(action, call, { logger, requestId: requestIdOf(ctx) });
-    if ('output' in outcome) return { answer: dataAnswer(outcome.output), keep: true };
+    if ('output' in outcome) return { answer: dataAnswer(outcome.output), replay: true };
     const { status, headers = {} } = outcome.problem;
-    // Also not when the caller is told to come back with another token.
-    const keep = status < 500 && status !== 429 && !('WWW-Authenticate' in headers);
-    return { answer: problemAnswer(outcome.problem), keep };
+    // A 403 with a challenge is not replayed: the caller can repeat the request with another token.
+    const replay = status < 500 && status !== 429 && !('WWW-Authenticate' in headers);
+    return { answer: problemAnswer(outcome.problem), replay };
   });
   sendAnswer(ctx, answer);
 }

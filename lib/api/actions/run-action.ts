@@ -5,91 +5,91 @@ import { explainError } from '../../http/problem.ts';
 import type { Problem } from '../../http/problem.ts';
 import type { Action, ActionCall, ActionSchema } from './define-action.ts';
 
-/** What is wrong with one part of a request body. */
+/** A mistake in one part of a request body. */
 export interface InputError {
-  /** Where, as a JSON Pointer in a URI fragment (RFC 6901 section 6), such as `#/name`. */
+  /** A JSON Pointer to the part, as a URI fragment (RFC 6901 section 6), such as `#/name`. */
   readonly pointer: string;
   readonly message: string;
 }
 
-/** Steps from the root of a request body to a part of it. */
-export type Place = readonly (string | number)[];
+/** The member names and indexes from the root of a request body to a part of it. */
+export type InputPath = readonly (string | number)[];
 
-// More would not be read, and a small body can hold very many mistakes.
-const MOST_ERRORS = 100;
+// Bounds the answer, because a small body can have very many mistakes.
+const MAX_ERRORS = 100;
 
-/** Checks a value by a schema, and gives what the schema makes of it. `at` is where the value is in the request body. */
+/** Validates a value with a schema, and returns the schema's result. `at` is the path of the value in the request body. */
 export async function checkInput(
   schema: ActionSchema,
   value: unknown,
-  at: Place = [],
+  at: InputPath = [],
 ): Promise<{ readonly value: unknown } | { readonly errors: readonly InputError[] }> {
   const result = await schema['~standard'].validate(value);
   if (!result.issues) return { value: result.value };
   return {
     errors: result.issues.map(({ message, path = [] }) => ({
-      pointer: pointerTo([...at, ...path.map(keyOf)]),
+      pointer: pointerTo([...at, ...path.map(segmentKey)]),
       message,
     })),
   };
 }
 
-/** The 422 for a body with mistakes. */
+/** The problem for a body with mistakes. */
 export function inputInvalid(errors: readonly InputError[]): Problem {
   return {
     status: 422,
     code: 'input_invalid',
     detail: 'The body does not match the input schema; errors lists each mistake.',
-    members: { errors: errors.slice(0, MOST_ERRORS) },
+    members: { errors: errors.slice(0, MAX_ERRORS) },
   };
 }
 
-export function pointerTo(place: Place): string {
+export function pointerTo(place: InputPath): string {
   const steps = place.map((step) =>
     encodeURIComponent(String(step).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')),
   );
   return ['#', ...steps].join('/');
 }
 
-function keyOf(segment: PropertyKey | StandardSchemaV1.PathSegment): string | number {
+function segmentKey(segment: PropertyKey | StandardSchemaV1.PathSegment): string | number {
   const key = typeof segment === 'object' ? segment.key : segment;
   return typeof key === 'symbol' ? String(key) : key;
 }
 
-// What no object is called, and what some databases stumble over.
+// Control characters are refused: PostgreSQL refuses NUL in text, and no id contains the others.
 const OBJECT_ID = /^\P{Cc}{1,255}$/u;
 
 export const OBJECT_ID_RULE = 'An id has 1 to 255 characters, and no control characters.';
 
-/** Tells whether an object can have this id. */
+/** Whether a value is a possible id of an object. */
 export function isObjectId(value: unknown): value is string {
   return typeof value === 'string' && OBJECT_ID.test(value);
 }
 
-/** What became of a call: the output as JSON text, or why there is none. */
+/** The result of a call: the output as JSON text, or a problem. */
 export type Outcome = { readonly output: string } | { readonly problem: Problem };
 
-/** Where a fault of the server is written, and how it is found. */
-export interface FaultLog {
+/** Where a failure is logged, and the fields that identify it. */
+export interface FailureLog {
   readonly logger: Logger;
   readonly requestId: string;
-  /** Which item of a bulk it is, from 0. */
+  /** The index of the item in a bulk. */
   readonly item?: number;
 }
 
-/** Runs an action on input that was checked, and checks what it returns. Never throws. */
-export async function runAction(action: Action, call: ActionCall, log: FaultLog): Promise<Outcome> {
+/** Runs an action with checked input, and validates its output. Never throws. */
+export async function runAction(action: Action, call: ActionCall, log: FailureLog): Promise<Outcome> {
   try {
     return { output: await outputOf(action, await action.run(call)) };
   } catch (error) {
-    // Whatever it did about it, nobody is there to read why.
+    // After an abort the action may fail in any way, and no client waits for the answer: such an error is not logged.
     if (call.signal.aborted) return { problem: ABORTED };
-    return { problem: explainFault(error, action, log) };
+    return { problem: explainFailure(error, action, log) };
   }
 }
 
-/** The problem of an action that threw, or whose schema did. A fault of the server is logged. */
-export function explainFault(error: unknown, action: Action, log: FaultLog): Problem {
+/** The problem for an error of an action or of its schema. A fault of the server is logged. */
+export function explainFailure(error: unknown, action: Action, log: FailureLog): Problem {
   const { item, logger, requestId } = log;
   const fields = { action: `${action.type}/${action.name}`, ...(item === undefined ? {} : { item }) };
   return explainError(error, logger, { request_id: requestId, ...fields });
@@ -104,11 +104,11 @@ export const ABORTED: Problem = {
 async function outputOf(action: Action, returned: unknown): Promise<string> {
   const checked = await checkInput(action.output, returned);
   if ('errors' in checked) {
-    const faults = checked.errors.map(({ pointer, message }) => `${pointer}: ${message}`);
+    const mistakes = checked.errors.map(({ pointer, message }) => `${pointer}: ${message}`);
     throw new TypeError(
-      `${action.type}/${action.name} returned a value that does not match its output schema: ${faults.join('; ')}`,
+      `${action.type}/${action.name} returned a value that does not match its output schema: ${mistakes.join('; ')}`,
     );
   }
-  // JSON has no `undefined`.
+  // `JSON.stringify(undefined)` is `undefined`, which is not JSON.
   return JSON.stringify(checked.value) ?? 'null';
 }

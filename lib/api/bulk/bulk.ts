@@ -3,30 +3,30 @@ import { readJson } from '../../http/body.ts';
 import { sendProblem } from '../../http/problem.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import type { ActionHandler } from '../actions/action-index.ts';
-import { dataAnswer, problemAnswer, sendAnswer, whileCallerWaits } from '../actions/answer.ts';
+import { dataAnswer, problemAnswer, sendAnswer, callerSignal } from '../actions/answer.ts';
 import type { ActionContext } from '../actions/answer.ts';
-import { ABORTED, explainFault, inputInvalid, runAction } from '../actions/run-action.ts';
+import { ABORTED, explainFailure, inputInvalid, runAction } from '../actions/run-action.ts';
 import { runAtomically, runIndependently } from './run-items.ts';
 import type { Action } from '../actions/define-action.ts';
-import type { AnswerOnce, Done, Work } from '../idempotency/answer-once.ts';
-import { checkItem, count } from './check-item.ts';
+import type { AnswerOnce, WorkResult, WorkContext } from '../idempotency/answer-once.ts';
+import { checkItem } from './check-item.ts';
 import type { BulkResult } from './check-item.ts';
-import { readBulk, sendLines, streamLines, wantsLines } from './read-bulk.ts';
+import { readBulk, sendNdjson, streamNdjson, acceptsNdjson } from './read-bulk.ts';
 import type { BulkRequest } from './read-bulk.ts';
 
 export interface BulkOptions {
   readonly storage: Pick<Storage, 'transaction'>;
   readonly logger: Logger;
   readonly answerOnce: AnswerOnce;
-  /** The most items of a request. */
+  /** The largest number of items in a request. */
   readonly maximum: number;
-  /** How many items run at a time. */
+  /** How many items run concurrently. */
   readonly concurrency: number;
   /** In bytes. */
   readonly bodyLimit: number;
 }
 
-/** Answers `POST /actions/{type}/{action}/bulk`: runs an action many times. */
+/** Answers `POST /actions/{type}/{action}/bulk`: runs an action for each item. */
 export function runBulk(options: BulkOptions): ActionHandler {
   return async function bulk(ctx, action) {
     const body = await readJson(ctx, options.bodyLimit);
@@ -35,36 +35,36 @@ export function runBulk(options: BulkOptions): ActionHandler {
       sendProblem(ctx, inputInvalid(request.errors));
       return;
     }
-    const asLines = wantsLines(ctx);
-    // With a key the answer is kept as a whole, and of an atomic bulk nothing is certain before its end.
-    if (asLines && request.mode === 'independent' && ctx.headers['idempotency-key'] === undefined) {
-      const signal = whileCallerWaits(ctx);
-      streamLines(ctx, independent(options, ctx, action, { ...request, signal }), signal);
+    const asNdjson = acceptsNdjson(ctx);
+    // With an Idempotency-Key the whole answer is stored, and the results of an atomic bulk are final only at its end.
+    if (asNdjson && request.mode === 'independent' && ctx.headers['idempotency-key'] === undefined) {
+      const signal = callerSignal(ctx);
+      streamNdjson(ctx, runEach(options, ctx, action, { ...request, signal }), signal);
       return;
     }
     const answer = await options.answerOnce(ctx, body, async (work) => {
       const running = { ...request, ...work };
       return request.mode === 'atomic'
-        ? runAll(options, ctx, action, running)
-        : runEach(options, ctx, action, running);
+        ? answerAtomic(options, ctx, action, running)
+        : answerIndependent(options, ctx, action, running);
     });
-    if (asLines && answer.status === 200) sendLines(ctx, answer);
+    if (asNdjson && answer.status === 200) sendNdjson(ctx, answer);
     else sendAnswer(ctx, answer);
   };
 }
 
-type RunningBulk = BulkRequest & Pick<Work, 'signal'>;
+type RunningBulk = BulkRequest & Pick<WorkContext, 'signal'>;
 
-async function runEach(...given: Parameters<typeof independent>): Promise<Done> {
+async function answerIndependent(...given: Parameters<typeof runEach>): Promise<WorkResult> {
   const bulk = given[3];
   const results: BulkResult[] = [];
-  for await (const result of independent(...given)) results.push(result);
-  if (results.length < bulk.items.length) return { answer: problemAnswer(ABORTED), keep: false };
+  for await (const result of runEach(...given)) results.push(result);
+  if (results.length < bulk.items.length) return { answer: problemAnswer(ABORTED), replay: false };
   const inOrder = results.toSorted((a, b) => a.index - b.index);
-  return { answer: bulkAnswer(bulk, inOrder), keep: true };
+  return { answer: bulkAnswer(bulk, inOrder), replay: true };
 }
 
-function independent(
+function runEach(
   { logger, concurrency }: BulkOptions,
   ctx: ActionContext,
   action: Action,
@@ -83,19 +83,19 @@ function independent(
         if (dryRun) return undefined;
         return await runAction(action, { ...checked, principal, database, dryRun, signal }, log);
       } catch (error) {
-        // A schema threw: this item's trouble, not that of the others.
-        return { problem: explainFault(error, action, log) };
+        // The schema threw: only this item fails.
+        return { problem: explainFailure(error, action, log) };
       }
     },
   });
 }
 
-async function runAll(
+async function answerAtomic(
   { logger, storage }: BulkOptions,
   ctx: ActionContext,
   action: Action,
-  bulk: BulkRequest & Work,
-): Promise<Done> {
+  bulk: BulkRequest & WorkContext,
+): Promise<WorkResult> {
   const { items, dryRun, storeIn, signal } = bulk;
   const { principal } = ctx.state;
   const log = { logger, requestId: requestIdOf(ctx) };
@@ -104,15 +104,16 @@ async function runAll(
     dryRun,
     signal,
     run: async (item, database) => runAction(action, { ...item, principal, database, dryRun, signal }, log),
-    keep: async (done, transaction) => storeIn(transaction, bulkAnswer(bulk, done)),
+    storeResults: async (done, transaction) => storeIn(transaction, bulkAnswer(bulk, done)),
   });
-  // What was rolled back had no effect, and can be sent again.
-  if ('code' in results) return { answer: problemAnswer(results), keep: false };
-  return { answer: bulkAnswer(bulk, results), keep: true };
+  // A bulk that was rolled back had no effect, so a repeat may run it again.
+  if ('code' in results) return { answer: problemAnswer(results), replay: false };
+  return { answer: bulkAnswer(bulk, results), replay: true };
 }
 
 function bulkAnswer({ mode, dryRun }: BulkRequest, results: readonly BulkResult[]) {
-  const { succeeded, failed } = count(results);
+  const succeeded = results.filter((result) => result.succeeded).length;
+  const failed = results.length - succeeded;
   const head = JSON.stringify({ mode, dryRun, succeeded, failed }).slice(0, -1);
   return dataAnswer(`${head},"results":[${results.map(({ text }) => text).join(',')}]}`);
 }

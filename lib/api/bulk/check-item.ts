@@ -2,21 +2,21 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { problemDocument } from '../../http/problem.ts';
 import { checkInput, isObjectId, OBJECT_ID_RULE, pointerTo } from '../actions/run-action.ts';
-import type { InputError, Outcome, Place } from '../actions/run-action.ts';
+import type { InputError, Outcome, InputPath } from '../actions/run-action.ts';
 import type { Action } from '../actions/define-action.ts';
 
-/** An item of a bulk whose input was checked. */
+/** A checked item of a bulk. */
 export interface CheckedItem {
-  /** Of the object, for actions of the level `instance`. */
+  /** The id of the object, for actions of the level `instance`. */
   readonly id: string | undefined;
   readonly input: unknown;
 }
 
-/** Checks one item `{ id?, input? }` of a bulk. `at` is where errors say that it is. */
+/** Checks one item `{ id?, input? }` of a bulk. `at` is the path of the item in the request body. */
 export async function checkItem(
   action: Action,
   item: unknown,
-  at: Place,
+  at: InputPath,
 ): Promise<CheckedItem | { readonly errors: readonly InputError[] }> {
   if (!isObject(item)) return { errors: [{ pointer: pointerTo(at), message: 'Give an object with input.' }] };
   const { id, input = {}, ...unknown } = item;
@@ -36,20 +36,20 @@ export async function checkItem(
   return { id: idOf(item), input: checked.value };
 }
 
-/** The id that an item names, if it names one. */
+/** The id of an item, if it has one. */
 export function idOf(item: unknown): string | undefined {
   return isObject(item) && typeof item['id'] === 'string' ? item['id'] : undefined;
 }
 
-/** What became of one item. */
+/** The result of one item. */
 export interface BulkResult {
   readonly index: number;
   readonly succeeded: boolean;
-  /** `{ index, status, output }` or `{ index, status, problem }` as JSON text: written once, sent in one form or another. */
+  /** `{ index, status, output }` or `{ index, status, problem }` as JSON text, serialized once for both content types. */
   readonly text: string;
 }
 
-/** The result of an item that ran; without an outcome, of one that was only checked. */
+/** Makes the result of an item. Without an outcome, the item was only checked. */
 export function resultOf(index: number, outcome: Outcome | undefined): BulkResult {
   if (outcome && 'problem' in outcome) {
     const { status } = outcome.problem;
@@ -63,23 +63,17 @@ export function resultOf(index: number, outcome: Outcome | undefined): BulkResul
   return { index, succeeded: true, text: `{"index":${index},"status":200${output}}` };
 }
 
-/** How many there were of each kind. */
-export function count(results: readonly BulkResult[]): { succeeded: number; failed: number } {
-  const succeeded = results.filter((result) => result.succeeded).length;
-  return { succeeded, failed: results.length - succeeded };
-}
-
 /** In milliseconds. */
-const TURN = 10;
+const TIME_SLICE = 10;
 
 /**
- * Makes a function to wait for between the items of a bulk. Now and then it lets other requests have their turn: a
- * database that answers at once, as SQLite does, would keep the thread until the last item.
+ * Creates a function to await between the items of a bulk. Every 10 ms it yields to the event loop: with a synchronous database
+ * such as SQLite, a bulk would otherwise block the event loop until its last item.
  */
 export function yieldToOtherRequests(): () => Promise<void> {
   let startedAt = performance.now();
-  return async function mayWait() {
-    if (performance.now() - startedAt < TURN) return;
+  return async function yieldIfDue() {
+    if (performance.now() - startedAt < TIME_SLICE) return;
     await nextTurn();
     startedAt = performance.now();
   };

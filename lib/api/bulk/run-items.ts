@@ -8,37 +8,37 @@ import { checkItem, idOf, resultOf, yieldToOtherRequests } from './check-item.ts
 import type { BulkResult, CheckedItem } from './check-item.ts';
 
 export interface IndependentOptions {
-  /** How many items run at a time. */
+  /** How many items run concurrently. */
   readonly concurrency: number;
-  /** When it is aborted, no further item is begun. */
+  /** When it is aborted, no further item is started. */
   readonly signal: AbortSignal;
   /** Runs one item, and never throws. */
   readonly run: (item: unknown, index: number) => Promise<Outcome | undefined>;
 }
 
 /**
- * Runs the items of a bulk and yields their results as they finish. Items that name the same object run one after the
- * other, in their order. Items are begun only while results are taken, so that a slow reader slows the work down.
+ * Runs the items of a bulk and yields their results as they finish. Items with the same id run in their order, one after the
+ * other. An item is started only when the consumer requests the next result, so that a slow client slows the bulk down.
  */
 export async function* runIndependently(
   items: readonly unknown[],
   { concurrency, signal, run }: IndependentOptions,
 ): AsyncGenerator<BulkResult, void> {
   const underWay = new Map<number, Promise<BulkResult>>();
-  const lastOf = new Map<string, Promise<BulkResult>>();
-  const yieldNow = yieldToOtherRequests();
+  const lastById = new Map<string, Promise<BulkResult>>();
+  const yieldIfDue = yieldToOtherRequests();
   let next = 0;
 
   function begin(index: number): void {
     const item = items[index];
     const id = idOf(item);
-    const before = id === undefined ? undefined : lastOf.get(id);
+    const before = id === undefined ? undefined : lastById.get(id);
     const running = (async () => {
       await before;
       return resultOf(index, await run(item, index));
     })();
     underWay.set(index, running);
-    if (id !== undefined) lastOf.set(id, running);
+    if (id !== undefined) lastById.set(id, running);
   }
 
   while (next < items.length || underWay.size > 0) {
@@ -50,53 +50,53 @@ export async function* runIndependently(
     const result = await Promise.race(underWay.values());
     underWay.delete(result.index);
     yield result;
-    await yieldNow();
+    await yieldIfDue();
   }
 }
 
 export interface AtomicOptions {
   readonly storage: Pick<Storage, 'transaction'>;
-  /** Run everything, then roll back. */
+  /** Whether all items run and are then rolled back. */
   readonly dryRun: boolean;
-  /** When it is aborted, everything is rolled back. */
+  /** When it is aborted, the transaction is rolled back. */
   readonly signal: AbortSignal;
   /** Runs one item in the transaction, and never throws. */
   readonly run: (item: CheckedItem, transaction: unknown) => Promise<Outcome>;
-  /** Keeps the results in the transaction. `false`: they are not wanted any more. */
-  readonly keep: (results: readonly BulkResult[], transaction: unknown) => Promise<boolean>;
+  /** Stores the results in the transaction. `false`: another attempt has taken over, so the transaction is rolled back. */
+  readonly storeResults: (results: readonly BulkResult[], transaction: unknown) => Promise<boolean>;
 }
 
 /**
- * Runs the items of a bulk in their order, in one transaction: all of them, or, when one cannot be run, none. Nothing is
- * begun before every input was checked.
+ * Runs the items of a bulk in their order, in one transaction, which is rolled back when an item fails. No item runs before all
+ * inputs were checked.
  */
 export async function runAtomically(
   action: Action,
   items: readonly unknown[],
-  { storage, dryRun, signal, run, keep }: AtomicOptions,
+  { storage, dryRun, signal, run, storeResults }: AtomicOptions,
 ): Promise<readonly BulkResult[] | Problem> {
   if (action.database === undefined) return UNSUPPORTED;
   const checked = await checkAll(action, items);
   if ('errors' in checked) return inputInvalid(checked.errors);
 
   const results: BulkResult[] = [];
-  const yieldNow = yieldToOtherRequests();
+  const yieldIfDue = yieldToOtherRequests();
   try {
     await storage.transaction(async (transaction) => {
-      if (transaction === undefined) throw new RolledBack(UNSUPPORTED);
+      if (transaction === undefined) throw new RollbackError(UNSUPPORTED);
       for (const [index, item] of checked.entries()) {
         const outcome = await run(item, transaction);
-        if ('problem' in outcome) throw new RolledBack(failedAt(index, outcome.problem));
-        // What ran to its end may not have looked at the signal.
-        if (signal.aborted) throw new RolledBack(ABORTED);
+        if ('problem' in outcome) throw new RollbackError(failedAt(index, outcome.problem));
+        // The action may have ignored the signal.
+        if (signal.aborted) throw new RollbackError(ABORTED);
         results.push(resultOf(index, outcome));
-        await yieldNow();
+        await yieldIfDue();
       }
-      if (dryRun) throw new RolledBack(undefined);
-      if (!(await keep(results, transaction))) throw new RolledBack(ABORTED);
+      if (dryRun) throw new RollbackError(undefined);
+      if (!(await storeResults(results, transaction))) throw new RollbackError(ABORTED);
     });
   } catch (error) {
-    if (!(error instanceof RolledBack)) throw error;
+    if (!(error instanceof RollbackError)) throw error;
     if (error.problem) return error.problem;
   }
   return results;
@@ -107,19 +107,19 @@ async function checkAll(
   items: readonly unknown[],
 ): Promise<readonly CheckedItem[] | { readonly errors: readonly InputError[] }> {
   const checked: CheckedItem[] = [];
-  const yieldNow = yieldToOtherRequests();
+  const yieldIfDue = yieldToOtherRequests();
   const errors: InputError[] = [];
   for (const [index, item] of items.entries()) {
     const result = await checkItem(action, item, ['items', index]);
     if ('errors' in result) errors.push(...result.errors);
     else checked.push(result);
-    await yieldNow();
+    await yieldIfDue();
   }
   return errors.length > 0 ? { errors } : checked;
 }
 
-/** Ends the transaction without its effects. */
-class RolledBack extends Error {
+/** Thrown to roll the transaction back. */
+class RollbackError extends Error {
   readonly problem: Problem | undefined;
 
   constructor(problem: Problem | undefined) {

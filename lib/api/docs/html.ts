@@ -1,4 +1,4 @@
-/** A piece of HTML in which everything that came from elsewhere has been escaped. */
+/** HTML in which all inserted texts are escaped. */
 export class Html {
   readonly text: string;
 
@@ -7,7 +7,7 @@ export class Html {
   }
 }
 
-/** What can be put into HTML: text is escaped, `undefined` and `false` are nothing. */
+/** A value for an HTML template: text is escaped, `undefined` and `false` are omitted. */
 export type HtmlValue = Html | readonly Html[] | string | number | false | undefined;
 
 /** Makes HTML of a template. Attributes that hold a value must be quoted. */
@@ -22,8 +22,8 @@ function toText(value: HtmlValue): string {
   return String(value).replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** A text in which what stands between backticks is code. */
-export function prose(text: string): Html {
+/** Formats a text as HTML, with the parts between backticks as code. */
+export function formatText(text: string): Html {
   const parts = text
     .split('`')
     .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));

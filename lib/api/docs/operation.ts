@@ -1,32 +1,40 @@
+import { isPart } from '../openapi/components.ts';
 import type { OpenApiPart } from '../openapi/components.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
-import { html, prose } from './html.ts';
+import { html, formatText } from './html.ts';
 import type { Html } from './html.ts';
-import { definitions, isPart, resolve, sampleOf, schemaSection, text } from './schema.ts';
+import { definitions, resolve, sampleOf, schemaSection, text } from './schema.ts';
 
-/** Something that can be done at a path. */
+/** An operation of an OpenAPI document. */
 export interface Operation {
   readonly method: string;
   readonly path: string;
   readonly part: OpenApiPart;
-  /** Of its section in the page. */
+  /** The `id` attribute of its section. */
   readonly id: string;
   readonly tag: string;
 }
 
-/** Everything that a document describes, in its order. */
+/** The operations of a document, in its order. */
 export function operationsOf(document: OpenApiDocument): readonly Operation[] {
-  return Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods)
-      .filter(([method, part]) => METHODS.has(method) && isPart(part))
-      .map(([method, part]) => ({
-        method: method.toUpperCase(),
-        path,
-        part,
-        id: `${method}${path}`.replaceAll(/[^\w]+/g, '-'),
-        tag: text(Array.isArray(part['tags']) ? part['tags'][0] : undefined) || 'Other',
-      })),
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, part]) =>
+      METHODS.has(method) && isPart(part)
+        ? {
+            method: method.toUpperCase(),
+            path,
+            part: { ...part, parameters: [...listIn(item, 'parameters'), ...listIn(part, 'parameters')] },
+            id: `${method}${path}`.replaceAll(/[^\w]+/g, '-'),
+            tag: text(listIn(part, 'tags')[0]) || 'Other',
+          }
+        : [],
+    ),
   );
+}
+
+function listIn(part: Readonly<Record<string, unknown>>, member: string): readonly unknown[] {
+  const list = part[member];
+  return Array.isArray(list) ? list : [];
 }
 
 const METHODS = new Set(['get', 'put', 'post', 'delete', 'patch', 'head', 'options']);
@@ -44,7 +52,7 @@ export function operationSection(document: OpenApiDocument, operation: Operation
   return html`<section id="${id}" aria-labelledby="${id}-title">
     <h3 id="${id}-title">${titleOf(operation)}</h3>
     <code class="address"><b>${method}</b> ${path}</code>
-    <p>${prose(text(part['description']))}</p>
+    <p>${formatText(text(part['description']))}</p>
     ${
       permission &&
       html`<p class="muted">
@@ -64,18 +72,18 @@ export function operationSection(document: OpenApiDocument, operation: Operation
 }
 
 function parameters(document: OpenApiDocument, part: OpenApiPart): Html {
-  const given = Array.isArray(part['parameters']) ? part['parameters'] : [];
+  const given = listIn(part, 'parameters');
   if (given.length === 0) return html``;
   const entries = given.map((one) => {
     const { name, in: place, required, description } = resolve(document, one);
-    const words = `${text(place)}, ${required === true ? 'required' : 'optional'}`;
-    return { name: text(name), words, meaning: text(description) };
+    const qualifier = `${text(place)}, ${required === true ? 'required' : 'optional'}`;
+    return { name: text(name), qualifier, meaning: text(description) };
   });
   return html`<h4>Parameters</h4>
     ${definitions(entries)}`;
 }
 
-/** What comes back; when all of it is in `data`, what is in there. */
+/** The schema of the successful response or, when `data` is its only member, of `data`. */
 function answer(document: OpenApiDocument, success: OpenApiPart): Html {
   const schema = contentOf(success);
   if (!schema) return html``;
@@ -83,7 +91,7 @@ function answer(document: OpenApiDocument, success: OpenApiPart): Html {
   const data =
     isPart(properties) && Object.keys(properties).join() === 'data' ? properties['data'] : undefined;
   return html`<h4>Answer${data !== undefined && html`, in <code>data</code>`}</h4>
-    <p>${prose(text(success['description']))}</p>
+    <p>${formatText(text(success['description']))}</p>
     ${schemaSection(document, isPart(data) ? data : schema)}`;
 }
 
@@ -103,7 +111,7 @@ function curl(
   { method, path }: Operation,
   { baseUrl, body }: { baseUrl: string; body: OpenApiPart | undefined },
 ): string {
-  // Braces mean something to curl.
+  // curl interprets braces in a URL as a set of alternatives.
   const url = baseUrl + path.replaceAll(/\{([^}]*)\}/g, (_, name: string) => name.toUpperCase());
   const json = JSON.stringify(sampleOf(document, body))?.replaceAll("'", String.raw`'\''`);
   const options = [

@@ -1,12 +1,13 @@
+import { isPart } from '../openapi/components.ts';
 import type { OpenApiPart } from '../openapi/components.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
-import { html, prose } from './html.ts';
+import { html, formatText } from './html.ts';
 import type { Html } from './html.ts';
 
 /** Follows a reference within the document. */
 export function resolve(document: OpenApiDocument, part: unknown): OpenApiPart {
   let found = isPart(part) ? part : {};
-  // A host's own schemas may refer to each other in a circle.
+  // Bounded, because references of a host's schemas may form a circle.
   for (let step = 0; step < 10 && typeof found['$ref'] === 'string'; step += 1) {
     let target: unknown = document;
     for (const name of found['$ref'].split('/').slice(1)) {
@@ -18,23 +19,19 @@ export function resolve(document: OpenApiDocument, part: unknown): OpenApiPart {
   return found;
 }
 
-export function isPart(value: unknown): value is OpenApiPart {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** What there is of something, each with its meaning. */
-export function definitions(entries: readonly { name: string; words: string; meaning: string }[]): Html {
+/** A list of names, each with its meaning. */
+export function definitions(entries: readonly { name: string; qualifier: string; meaning: string }[]): Html {
   if (entries.length === 0) return html``;
   return html`<dl>
     ${entries.map(
-      ({ name, words, meaning }) =>
-        html`<dt><code>${name}</code> <span class="muted">${words}</span></dt>
-          <dd>${prose(meaning)}</dd>`,
+      ({ name, qualifier, meaning }) =>
+        html`<dt><code>${name}</code> <span class="muted">${qualifier}</span></dt>
+          <dd>${formatText(meaning)}</dd>`,
     )}
   </dl>`;
 }
 
-/** The members of an object, and the schema as it is. */
+/** The members of an object schema, and its JSON. */
 export function schemaSection(document: OpenApiDocument, schema: OpenApiPart): Html {
   const resolved = resolve(document, schema);
   const { properties, required: names } = resolve(
@@ -45,7 +42,11 @@ export function schemaSection(document: OpenApiDocument, schema: OpenApiPart): H
   const members = Object.entries(isPart(properties) ? properties : {}).map(([name, property]) => {
     const member = resolve(document, property);
     const presence = required.includes(name) ? 'required' : 'optional';
-    return { name, words: `${typeOf(document, member)}, ${presence}`, meaning: text(member['description']) };
+    return {
+      name,
+      qualifier: `${typeOf(document, member)}, ${presence}`,
+      meaning: text(member['description']),
+    };
   });
   return html`${definitions(members)}
     <details>
@@ -63,7 +64,7 @@ function typeOf(document: OpenApiDocument, schema: OpenApiPart): string {
   return `${name || 'any'}${typeof format === 'string' ? ` (${format})` : ''}`;
 }
 
-/** Something to put into an example: what the schema asks for, and no more. */
+/** A sample value for an example, with the required members only. */
 export function sampleOf(document: OpenApiDocument, schema: unknown, depth = 0): unknown {
   const resolved = resolve(document, schema);
   const { type, enum: values, examples, properties, items, anyOf, oneOf } = resolved;
@@ -96,7 +97,7 @@ export function sampleOf(document: OpenApiDocument, schema: unknown, depth = 0):
   }
 }
 
-/** A text that may be missing. */
+/** A text, or `''` for any other value. */
 export function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

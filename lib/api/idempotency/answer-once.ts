@@ -6,40 +6,43 @@ import type { IdempotencyStore, Logger, StoredRequest } from '../../contracts/in
 import { GatehouseError } from '../../errors.ts';
 import { begin, digest } from '../../http/idempotency.ts';
 import type { Attempt } from '../../http/idempotency.ts';
-import { problemAnswer, whileCallerWaits } from '../actions/answer.ts';
+import { problemAnswer, callerSignal } from '../actions/answer.ts';
 import type { ActionContext, Answer } from '../actions/answer.ts';
 
-/** The work on a request, while it is under way. */
-export interface Work {
-  /** Aborted when nobody needs the work any more. */
+/** The context of the work on a request. */
+export interface WorkContext {
+  /** Aborted when the result of the work is not needed any more. */
   readonly signal: AbortSignal;
   /**
-   * Keeps the answer together with what a transaction of the storage does: both are there afterwards, or neither. `false`:
-   * another attempt has taken over, so roll back.
+   * Stores the answer in a transaction of the storage, so that the answer and the effects of the transaction are committed
+   * together. `false`: another attempt has taken over, so roll back.
    */
   readonly storeIn: (transaction: unknown, answer: Answer) => Promise<boolean>;
 }
 
-/** What somebody asked for, done. */
-export interface Done {
+/** The result of the work. */
+export interface WorkResult {
   readonly answer: Answer;
-  /** Whether a repeat gets this answer. If not, a repeat does the work again: it had no effect, or nobody knows which. */
-  readonly keep: boolean;
+  /**
+   * Whether a repeated request gets this answer. If not, it does the work again, because the work had no effect or an unknown
+   * one.
+   */
+  readonly replay: boolean;
 }
 
 /**
- * Answers a request that may be sent twice. Without an `Idempotency-Key` it does the work, and `signal` is aborted when
- * the caller goes away. With one, the work is done once for the caller and the key, and then to its end whether or not
- * the caller waits, because the repeat gets its answer. Only when the process dies before it has kept the answer, a
- * repeat does the work again, once the lease has ended: then it was done at least once. What is done in one transaction
- * with its answer is done once in any case.
+ * Answers a request that may be repeated. Without an `Idempotency-Key`, the work is done for each request, and `signal` is
+ * aborted when the client closes the connection. With a key, the work is done once for each user, client and key, and
+ * continues when the connection closes, because a repeat gets its answer. If the process ends before the answer is stored, a
+ * repeat does the work again after the lease has expired: the work is then done at least once. Work that stores its answer in
+ * its own transaction is done exactly once in every case.
  *
- * @param body - the JSON body: the same key with another body is a mistake
+ * @param body - the JSON body: the same key with another body is refused with 409
  */
 export type AnswerOnce = (
   ctx: ActionContext,
   body: unknown,
-  work: (work: Work) => Promise<Done>,
+  work: (context: WorkContext) => Promise<WorkResult>,
 ) => Promise<Answer>;
 
 export interface AnswerOnceOptions {
@@ -47,90 +50,91 @@ export interface AnswerOnceOptions {
   readonly logger: Logger;
 }
 
-/** How long an answer is kept, in seconds. */
-const KEPT = 24 * 3600;
+/** How long an answer is stored, in seconds. */
+const RETENTION = 24 * 3600;
 
-/** How long a repeat waits for the request that it repeats, in milliseconds. */
-const PATIENCE = 10_000;
+/** How long a repeated request waits for the first one, in milliseconds. */
+const REPEAT_TIMEOUT = 10_000;
 
-/** In bytes. A longer answer is given, but not kept. */
-const LONGEST_ANSWER = 1024 * 1024;
+/** In bytes. A longer answer is sent, but not stored. */
+const MAX_ANSWER = 1024 * 1024;
 
 export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOnce {
   return async function answerOnce(ctx, body, work) {
     const key = readIdempotencyKey(ctx);
-    const caller = whileCallerWaits(ctx);
-    if (key === undefined) return (await work({ signal: caller, storeIn: async () => true })).answer;
+    const signal = callerSignal(ctx);
+    if (key === undefined) return (await work({ signal, storeIn: async () => true })).answer;
 
     const request = {
-      id: idOf(ctx, key),
+      id: storedRequestId(ctx, key),
       fingerprint: digest([ctx.method, ctx.path, body]),
       attempt: randomUUID(),
     };
-    const giveUpAt = Date.now() + PATIENCE;
-    for (let pause = 25; !caller.aborted; pause = Math.min(2 * pause, 500)) {
-      const found = await begin(store, request, { lease: LEASE, kept: KEPT });
+    const waitUntil = Date.now() + REPEAT_TIMEOUT;
+    for (let pause = 25; !signal.aborted; pause = Math.min(2 * pause, 500)) {
+      const found = await begin(store, request, { lease: LEASE, retention: RETENTION });
       if (found === undefined) return runAndStore(request, work);
-      if (found.fingerprint !== request.fingerprint) return problemAnswer(REUSED);
+      if (found.fingerprint !== request.fingerprint) return problemAnswer(KEY_REUSED);
       if (found.answer) {
         return { ...found.answer, headers: { 'Idempotent-Replayed': 'true' } };
       }
-      if (Date.now() > giveUpAt) return problemAnswer(UNDER_WAY);
+      if (Date.now() > waitUntil) return problemAnswer(IN_PROGRESS);
       await delay(pause);
     }
-    return problemAnswer(UNDER_WAY);
+    return problemAnswer(IN_PROGRESS);
   };
 
   async function runAndStore(request: Attempt, work: Parameters<AnswerOnce>[2]): Promise<Answer> {
-    const lease = holdLease(store, request, logger);
+    const lease = startLease(store, request, logger);
     let isStored = false;
-    let done: Done | undefined;
+    let done: WorkResult | undefined;
     try {
       done = await work({
         signal: lease.signal,
         async storeIn(transaction, answer) {
-          isStored = await store.finish(request, storable(answer), transaction);
+          isStored = await store.finish(request, storableAnswer(answer), transaction);
           return isStored;
         },
       });
       return done.answer;
     } finally {
       await lease.release();
-      // When nobody knows whether the transaction was committed, `abandon` finds out: it leaves what has an answer.
-      if (!done?.keep || !isStored) await end(request, done);
+      // When it is unknown whether the transaction was committed, `abandon` decides: it changes only a request without an
+      // answer.
+      if (!done?.replay || !isStored) await finish(request, done);
     }
   }
 
-  // The answer is true whether or not it could be kept. If not, the lease ends, and a repeat does the work again.
-  async function end(request: Attempt, done: Done | undefined): Promise<void> {
+  // The answer is sent even if it cannot be stored. The lease then expires, and a repeat does the work again.
+  async function finish(request: Attempt, done: WorkResult | undefined): Promise<void> {
     try {
-      if (!done?.keep) await store.abandon(request);
-      else await store.finish(request, storable(done.answer));
+      if (!done?.replay) await store.abandon(request);
+      else await store.finish(request, storableAnswer(done.answer));
     } catch (error) {
       logger.error({ err: error }, 'storing the response of an idempotent request failed');
     }
   }
 }
 
-// Of the user and the client: two apps of one person do not know each other's keys.
-function idOf(ctx: ActionContext, key: string): string {
+// Keys are separate for each user and client: two apps of one user may send the same key.
+function storedRequestId(ctx: ActionContext, key: string): string {
   const { client, type, user } = ctx.state.principal;
   return digest([type, client.id, user?.id, key]);
 }
 
-function storable({ status, body }: Answer): { status: number; body: string } {
-  if (Buffer.byteLength(body) <= LONGEST_ANSWER) return { status, body };
+function storableAnswer({ status, body }: Answer): { status: number; body: string } {
+  if (Buffer.byteLength(body) <= MAX_ANSWER) return { status, body };
   const { status: conflict, body: explanation } = problemAnswer(TOO_LONG);
   return { status: conflict, body: explanation };
 }
 
-const REUSED = {
+const KEY_REUSED = {
   status: 409,
   code: 'idempotency_key_reused',
   detail: 'This Idempotency-Key was sent with another request before. Make a new key for each request.',
 };
 
-const UNDER_WAY = {
+const IN_PROGRESS = {
   status: 409,
   code: 'request_in_progress',
   detail: 'The request with this Idempotency-Key is still running. Send it again later.',
@@ -143,15 +147,15 @@ const TOO_LONG = {
   detail: 'The request with this Idempotency-Key has been completed. Its response was too long to be stored.',
 };
 
-// Visible ASCII without quotes and commas, which belong to the syntax around it.
+// Visible ASCII without quotes and commas, which are syntax of structured fields.
 const PLAIN = /^[!#-+\--~]{1,255}$/;
 
-// A string of RFC 9651 section 3.3.3, as the draft has it.
+// A string of RFC 9651 section 3.3.3, which the draft requires.
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\]){1,255})"$/;
 
 /**
- * Reads the key of a request that may be sent again (draft-ietf-httpapi-idempotency-key-header): a quoted string, or, as
- * most clients send it, the characters alone.
+ * Reads the `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): a quoted string or, as most clients send it, the
+ * unquoted characters.
  *
  * @throws GatehouseError `ERR_IDEMPOTENCY_KEY`, 400, for anything else
  */
@@ -168,18 +172,18 @@ function readIdempotencyKey(ctx: ActionContext): string | undefined {
   );
 }
 
-/** For how long an attempt is trusted to be alive, in seconds. If it dies, a repeat waits that long at most. */
+/** How long an attempt counts as running without a renewal, in seconds. After a crash, a repeat waits at most that long. */
 export const LEASE = 30;
 
 /** A lease that is renewed until it is released. */
 export interface Lease {
-  /** Aborted when another attempt has taken over, because this one was not heard of for too long. */
+  /** Aborted when another attempt has taken over, because this one did not renew its lease in time. */
   readonly signal: AbortSignal;
   release(): Promise<void>;
 }
 
-/** Keeps telling the store that an attempt is alive. */
-export function holdLease(
+/** Renews the lease of an attempt three times within its duration, until it is released. */
+export function startLease(
   store: Pick<IdempotencyStore, 'extend'>,
   attempt: Pick<StoredRequest, 'id' | 'attempt'>,
   logger: Logger,

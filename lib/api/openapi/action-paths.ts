@@ -7,7 +7,7 @@ import type { OpenApiPart, OpenApiPath } from './components.ts';
 
 export interface ActionPathsOptions {
   readonly gate: Pick<Gate, 'permissions'>;
-  /** The most items of a bulk. */
+  /** The largest number of items of a bulk. */
   readonly maximum: number;
 }
 
@@ -29,7 +29,7 @@ export function actionPaths(
 
 function executeOperation(action: Action, { gate }: ActionPathsOptions): OpenApiPart {
   return {
-    ...aboutAction(action, gate),
+    ...actionMetadata(action, gate),
     operationId: `${action.type}.${action.name}`,
     summary: action.title,
     ...(action.description !== undefined && { description: action.description }),
@@ -51,7 +51,7 @@ function executeOperation(action: Action, { gate }: ActionPathsOptions): OpenApi
 
 function bulkOperation(action: Action, { gate, maximum }: ActionPathsOptions): OpenApiPart {
   return {
-    ...aboutAction(action, gate),
+    ...actionMetadata(action, gate),
     operationId: `${action.type}.${action.name}.bulk`,
     summary: `${action.title}, many times`,
     description:
@@ -60,7 +60,8 @@ function bulkOperation(action: Action, { gate, maximum }: ActionPathsOptions): O
     requestBody: { required: true, content: json(bulkRequest(action, maximum)) },
     responses: {
       200: {
-        // Lines are told of in words: as a second content, a generated client would have to tell the two apart each time.
+        // NDJSON is described in the text only: with a second media type, generated clients would have a union as their result
+        // type.
         description:
           'The result of each item, in the order of the items. With `Accept: application/x-ndjson`, one line per result as it finishes, and a last line with the counts; atomic bulks and requests with an Idempotency-Key send all lines at the end.',
         content: json(bulkResponse(action)),
@@ -70,13 +71,13 @@ function bulkOperation(action: Action, { gate, maximum }: ActionPathsOptions): O
   };
 }
 
-// A body may be left out when `{}` would do.
+// The body may be omitted when `{}` is a valid input.
 function needsInput({ inputSchema }: Action): boolean {
   const { type, required } = inputSchema;
   return type !== 'object' || (Array.isArray(required) && required.length > 0);
 }
 
-function aboutAction({ type, permission }: Action, gate: ActionPathsOptions['gate']): OpenApiPart {
+function actionMetadata({ type, permission }: Action, gate: ActionPathsOptions['gate']): OpenApiPart {
   return {
     tags: [type],
     'x-permission': { name: permission, description: gate.permissions[permission]!.description },

@@ -9,7 +9,7 @@ export function schemaReference(action: Action, side: 'input' | 'output'): { $re
   return { $ref: `#/components/schemas/${schemaName(action, side)}` };
 }
 
-/** The input and output schemas of all actions, as components that refer to each other. */
+/** The input and output schemas of all actions, as components. */
 export function actionSchemas(actions: readonly Action[]): Record<string, JsonSchema> {
   return Object.fromEntries(
     actions.flatMap((action) => [
@@ -19,7 +19,7 @@ export function actionSchemas(actions: readonly Action[]): Record<string, JsonSc
   );
 }
 
-// A schema is a document of its own, and refers to its parts from its root. Here the root is another.
+// References in a schema are relative to the root of the schema, and have to be relative to the root of the OpenAPI document.
 function componentsOf(name: string, schema: JsonSchema): [string, JsonSchema][] {
   const { $schema: _dialect, $defs = {}, ...rest } = schema;
   const moved = new Map(

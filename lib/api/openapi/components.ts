@@ -1,8 +1,15 @@
 /** A part of an OpenAPI document. */
 export type OpenApiPart = Readonly<Record<string, unknown>>;
 
-/** A path and what can be done there, by method in lower case (OpenAPI 3.1 section 4.8.9). */
-export type OpenApiPath = Readonly<Record<string, OpenApiPart>>;
+/**
+ * A path item: operations by method in lower case, and members for all of them, such as `parameters` (OpenAPI 3.1 section
+ * 4.8.9).
+ */
+export type OpenApiPath = Readonly<Record<string, OpenApiPart | readonly OpenApiPart[] | string>>;
+
+export function isPart(value: unknown): value is OpenApiPart {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 /** The content of a JSON body. */
 export function json(schema: OpenApiPart): OpenApiPart {
@@ -13,7 +20,7 @@ export function parameter(name: ParameterName): OpenApiPart {
   return { $ref: `#/components/parameters/${name}` };
 }
 
-/** References to the answers that are problems, by status. */
+/** References to responses that are problems, by status. */
 export function problemResponses(names: readonly ProblemName[]): OpenApiPart {
   return Object.fromEntries(
     names.map((name) => [STATUSES[name], { $ref: `#/components/responses/${name}` }]),
@@ -168,10 +175,10 @@ export const RESPONSES: Readonly<Record<ProblemName, OpenApiPart>> = {
   Unavailable: problem('The server cannot answer right now: try again after the time in Retry-After.'),
 };
 
-/** What can go wrong when something is read. */
+/** The problems of operations that read. */
 export const READ_PROBLEMS: readonly ProblemName[] = ['Unauthorized', 'ServerFault', 'Unavailable'];
 
-/** What can go wrong when something is changed. */
+/** The problems of operations that write. */
 export const WRITE_PROBLEMS: readonly ProblemName[] = Object.keys(STATUSES) as ProblemName[];
 
 function problem(description: string): OpenApiPart {

@@ -3,24 +3,32 @@ import { ConfigError } from '../../errors.ts';
 import type { Action } from '../actions/define-action.ts';
 import { actionPaths } from './action-paths.ts';
 import { actionSchemas } from './action-schemas.ts';
-import { json, PARAMETERS, problemResponses, READ_PROBLEMS, RESPONSES, SCHEMAS } from './components.ts';
+import {
+  isPart,
+  json,
+  PARAMETERS,
+  problemResponses,
+  READ_PROBLEMS,
+  RESPONSES,
+  SCHEMAS,
+} from './components.ts';
 import type { OpenApiPart, OpenApiPath } from './components.ts';
 
-/** What a description of the API says besides what the server knows. */
+/** The parts of the API's description that the host defines. */
 export interface OpenApiOptions {
   /** @default 'API' */
   readonly title?: string;
-  /** Of the API, not of the server. @default '1' */
+  /** The version of the API, not of the server. @default '1' */
   readonly version?: string;
   readonly description?: string;
   /**
-   * Who may read the description and the page: everybody, or callers with a good access token, which leaves browsers
-   * out. It has no data in it, but the names, the schemas and the permissions of all actions. @default 'public'
+   * Whether the description and the page are public or require an access token, which a browser does not send. They contain no
+   * data, but the names, schemas and permissions of all actions. @default 'public'
    */
   readonly access?: 'public' | 'guarded';
   /**
-   * The routes that you add, by their path below the prefix, such as `/schools/{id}`. What the guard answers is added to
-   * their responses. They may refer to `#/components/schemas/Problem`.
+   * The routes that you add, by their path below the prefix, such as `/schools/{id}`. The responses of the guard are added to
+   * theirs. They may refer to `#/components/schemas/Problem`.
    */
   readonly paths?: Readonly<Record<string, OpenApiPath>>;
 }
@@ -37,32 +45,32 @@ export interface OpenApiDocument {
   readonly [member: string]: unknown;
 }
 
-export interface Described {
+export interface DescribedApi {
   readonly actions: readonly Action[];
   readonly gate: Pick<Gate, 'permissions'>;
   readonly issuer: string;
-  /** Of the API. */
+  /** The URL of the API. */
   readonly baseUrl: string;
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
-  /** The most items of a bulk. */
+  /** The largest number of items of a bulk. */
   readonly maximum: number;
 }
 
 /**
  * Describes an API (OpenAPI 3.1).
  *
- * @throws ConfigError when `paths` has one that the API has itself
+ * @throws ConfigError when `paths` contains a path of the API itself
  */
 export function describeApi(
-  { actions, gate, issuer, baseUrl, scopes, maximum }: Described,
+  { actions, gate, issuer, baseUrl, scopes, maximum }: DescribedApi,
   options: OpenApiOptions,
 ): OpenApiDocument {
   const { title = 'API', version = '1', description, paths = {} } = options;
   const ownPaths = { ...OWN_PATHS, ...actionPaths(actions, { gate, maximum }) };
-  const taken = Object.keys(paths).find((path) => path in ownPaths);
-  if (taken !== undefined)
+  const conflict = Object.keys(paths).find((path) => path in ownPaths);
+  if (conflict !== undefined)
     throw new ConfigError(
-      `openapi.paths.${taken}`,
+      `openapi.paths.${conflict}`,
       'the API router describes this path itself; leave it out',
     );
   return {
@@ -71,7 +79,7 @@ export function describeApi(
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     servers: [{ url: baseUrl }],
     security: [{ oauth2: [] }, { bearer: [] }],
-    paths: { ...ownPaths, ...withGuardsAnswers(paths) },
+    paths: { ...ownPaths, ...addGuardResponses(paths) },
     components: {
       schemas: { ...SCHEMAS, ...actionSchemas(actions) },
       parameters: PARAMETERS,
@@ -81,10 +89,10 @@ export function describeApi(
   };
 }
 
-function withGuardsAnswers(paths: Readonly<Record<string, OpenApiPath>>): Record<string, OpenApiPath> {
+function addGuardResponses(paths: Readonly<Record<string, OpenApiPath>>): Record<string, OpenApiPath> {
   return mapValues(paths, (methods) =>
     mapValues(methods, (operation) =>
-      'responses' in operation
+      isPart(operation) && 'responses' in operation
         ? {
             ...operation,
             responses: { ...problemResponses(READ_PROBLEMS), ...(operation['responses'] as object) },
@@ -101,7 +109,7 @@ function mapValues<From, To>(
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
 }
 
-/** The paths that every API has. The planned ones of the Objects API are not available, and not among them. */
+/** The paths of every API. Those of the Objects API are not included, because it is not available yet. */
 const OWN_PATHS: Readonly<Record<string, OpenApiPath>> = {
   '/identity': {
     get: {
@@ -162,12 +170,14 @@ function data(description: string, schema: OpenApiPart): OpenApiPart {
   };
 }
 
-/** How to get an access token, and how to send it. */
+/** The security schemes: how to get an access token, and how to send it. */
 function securitySchemes(
   issuer: string,
   scopes: ReadonlyMap<string, { readonly description: string }>,
 ): OpenApiPart {
-  const words = Object.fromEntries(Array.from(scopes, ([name, { description }]) => [name, description]));
+  const descriptions = Object.fromEntries(
+    Array.from(scopes, ([name, { description }]) => [name, description]),
+  );
   const tokenUrl = `${issuer}/oauth/token`;
   return {
     oauth2: {
@@ -178,9 +188,9 @@ function securitySchemes(
           authorizationUrl: `${issuer}/oauth/authorize`,
           tokenUrl,
           refreshUrl: tokenUrl,
-          scopes: words,
+          scopes: descriptions,
         },
-        clientCredentials: { tokenUrl, scopes: words },
+        clientCredentials: { tokenUrl, scopes: descriptions },
       },
     },
     bearer: {

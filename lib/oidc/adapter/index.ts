@@ -14,7 +14,7 @@ import type {
   Storage,
 } from '../../contracts/index.ts';
 import type { ResolvedOptions } from '../../options/options.ts';
-import { stands } from '../../tokens/revoke.ts';
+import { isTokenActive } from '../../tokens/revoke.ts';
 import { currentRequest } from '../engine-request.ts';
 import { isGrantLimitedToNoScope } from '../scopes.ts';
 import { hostClaimsOf } from '../token-claims.ts';
@@ -139,7 +139,7 @@ function accessTokenAdapter(
     async find(id) {
       const claims = currentRequest()?.accessTokenClaims;
       if (claims?.jti !== id || claims.principal !== principal) return undefined;
-      if (!(await stands(revocations, claims))) return undefined;
+      if (!(await isTokenActive(revocations, claims))) return undefined;
       const stored = await clients.find(claims.client_id);
       return stored && toTokenPayload(claims, scopesOf(claims, stored.client));
     },
