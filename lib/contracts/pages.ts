@@ -57,7 +57,10 @@ export interface InteractionFlow {
   deny(ctx: Context, interaction: Interaction): Promise<string>;
   /** "Not you?": starts the same request again with the login page. */
   switchUser(ctx: Context, interaction: Interaction): Promise<string>;
-  /** Completes the login without the login page when the host's session has a user; resolves to `undefined` when it has none. */
+  /**
+   * The URL to redirect to instead of showing the login page: the next step when the host's session has a user, or else the host's
+   * own login page. `undefined`: show the login page.
+   */
   skipLogin(ctx: Context, interaction: Interaction): Promise<string | undefined>;
   /** The user who is logged in on this browser. */
   currentUser(ctx: Context): Promise<User | undefined>;
@@ -174,7 +177,7 @@ export interface Developer {
   ): Promise<NewSecret | undefined>;
   /** Deletes a secret; requests with it are refused at once. Resolves to `false` when the app has no such secret. */
   deleteSecret(id: string, secretId: string): Promise<boolean>;
-  /** Lists the events of an app, newest first. Except for administrators, events hold no data of users but their ids. */
+  /** Lists the events of an app, newest first. Only administrators see the addresses of the app's users, not just their ids. */
   activity(id: string, query?: Pick<AuditQuery, 'before' | 'limit'>): Promise<readonly AuditRecord[]>;
 }
 
