@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 
 import type { Client, ClientChanges, ClientFields, Gate } from '../contracts/index.ts';
+import { isLoopback } from '../contracts/loopback.ts';
 import { ClientInvalidError, fieldError } from '../errors.ts';
 import type { FieldError, FieldErrorCode, FieldErrorParameters } from '../errors.ts';
 import { checkLifetimes } from './lifetimes.ts';
@@ -179,20 +180,18 @@ function redirectUriMistake(uri: unknown, { native }: { native: boolean }): Mist
 
 // Over http, the network can read the authorization code, except on a loopback address.
 function webMistake({ protocol, hostname }: URL): Mistake | undefined {
-  return protocol === 'http:' && !/^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname)
-    ? ['uri_insecure']
-    : undefined;
+  return protocol === 'http:' && !isLoopback(hostname) ? ['uri_insecure'] : undefined;
 }
 
 // The engine applies these rules too, and would refuse every request of a client that breaks them.
 function nativeWebMistake({ protocol, hostname }: URL): Mistake | undefined {
-  const isLoopback = LOOPBACK.has(hostname);
-  if (protocol === 'http:' && !isLoopback) return ['uri_http_host'];
-  if (protocol === 'https:' && isLoopback) return ['uri_https_loopback'];
+  const isEngineLoopback = ENGINE_LOOPBACK.has(hostname);
+  if (protocol === 'http:' && !isEngineLoopback) return ['uri_http_host'];
+  if (protocol === 'https:' && isEngineLoopback) return ['uri_https_loopback'];
   return undefined;
 }
 
-const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+const ENGINE_LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
  * The redirect host that a consent is stored for, and that the consent page shows: the origin of the redirect URI, or the scheme of

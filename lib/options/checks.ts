@@ -1,6 +1,7 @@
 /** One check per option: each returns the value to use, or throws a `ConfigError` that names the option and the remedy. */
 import type { Gate, Logger } from '../contracts/index.ts';
 import { parseDuration } from '../contracts/duration.ts';
+import { isLoopback } from '../contracts/loopback.ts';
 import { ConfigError } from '../errors.ts';
 import type { LifetimePreset, Lifetimes, ResolvedOptions, Scope, SigningAlgorithm } from './options.ts';
 
@@ -27,8 +28,6 @@ const PRESETS = {
   },
 } as const;
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
-
 export function checkIssuer(
   issuer: unknown,
 ): Pick<ResolvedOptions, 'issuer' | 'origin' | 'basePath' | 'secure'> {
@@ -41,7 +40,7 @@ export function checkIssuer(
       `leave out query, fragment and credentials (RFC 8414 section 2), ${example}`,
     );
   }
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.test(url.hostname))) {
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
     throw new ConfigError(
       'issuer',
       `use https; http is accepted for loopback addresses only, not for ${url.host}`,

@@ -1,6 +1,8 @@
 import type { ClientGrantType, ImportedClient } from 'koa-gatehouse';
 import type { PassportClient } from 'koa-gatehouse/adapters/knex';
 
+import { isLoopback } from '../../contracts/loopback.ts';
+
 /** What becomes of a Passport client here, and what its developers should know. */
 export type Mapped =
   | { readonly client: ImportedClient; readonly notes: readonly string[] }
@@ -114,7 +116,7 @@ function lostGrants(grants: readonly string[], chosen: ClientGrantType): readonl
 /** Codes would be sent in clear: such an address is not registered here. */
 function isInsecure(uri: string): boolean {
   const url = URL.parse(uri);
-  return url?.protocol === 'http:' && !/^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(url.hostname);
+  return url?.protocol === 'http:' && !isLoopback(url.hostname);
 }
 
 function leftOut(uris: readonly string[]): string | undefined {
