@@ -3,9 +3,9 @@ import type { Client, PermissionSource } from 'koa-gatehouse';
 
 import { repeated } from '../arguments.ts';
 import type { Report } from '../report.ts';
-import { findClient, opened } from '../session.ts';
+import { findClient, withSession } from '../session.ts';
 import type { Session } from '../session.ts';
-import { facts, table } from '../table.ts';
+import { properties, table } from '../table.ts';
 import { uncheckedNames } from '../gate-file.ts';
 
 interface Options {
@@ -33,7 +33,7 @@ export function addClientPermissions(client: Command): void {
       '\nJSON: {"client_id", "roles": [], "permissions": [], "effective": [{"permission", "sources":\n' +
         '  [{"type": "direct"} | {"type": "role", "role"}]}] (null without --gate), "notes": []}',
     )
-    .action(opened(permissions));
+    .action(withSession(permissions));
 }
 
 async function permissions(session: Session, options: Options, id: string): Promise<Report> {
@@ -73,15 +73,15 @@ function toText(
   { id, name, permissions: direct, roles }: Client,
   effective: readonly Effective[] | undefined,
 ): string {
-  const held = facts([
+  const assigned = properties([
     ['Client ID', id],
     ['Name', name],
     ['Roles', roles],
     ['Permissions', direct],
   ]);
-  if (!effective || effective.length === 0) return held;
-  const because = effective.map(([permission, sources]) => [permission, sources.map(sourceText).join(', ')]);
-  return [held, table([{ title: 'May' }, { title: 'Because of' }], because)].join('\n\n');
+  if (!effective || effective.length === 0) return assigned;
+  const rows = effective.map(([permission, sources]) => [permission, sources.map(sourceText).join(', ')]);
+  return [assigned, table([{ title: 'May' }, { title: 'Because of' }], rows)].join('\n\n');
 }
 
 function sourceText(source: PermissionSource): string {

@@ -7,7 +7,7 @@ import { confirm } from '../terminal.ts';
 import { UsageError } from '../failure.ts';
 import { secretJson } from '../report.ts';
 import type { Report } from '../report.ts';
-import { opened } from '../session.ts';
+import { withSession } from '../session.ts';
 import type { Session } from '../session.ts';
 
 /** `gatehouse client secrets list | add | delete`, `gatehouse client rotate-secret` */
@@ -23,7 +23,7 @@ export function addClientSecrets(client: Command): void {
     .summary('list them, without their values')
     .description('List the secrets of a client, without their values.')
     .addHelpText('after', '\nJSON: {"client_id", "secrets": [{...}]}, a secret as in `client show`')
-    .action(opened(list));
+    .action(withSession(list));
   secrets
     .command('add')
     .argument('<client-id>')
@@ -32,7 +32,7 @@ export function addClientSecrets(client: Command): void {
     .option('--label <text>', 'what people call it, such as "production, May"', '')
     .option('--expires <date>', 'such as 2027-05-31 or 2027-05-31T12:00Z (default: never)', futureTime)
     .addHelpText('after', '\nJSON: {"client_id", "client_secret": "...", "secret": {...}}')
-    .action(opened(add));
+    .action(withSession(add));
   secrets
     .command('delete')
     .argument('<client-id>')
@@ -41,7 +41,7 @@ export function addClientSecrets(client: Command): void {
     .description('Delete a secret; it stops at once.')
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"client_id", "deleted": "<secret-id>"}')
-    .action(opened(deleteSecret));
+    .action(withSession(deleteSecret));
   client
     .command('rotate-secret')
     .argument('<client-id>')
@@ -51,7 +51,7 @@ export function addClientSecrets(client: Command): void {
     .option('--label <text>', 'what people call it', '')
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"client_id", "client_secret": "...", "secret": {...}}')
-    .action(opened(rotate));
+    .action(withSession(rotate));
 }
 
 async function list({ administration }: Session, _options: object, id: string): Promise<Report> {
