@@ -20,8 +20,8 @@ execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', 'lib', '--outDir', fold
   stdio: 'inherit',
 });
 
-// JavaScript, bundled to one file per entry point and the chunks that they share. Loading one file per source file would take longer
-// than the rest of the start up to the first token.
+// JavaScript, bundled to one file per entry point and the chunks that they share. Loading one file per source file would take
+// longer than the rest of the start up to the first token.
 await build({
   absWorkingDir: root,
   entryPoints: [

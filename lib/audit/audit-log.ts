@@ -57,7 +57,8 @@ export function createAuditLog(
       if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT)) {
         throw new ConfigError('audit.list()', `limit is a number from 1 to ${MAX_LIMIT}`);
       }
-      // The list includes the latest events of this node. A failed write is ignored: when the storage cannot be reached, `list` fails.
+      // The list includes the latest events of this node. A failed write is ignored: when the storage cannot be reached, `list`
+      // fails.
       await writer.flush().catch(() => {});
       return store.list(query);
     },
@@ -91,7 +92,10 @@ function toRecord(
   return Object.freeze(record) as unknown as AuditRecord;
 }
 
-/** Shortens ids of the host that a database would refuse, because one refused record makes the write of its whole batch fail. */
+/**
+ * Shortens ids of the host that a database would refuse: the write of its batch would fail each time, and block all later
+ * records.
+ */
 function toStorable(text: string): string {
   return text.length > LONGEST_TEXT || text.includes('\0')
     ? text.replaceAll('\0', '').slice(0, LONGEST_TEXT)

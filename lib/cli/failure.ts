@@ -61,7 +61,9 @@ function sentence(message: string): string {
   return /[.!?]$/.test(message) ? message : `${message}.`;
 }
 
-/** Replaces passwords in the URLs of a text, which may come from the error of a driver, a mistyped argument or a stack trace. */
+/**
+ * Replaces passwords in the URLs of a text, which may come from the error of a driver, a mistyped argument or a stack trace.
+ */
 export function redact(text: string): string {
   return (
     text

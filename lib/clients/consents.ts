@@ -1,6 +1,7 @@
 import type { AccessTokenClaims, Client, Consent } from '../contracts/index.ts';
 
-// An entry in the scopes of a consent, for a request without scopes by a client without a list of scopes. No scope has an empty name.
+// An entry in the scopes of a consent, for a request without scopes by a client without a list of scopes. No scope has an empty
+// name.
 const WITHOUT_SCOPES = '';
 
 /** The scopes of an authorization request. */
@@ -21,8 +22,9 @@ export function isUnlimited({ scopes }: Pick<Consent, 'scopes'>): boolean {
 }
 
 /**
- * The scopes that limit a token: its own, without those that its client may no longer request; for a token without scopes, those that
- * its client is registered with. `undefined`: no limit, because the token has no scopes and its client has no list of scopes.
+ * The scopes that limit a token: its own, without those that its client may no longer request; for a token without scopes,
+ * those that its client is registered with. `undefined`: no limit, because the token has no scopes and its client has no list
+ * of scopes.
  */
 export function scopesOf(
   { limited = false, scope = '' }: Pick<AccessTokenClaims, 'limited' | 'scope'>,

@@ -19,8 +19,8 @@ export interface ClientDirectory {
   /**
    * Whether a presented secret is one of the client's unexpired ones.
    *
-   * @param checkAttempts - throws when too many authentications have failed. Called only when the value could be a guess, which a
-   * value of the form of a generated secret cannot
+   * @param checkAttempts - throws when too many authentications have failed. Called only when the value could be a guess, which
+   * a value of the form of a generated secret cannot
    * @throws TooManyAttemptsError also when too many values of the client wait for a bcrypt comparison
    */
   verifySecret(id: string, presented: string, checkAttempts: () => void): Promise<boolean>;
@@ -67,8 +67,8 @@ export function createClientDirectory(
     presented: string,
     checkAttempts: () => void,
   ): Promise<ClientSecret | undefined> {
-    // A generated secret has 256 random bits. It is checked without the throttle, so that failed requests of others in the client's
-    // name cannot lock the client out.
+    // A generated secret has 256 random bits. It is checked without the throttle, so that failed requests of others in the
+    // client's name cannot lock the client out.
     const hasGeneratedForm = isGenerated(presented);
     if (!hasGeneratedForm) checkAttempts();
     const secrets = await findUnexpiredSecrets(id);
@@ -132,16 +132,16 @@ export function isBcryptHash(hash: string): boolean {
 const BCRYPT_LENGTH = 72;
 
 /**
- * Whether bcrypt distinguishes a value from every other one. It ignores the bytes after the 72nd, and it repeats a value up to that
- * length with a NUL in between, so that `a` and `a\0a` have the same hash.
+ * Whether bcrypt distinguishes a value from every other one. It ignores the bytes after the 72nd, and it repeats a value up to
+ * that length with a NUL in between, so that `a` and `a\0a` have the same hash.
  */
 function isDistinctToBcrypt(value: string): boolean {
   return Buffer.byteLength(value) <= BCRYPT_LENGTH && !value.includes('\0');
 }
 
 /**
- * Finds the secret whose bcrypt hash matches a value. Slow by design: each comparison takes a quarter of a second at the usual cost
- * of 12, and blocks the thread for up to 100 ms at a time.
+ * Finds the secret whose bcrypt hash matches a value. Slow by design: each comparison takes a quarter of a second at the usual
+ * cost of 12, and blocks the thread for up to 100 ms at a time.
  */
 async function findBcryptSecret(
   presented: string,
@@ -157,7 +157,8 @@ const MAX_QUEUED = 8;
 // In seconds.
 const RETRY_AFTER = 5;
 
-// The pause after each wrong value, as a multiple of the duration of its check: so wrong values take a fifth of the thread at most.
+// The pause after each wrong value, as a multiple of the duration of its check: so wrong values take a fifth of the thread at
+// most.
 const PAUSE = 4;
 
 /**
@@ -176,7 +177,10 @@ interface QueuedCheck<T> {
   readonly result: PromiseWithResolvers<T | undefined>;
 }
 
-/** Runs slow checks one at a time, one value of each client in turn, because unauthenticated requests can cause any number of them. */
+/**
+ * Runs slow checks one at a time, one value of each client in turn, because unauthenticated requests can cause any number of
+ * them.
+ */
 function createSlowChecks<T>(): RunSlowCheck<T> {
   // By client, and by the hash of the value: concurrent requests with the same value share one check.
   const clients = new Map<string, Map<string, QueuedCheck<T>>>();

@@ -15,7 +15,8 @@ export interface KnownNames {
   readonly lifetimes: CompleteLifetimes | undefined;
 }
 
-// Control characters, and format characters such as the Unicode bidi controls, which change how the text around them is displayed.
+// Control characters, and format characters such as the Unicode bidi controls, which change how the text around them is
+// displayed.
 const UNSAFE_IN_NAME = /[\p{Cc}\p{Cf}]/u;
 
 /**
@@ -61,7 +62,8 @@ export function checkClientFields(
     if (redirectUris.length === 0) refuse('redirectUris', 'redirect_uri_missing');
     redirectUris.forEach((uri, index) => {
       const mistake = redirectUriMistake(uri, { native });
-      // Redirect URIs that were registered before http was refused stay valid, also when other fields of the client are changed.
+      // Redirect URIs that were registered before http was refused stay valid, also when other fields of the client are
+      // changed.
       if (mistake?.[0] === 'uri_insecure' && registered?.redirectUris.includes(uri)) return;
       if (mistake) refuse(`redirectUris[${index}]`, ...mistake);
     });
@@ -194,9 +196,9 @@ function nativeWebMistake({ protocol, hostname }: URL): Mistake | undefined {
 const ENGINE_LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
- * The redirect host that a consent is stored for, and that the consent page shows: the origin of the redirect URI, or the scheme of
- * an installed app. `undefined` for a loopback redirect URI with a port that is not registered: another program may listen on that
- * port the next time, so consent is asked for again (RFC 8252 section 8.6).
+ * The redirect host that a consent is stored for, and that the consent page shows: the origin of the redirect URI, or the
+ * scheme of an installed app. `undefined` for a loopback redirect URI with a port that is not registered: another program may
+ * listen on that port the next time, so consent is asked for again (RFC 8252 section 8.6).
  */
 export function redirectHost(
   redirectUri: string,
@@ -208,8 +210,8 @@ export function redirectHost(
 }
 
 /**
- * Whether another app on the same device could receive the response at a redirect URI. It cannot for a claimed https URI, which the
- * operating system opens in its registered app only (RFC 8252 section 7.2).
+ * Whether another app on the same device could receive the response at a redirect URI. It cannot for a claimed https URI, which
+ * the operating system opens in its registered app only (RFC 8252 section 7.2).
  */
 export function isOnDevice(redirectUri: string, { native }: Pick<Client, 'native'>): boolean {
   return native && !redirectUri.startsWith('https:');

@@ -13,15 +13,18 @@ export interface ImportedClient<P extends string = string, R extends string = st
   P,
   R
 > {
-  /** Its `client_id` at the other server: a UUID, a number as text, or any other printable ASCII without spaces, at most 255 characters. */
+  /**
+   * Its `client_id` at the other server: a UUID, a number as text, or any other printable ASCII without spaces, at most 255
+   * characters.
+   */
   readonly id: string;
   /** @default false */
   readonly disabled?: boolean;
   /** In seconds since 1970. @default the time of the import */
   readonly createdAt?: number;
   /**
-   * Its secret, or the bcrypt hash of it, which is replaced by a SHA-256 hash when the secret is first used. Left out: a confidential
-   * client gets no tokens until a secret is added.
+   * Its secret, or the bcrypt hash of it, which is replaced by a SHA-256 hash when the secret is first used. Left out: a
+   * confidential client gets no tokens until a secret is added.
    */
   readonly secret?: { readonly value: string } | { readonly bcrypt: string } | undefined;
 }

@@ -40,7 +40,8 @@ export function trackLastUses({ clients, consents }: Pick<Storage, 'clients' | '
 // In seconds. "Last used" is shown with this precision, and an app may act for a user many times a second.
 const INTERVAL = 3600;
 
-// After a start the cache is empty, so that every user's first request would write. The limit leaves the database to the requests.
+// After a start the cache is empty, so that every user's first request would write. The limit leaves the database to the
+// requests.
 const MAX_PENDING = 4;
 
 /** Records that a client acts for a user, at most once an hour. Never throws or waits; a record may be lost. */

@@ -6,8 +6,8 @@ import type { FieldErrorCode, FieldErrorParameters } from '../errors.ts';
 export type CompleteLifetimes = Readonly<Record<keyof ClientLifetimes, number>>;
 
 /**
- * The lifetimes of a client's tokens: each is the shorter one of the client's and the server's, because the server's may have been
- * lowered after the client was registered.
+ * The lifetimes of a client's tokens: each is the shorter one of the client's and the server's, because the server's may have
+ * been lowered after the client was registered.
  */
 export function effectiveLifetimes(
   { lifetimes }: Pick<Client, 'lifetimes'>,
@@ -31,8 +31,8 @@ const NAMES: readonly (keyof ClientLifetimes)[] = ['accessToken', 'refreshToken'
  * Checks the lifetimes of a client, and returns them in seconds.
  *
  * @param about.server - the longest lifetimes; `undefined`: not known, so that any are accepted
- * @param about.registered - the client's stored lifetimes, which stay valid when the server's were lowered, so that other fields of
- * the client can be changed
+ * @param about.registered - the client's stored lifetimes, which stay valid when the server's were lowered, so that other
+ * fields of the client can be changed
  */
 export function checkLifetimes(
   given: unknown,

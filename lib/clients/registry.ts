@@ -27,8 +27,8 @@ export function createClientRegistry(
   { audit, onChange }: Pick<RegistryChanges, 'onChange'> & { readonly audit: Pick<AuditLog, 'record'> },
 ): RegistryFor {
   /**
-   * Applies a change to the stored client with a conditional update, and repeats it when a concurrent request has changed the client
-   * in between, so that concurrent changes of different fields are all saved.
+   * Applies a change to the stored client with a conditional update, and repeats it when a concurrent request has changed the
+   * client in between, so that concurrent changes of different fields are all saved.
    *
    * @returns the client and the names of the fields that changed
    */
@@ -123,8 +123,8 @@ export function createClientRegistry(
 
 /** The `disabledBy` of a client after a user or a program has disabled it, possibly again. */
 function nextDisabledBy(client: Client, actorId: string | undefined): string | undefined {
-  // An owner who disables a client that an administrator has disabled must not become the one who may enable it. An administrator
-  // who disables a client that its owner has disabled replaces the owner.
+  // An owner who disables a client that an administrator has disabled must not become the one who may enable it. An
+  // administrator who disables a client that its owner has disabled replaces the owner.
   const isOwner = actorId !== undefined && actorId === client.ownerId;
   return client.disabled && isOwner ? client.disabledBy : actorId;
 }

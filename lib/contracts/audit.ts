@@ -127,8 +127,9 @@ export interface AuditStore {
 export interface AuditLog {
   /**
    * Notifies the listeners at once and stores the event. Events are written in batches within a second, and no request waits
-   * for the write; a crash loses the events of the last second. Refused and failed requests need no credentials, so their number
-   * is limited: of each type, a burst of 1000 is stored, and 10 per second after that. The log says how many were dropped.
+   * for the write; a crash loses the events of the last second. Refused and failed requests need no credentials, so their
+   * number is limited: of each type, a burst of 1000 is stored, and 10 per second after that. The log says how many were
+   * dropped.
    */
   record(event: AuditEvent, origin?: AuditOrigin): void;
   /**

@@ -34,13 +34,18 @@ export interface Client {
   /** Belongs to the platform itself: users are not asked for consent, except where it runs on their devices. */
   readonly firstParty: boolean;
   /**
-   * The scopes that it may request, and that a request without `scope` gets. Empty: its tokens permit nothing. `undefined`: it may
-   * request every scope of the server, and a token without scopes permits all that its user, or the client itself, may do.
+   * The scopes that it may request, and that a request without `scope` gets. Empty: its tokens permit nothing. `undefined`: it
+   * may request every scope of the server, and a token without scopes permits all that its user, or the client itself, may do.
    */
   readonly scopes: readonly string[] | undefined;
-  /** For client credentials: the roles of the client. With an owner, only permissions that the owner also holds are effective. */
+  /**
+   * For client credentials: the roles of the client. With an owner, only permissions that the owner also holds are effective.
+   */
   readonly roles: readonly string[];
-  /** For client credentials: permissions besides those of its roles. With an owner, only those that the owner also holds are effective. */
+  /**
+   * For client credentials: permissions besides those of its roles. With an owner, only those that the owner also holds are
+   * effective.
+   */
   readonly permissions: readonly string[];
   /** Id of the user who owns it in the developer area. The client itself never holds more permissions than its owner. */
   readonly ownerId: string | undefined;
@@ -110,13 +115,13 @@ export interface ClientStore {
    */
   insert(client: Client, secrets: readonly ClientSecret[]): Promise<void>;
   /**
-   * Replaces the client's fields. Resolves to `false` when there is no such client, or when its `updatedAt` is not `ifUpdatedAt`,
-   * because a concurrent request has changed it.
+   * Replaces the client's fields. Resolves to `false` when there is no such client, or when its `updatedAt` is not
+   * `ifUpdatedAt`, because a concurrent request has changed it.
    */
   update(client: Client, ifUpdatedAt?: number): Promise<boolean>;
   /**
-   * Deletes the client with its secrets and ends it (see `RevocationStore.end`) in one step; then deletes its consents and grants
-   * in batches. After an error, a second call deletes the rest (and resolves to `false`).
+   * Deletes the client with its secrets and ends it (see `RevocationStore.end`) in one step; then deletes its consents and
+   * grants in batches. After an error, a second call deletes the rest (and resolves to `false`).
    */
   delete(id: string): Promise<boolean>;
   /** Ordered by name without regard to case, then id. */
@@ -147,7 +152,10 @@ export interface ClientFields<P extends string = string, R extends string = stri
   readonly native?: boolean;
   /** Belongs to the platform itself: users are not asked for consent, except where it runs on their devices. @default false */
   readonly firstParty?: boolean;
-  /** The scopes that it may request, and that a request without `scope` gets; empty: none. @default all, and without one no limit */
+  /**
+   * The scopes that it may request, and that a request without `scope` gets; empty: none.
+   * @default all, and without one no limit
+   */
   readonly scopes?: readonly string[] | undefined;
   /** For `client_credentials`: its roles. */
   readonly roles?: readonly R[];
@@ -156,8 +164,9 @@ export interface ClientFields<P extends string = string, R extends string = stri
   /** Id of the user who owns it. */
   readonly ownerId?: string | undefined;
   /**
-   * Lifetimes of the client's tokens, such as `{ accessToken: '15 minutes' }`, each at most the server's; those of refresh tokens
-   * are for `authorization_code`. A change replaces all of them and applies from the next token on. @default the server's
+   * Lifetimes of the client's tokens, such as `{ accessToken: '15 minutes' }`, each at most the server's; those of refresh
+   * tokens are for `authorization_code`. A change replaces all of them and applies from the next token on.
+   * @default the server's
    */
   readonly lifetimes?: ClientLifetimes;
 }
@@ -222,8 +231,8 @@ export interface ClientRegistry<P extends string = string, R extends string = st
    */
   secrets(id: string): Promise<readonly ClientSecret[]>;
   /**
-   * Adds a secret; the existing ones stay valid, so that a rotation without downtime is: add, deploy, delete the old one. A client
-   * has at most 20; at the limit, expired secrets are deleted first.
+   * Adds a secret; the existing ones stay valid, so that a rotation without downtime is: add, deploy, delete the old one. A
+   * client has at most 20; at the limit, expired secrets are deleted first.
    *
    * @param options.label - a name for people, at most 100 characters. Left out: none
    * @param options.expiresAt - in seconds since 1970. Left out: it does not expire
@@ -256,8 +265,8 @@ export interface CheckedClientRegistry extends ClientRegistry {
   /**
    * As `disable()` and `enable()`.
    *
-   * @param check - called with the client as it is before the change, and again when a concurrent request has changed it; nothing
-   * is saved when it throws
+   * @param check - called with the client as it is before the change, and again when a concurrent request has changed it;
+   * nothing is saved when it throws
    */
   setDisabled(id: string, disabled: boolean, check: (client: Client) => void): Promise<Client>;
 }

@@ -1,6 +1,6 @@
 /**
- * A span of time: a whole number of seconds, or a number and a unit such as `'1 year'`, `'30 days'`, `'15 min'`, `'10s'`.
- * The result has to be whole seconds: `'1.5 min'` is accepted, `'0.5s'` is not. Only timeouts also accept milliseconds: `'500 ms'`.
+ * A span of time: a whole number of seconds, or a number and a unit such as `'1 year'`, `'30 days'`, `'15 min'`, `'10s'`. The
+ * result has to be whole seconds: `'1.5 min'` is accepted, `'0.5s'` is not. Only timeouts also accept milliseconds: `'500 ms'`.
  */
 export type Duration = number | `${number} ${DurationUnit}` | `${number}${DurationUnit}`;
 
@@ -11,7 +11,8 @@ export type Duration = number | `${number} ${DurationUnit}` | `${number}${Durati
  */
 export type DurationUnit = keyof typeof MILLISECONDS;
 
-// A year has 365 days, because the reference platform's one-year token has `expires_in: 31536000`; duration libraries use 365.25.
+// A year has 365 days, because the reference platform's one-year token has `expires_in: 31536000`; duration libraries use
+// 365.25.
 const MILLISECONDS = {
   ms: 1,
   s: 1000,

@@ -1,11 +1,13 @@
 /**
- * The consent of a user for a client, given on the consent page: one per user and client, for all sessions and browsers. Times are
- * in seconds since 1970.
+ * The consent of a user for a client, given on the consent page: one per user and client, for all sessions and browsers. Times
+ * are in seconds since 1970.
  */
 export interface Consent {
   readonly userId: string;
   readonly clientId: string;
-  /** The scopes consented to so far, unique and sorted. An empty name means a request without scopes: all that the user may do. */
+  /**
+   * The scopes consented to so far, unique and sorted. An empty name means a request without scopes: all that the user may do.
+   */
   readonly scopes: readonly string[];
   /**
    * The scopes consented to by redirect host. A host is an origin such as `https://reports.example`, or the URI scheme of an
@@ -38,8 +40,8 @@ export interface ConsentStore {
 }
 
 /**
- * One authorization of a client by a user: the parent of one code and of every token issued from it (the "family"). Times are in
- * seconds since 1970.
+ * One authorization of a client by a user: the parent of one code and of every token issued from it (the "family"). Times are
+ * in seconds since 1970.
  */
 export interface Grant {
   readonly id: string;
@@ -53,8 +55,8 @@ export interface Grant {
   /** When it was revoked, with every code and token of it; `undefined` when it was not. */
   readonly revokedAt: number | undefined;
   /**
-   * {@link RevocationStore.sequence} at the start of the authorization request. The grant is invalid when its user or its client
-   * has been ended with a greater number.
+   * {@link RevocationStore.sequence} at the start of the authorization request. The grant is invalid when its user or its
+   * client has been ended with a greater number.
    */
   readonly sequence: number;
 }
@@ -90,19 +92,21 @@ export interface TokenInQuestion {
  *
  * Tokens are revoked one by one. A user or a client is ended as a whole. Each end gets a sequence number, one greater than the
  * previous end. Each new session, grant and token of a client stores the latest number at its start, and is invalid when that
- * number is smaller than the number of the latest end of its user or client. This holds whenever and on whatever node the row was
- * written, because no clocks are compared. The ends become visible in the order of their numbers.
+ * number is smaller than the number of the latest end of its user or client. This holds whenever and on whatever node the row
+ * was written, because no clocks are compared. The ends become visible in the order of their numbers.
  */
 export interface RevocationStore {
   /** Revokes an access token. A repeated call keeps the later of the times. */
   add(token: RevokedToken): Promise<void>;
-  /** Ends all sessions, grants and tokens of a user or a client until now. The row is never pruned, because an id may be reused. */
+  /**
+   * Ends all sessions, grants and tokens of a user or a client until now. The row is never pruned, because an id may be reused.
+   */
   end(party: EndedParty): Promise<void>;
   /** The number of the latest end of any user or client. */
   sequence(): Promise<number>;
   /**
-   * Whether a token is still valid, from one read: the token and its grant were not revoked, and its client and its user were not
-   * ended since it was issued. A grant has to exist and belong to that user and that client.
+   * Whether a token is still valid, from one read: the token and its grant were not revoked, and its client and its user were
+   * not ended since it was issued. A grant has to exist and belong to that user and that client.
    */
   stands(token: TokenInQuestion): Promise<boolean>;
 }
@@ -157,16 +161,18 @@ export interface CredentialStore {
   /**
    * Saves a code and its new grant: both or neither.
    *
-   * @param basis - the rows that the grant depends on. When one of them has been deleted, nothing is saved and the call resolves to
-   * `false`. A concurrent deletion is serialized before or after this call, so that a revocation of grants that follows the
-   * deletion includes this grant.
+   * @param basis - the rows that the grant depends on. When one of them has been deleted, nothing is saved and the call
+   * resolves to `false`. A concurrent deletion is serialized before or after this call, so that a revocation of grants that
+   * follows the deletion includes this grant.
    */
   start(grant: Grant, code: Credential, basis?: GrantBasis): Promise<boolean>;
-  /** Finds a credential with its grant in one read, spent and expired ones included, but not those of a revoked or ended grant. */
+  /**
+   * Finds a credential with its grant in one read, spent and expired ones included, but not those of a revoked or ended grant.
+   */
   find(kind: Credential['kind'], id: string): Promise<{ credential: Credential; grant: Grant } | undefined>;
   /**
-   * Spends a credential and saves its successor in one transaction. Of all callers, on any number of processes and nodes, exactly
-   * one ever gets `redeemed`, and only that caller's successor is saved.
+   * Spends a credential and saves its successor in one transaction. Of all callers, on any number of processes and nodes,
+   * exactly one ever gets `redeemed`, and only that caller's successor is saved.
    */
   redeem(
     spent: Pick<Credential, 'kind' | 'id'>,

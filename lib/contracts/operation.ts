@@ -52,15 +52,15 @@ export type GuardOutcome =
     };
 
 /**
- * Receives the results of requests, for metrics. The methods are called synchronously during requests, so they should be short; an
- * error that they throw is logged and does not fail the request.
+ * Receives the results of requests, for metrics. The methods are called synchronously during requests, so they should be short;
+ * an error that they throw is logged and does not fail the request.
  */
 export interface Observer {
   /** Called when an endpoint for clients has responded. */
   answered?(outcome: EndpointOutcome): void;
   /**
-   * Called when the guard has accepted or refused a request. For a request without the required permission it is called twice: when
-   * the guard accepts the token, and when `requires()` refuses the request.
+   * Called when the guard has accepted or refused a request. For a request without the required permission it is called twice:
+   * when the guard accepts the token, and when `requires()` refuses the request.
    */
   guarded?(outcome: GuardOutcome): void;
 }
@@ -71,11 +71,16 @@ export type SpanAttributes = Readonly<Record<string, string | number | undefined
 /** A span of a trace. */
 export interface WorkSpan {
   set(attributes: SpanAttributes): void;
-  /** Marks the span as failed by a fault of the server. Records the kind of the error only, because messages can hold anything. */
+  /**
+   * Marks the span as failed by a fault of the server. Records the kind of the error only, because messages can hold anything.
+   */
   fail(error: unknown): void;
 }
 
-/** Runs `work` in a span, so that spans within it, such as of queries, become its children. Without tracing, `span` is `undefined`. */
+/**
+ * Runs `work` in a span, so that spans within it, such as of queries, become its children. Without tracing, `span` is
+ * `undefined`.
+ */
 export type Trace = <T>(name: string, work: (span?: WorkSpan) => Promise<T>) => Promise<T>;
 
 /** The address and the browser of a login. */
@@ -107,8 +112,8 @@ export interface KnownBrowsers {
 /** Counts the failed authentications of clients. A successful one causes no write. */
 export interface ClientThrottle {
   /**
-   * Compares the counts that this node knows, without a read of the storage. The node reads the counts of the other nodes when it
-   * counts a failure itself.
+   * Compares the counts that this node knows, without a read of the storage. The node reads the counts of the other nodes when
+   * it counts a failure itself.
    *
    * @throws TooManyAttemptsError when too many have failed
    */

@@ -17,8 +17,8 @@ export interface Interaction {
   /** The requested scopes with their descriptions; when the client requested none, the scopes that it is registered with. */
   readonly scopes: readonly { readonly name: string; readonly description: string }[];
   /**
-   * Whether the client is limited to these scopes. `false`: it gets all permissions of the user. With `true` and no scopes, it only
-   * learns who the user is.
+   * Whether the client is limited to these scopes. `false`: it gets all permissions of the user. With `true` and no scopes, it
+   * only learns who the user is.
    */
   readonly limited: boolean;
   /** The redirect URI that the browser is sent to afterwards. */
@@ -58,8 +58,8 @@ export interface InteractionFlow {
   /** "Not you?": starts the same request again with the login page. */
   switchUser(ctx: Context, interaction: Interaction): Promise<string>;
   /**
-   * The URL to redirect to instead of showing the login page: the next step when the host's session has a user, or else the host's
-   * own login page. `undefined`: show the login page.
+   * The URL to redirect to instead of showing the login page: the next step when the host's session has a user, or else the
+   * host's own login page. `undefined`: show the login page.
    */
   skipLogin(ctx: Context, interaction: Interaction): Promise<string | undefined>;
   /** The user who is logged in on this browser. */
@@ -93,7 +93,10 @@ export interface Developer {
   readonly user: User;
   /** Whether the user sees every app: holds `manage_all_apps`. */
   readonly administrator: boolean;
-  /** Every role of the gate, with the descriptions of its permissions. `assignable`: the user holds it and may give it to an app. */
+  /**
+   * Every role of the gate, with the descriptions of its permissions. `assignable`: the user holds it and may give it to an
+   * app.
+   */
   readonly roles: readonly {
     readonly name: string;
     readonly permissions: readonly { readonly name: string; readonly description: string }[];
@@ -118,8 +121,8 @@ export interface Developer {
    *
    * @param once - a random string in the form, by which a form that is posted several times registers one app only
    * @returns `undefined` when an earlier post of the form has registered the app, or is about to
-   * @throws ClientInvalidError with one entry per mistake, also for roles and permissions that the user may not give, and, except
-   * for administrators, for a name that can be mistaken for the platform's own
+   * @throws ClientInvalidError with one entry per mistake, also for roles and permissions that the user may not give, and,
+   * except for administrators, for a name that can be mistaken for the platform's own
    */
   create(
     fields: Omit<ClientFields, 'ownerId' | 'lifetimes'>,
@@ -129,8 +132,8 @@ export interface Developer {
    * Changes the given fields. Roles and permissions that the app has and that the user may not give stay unchanged. Only an
    * administrator can change the name, the redirect URIs and the kind of a first-party app, or add scopes to it.
    *
-   * @param options.ifUpdatedAt - the `updatedAt` of the app that the user saw, in seconds since 1970: nothing is changed when the
-   * app has been updated since
+   * @param options.ifUpdatedAt - the `updatedAt` of the app that the user saw, in seconds since 1970: nothing is changed when
+   * the app has been updated since
    * @throws ClientInvalidError as `create`
    * @throws ClientChangedError when the app has been changed since `ifUpdatedAt`
    */
@@ -151,13 +154,13 @@ export interface Developer {
   /** Deletes an app with its secrets and consents. Resolves to `false` when a concurrent request has deleted it. */
   delete(id: string): Promise<boolean>;
   /**
-   * Revokes every token of an app, its own and those of its users, for good: for when a secret has leaked. Delete the secret first,
-   * because new tokens are issued for it until then.
+   * Revokes every token of an app, its own and those of its users, for good: for when a secret has leaked. Delete the secret
+   * first, because new tokens are issued for it until then.
    */
   revokeTokens(id: string): Promise<void>;
   /**
-   * The effective permissions of an app that acts for itself: those of its assigned permissions that its owner holds too; without
-   * an owner, all of them.
+   * The effective permissions of an app that acts for itself: those of its assigned permissions that its owner holds too;
+   * without an owner, all of them.
    */
   effective(client: Client): Promise<ReadonlySet<string>>;
   /** Lists the app's secrets without their values, oldest first, expired ones included. */
@@ -206,7 +209,10 @@ export interface AuthorizedApps {
 export interface PageError {
   /** The HTTP status to answer with, 400 or more. */
   readonly status: number;
-  /** The OAuth error code, such as `invalid_redirect_uri`; or `interaction_expired` or `too_many_attempts`, which this server adds. */
+  /**
+   * The OAuth error code, such as `invalid_redirect_uri`; or `interaction_expired` or `too_many_attempts`, which this server
+   * adds.
+   */
   readonly error: string;
   /** The cause, for a developer; plain text. */
   readonly description: string;
@@ -217,11 +223,11 @@ export interface PageError {
 /** The HTML pages of the server, mounted by `auth.middleware()`. */
 export interface Pages {
   /**
-   * Serves the paths below `/oauth/interaction`, `/oauth/login`, `/oauth/logout`, `/oauth/assets`, the developer area and the page
-   * of authorized apps; calls `next()` for every other path.
+   * Serves the paths below `/oauth/interaction`, `/oauth/login`, `/oauth/logout`, `/oauth/assets`, the developer area and the
+   * page of authorized apps; calls `next()` for every other path.
    *
-   * `error()` shows the errors that it throws: a client error, such as of `ctx.throw(400)` or of this package, with its own status;
-   * every other one with 500, and a line in the log.
+   * `error()` shows the errors that it throws: a client error, such as of `ctx.throw(400)` or of this package, with its own
+   * status; every other one with 500, and a line in the log.
    */
   readonly middleware: Middleware;
   /** The platform's name on the pages. Only administrators can give an app this name, or one that looks like it. */

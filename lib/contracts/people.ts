@@ -15,8 +15,8 @@ export interface UserStore<U extends User = User> {
    */
   authenticate(login: string, password: string): Promise<U | undefined>;
   /**
-   * Finds a user by id. Resolves to `undefined` for a user who was deleted or may no longer log in; the guard refuses the user's
-   * tokens within `revocationLag`.
+   * Finds a user by id. Resolves to `undefined` for a user who was deleted or may no longer log in; the guard refuses the
+   * user's tokens within `revocationLag`.
    */
   find(id: string): Promise<U | undefined>;
   /**
@@ -46,8 +46,8 @@ export interface AssignmentStore {
 }
 
 /**
- * The roles and permissions of users, stored by Gatehouse: for a {@link UserStore} without `permissions()` and `roles()`. With one
- * of the two, roles and permissions come from the user store, and every method here throws a `ConfigError`.
+ * The roles and permissions of users, stored by Gatehouse: for a {@link UserStore} without `permissions()` and `roles()`. With
+ * one of the two, roles and permissions come from the user store, and every method here throws a `ConfigError`.
  *
  * A change takes effect on this node at once, on the others within `revocationLag`.
  */
@@ -59,6 +59,8 @@ export interface Assignments<P extends string = string, R extends string = strin
    * @throws AssignmentInvalidError with one entry per mistake
    */
   assign(userId: string, assignment: Partial<Assignment<P, R>>): Promise<void>;
-  /** Removes the roles and permissions of a user, such as when the user is deleted. Resolves to `false` when there were none. */
+  /**
+   * Removes the roles and permissions of a user, such as when the user is deleted. Resolves to `false` when there were none.
+   */
   delete(userId: string): Promise<boolean>;
 }

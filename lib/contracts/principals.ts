@@ -13,8 +13,8 @@ interface PrincipalBase<P extends string, S extends object> {
    */
   readonly scopes: readonly string[];
   /**
-   * Whether scopes limit the permissions of the caller. `false`: the client is registered without a list of scopes and requested
-   * none. With `true` and no scopes, the caller has no permissions.
+   * Whether scopes limit the permissions of the caller. `false`: the client is registered without a list of scopes and
+   * requested none. With `true` and no scopes, the caller has no permissions.
    */
   readonly limited: boolean;
   /** The roles of the user or the client. To decide about access call `can()`, which also considers the scopes. */
@@ -22,8 +22,8 @@ interface PrincipalBase<P extends string, S extends object> {
   /** The permissions of the caller with this token, limited by its scopes. */
   readonly permissions: ReadonlySet<P>;
   /**
-   * All permissions of the user or the client, with their sources. Those that are not in `permissions` are excluded by the scopes
-   * of this token.
+   * All permissions of the user or the client, with their sources. Those that are not in `permissions` are excluded by the
+   * scopes of this token.
    */
   readonly sources: ReadonlyMap<P, readonly PermissionSource[]>;
   /**
@@ -80,7 +80,10 @@ export interface Gate<P extends string = string, R extends string = string, S ex
   readonly roles: Readonly<Record<R, readonly P[]>>;
   /** Whether a name is one of the gate's permissions. */
   has(permission: string): permission is P;
-  /** The permissions that these roles and direct permissions give, with their sources. Names that the gate does not know are left out. */
+  /**
+   * The permissions that these roles and direct permissions give, with their sources. Names that the gate does not know are
+   * left out.
+   */
   effective(assignment: {
     readonly permissions: readonly string[];
     readonly roles: readonly string[];
@@ -114,21 +117,23 @@ export interface AccessTokenClaims {
   readonly exp: number;
   readonly jti: string;
   readonly scope?: string | undefined;
-  /** `true`: a client that is registered with an empty list of scopes requested it without scopes, so that it permits nothing. */
+  /**
+   * `true`: a client that is registered with an empty list of scopes requested it without scopes, so that it permits nothing.
+   */
   readonly limited?: boolean | undefined;
   /** Whether the token speaks for a user or for the client itself. */
   readonly principal: 'user' | 'client';
   /** The grant that it was issued from; only in tokens of users. */
   readonly grant_id?: string | undefined;
   /**
-   * In a token of a client for itself: the sequence number of the client's latest end, see `RevocationStore`. Left out: the client
-   * was never ended.
+   * In a token of a client for itself: the sequence number of the client's latest end, see `RevocationStore`. Left out: the
+   * client was never ended.
    */
   readonly revocation_sequence?: number | undefined;
 }
 
 /**
- * Checks signature, type, issuer, audience and times of an access token. Resolves to `undefined` for an invalid one; no input makes
- * it throw.
+ * Checks signature, type, issuer, audience and times of an access token. Resolves to `undefined` for an invalid one; no input
+ * makes it throw.
  */
 export type VerifyAccessToken = (token: string) => Promise<AccessTokenClaims | undefined>;

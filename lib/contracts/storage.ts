@@ -52,9 +52,9 @@ export interface Storage {
    * unchanged; when the transaction cannot be started or committed, `StorageError` is thrown. `knexStorage()` passes a
    * `Knex.Transaction` to `work`; `memoryStorage()` passes `undefined` and rolls nothing back.
    *
-   * Methods of the storage are not part of the transaction, except `idempotency.finish` when the transaction is passed to it. Do
-   * not await other methods in `work`: on SQLite, with its single connection, they wait for the end of the transaction, and throw
-   * when that takes too long.
+   * Methods of the storage are not part of the transaction, except `idempotency.finish` when the transaction is passed to it.
+   * Do not await other methods in `work`: on SQLite, with its single connection, they wait for the end of the transaction, and
+   * throw when that takes too long.
    */
   transaction<T>(work: (transaction: unknown) => Promise<T>): Promise<T>;
   /** Creates the tables or brings them up to date. Safe to call from several nodes at once. */
@@ -88,8 +88,8 @@ export interface StoredSession {
 }
 
 /**
- * Stores the login sessions of browsers: the `sessions` of a {@link Storage}. Only a login inserts a session, so that no concurrent
- * request can restore a session that was deleted.
+ * Stores the login sessions of browsers: the `sessions` of a {@link Storage}. Only a login inserts a session, so that no
+ * concurrent request can restore a session that was deleted.
  */
 export interface SessionStore {
   /** Inserts a session with a new id. */
@@ -146,7 +146,9 @@ export interface StoredRequest {
   readonly id: string;
   /** SHA-256 of the method, the path and the body, base64url: a key that is sent again with another request is refused. */
   readonly fingerprint: string;
-  /** A random id of the attempt that runs the request, so that an attempt whose lease has ended cannot finish another one's run. */
+  /**
+   * A random id of the attempt that runs the request, so that an attempt whose lease has ended cannot finish another one's run.
+   */
   readonly attempt: string;
   /** Until when no other attempt may take the request over. */
   readonly leasedUntil: number;
@@ -162,24 +164,26 @@ export interface StoredRequest {
 export interface IdempotencyStore {
   /**
    * Starts a request. Exactly one caller gets `undefined` and runs it; every other one gets the stored request. A request whose
-   * lease ended before `now` without an answer is taken over by one caller with the same fingerprint; an expired one by any caller.
-   * The attempt that runs the request gets `undefined` again when it repeats the call, such as after a lost database response.
+   * lease ended before `now` without an answer is taken over by one caller with the same fingerprint; an expired one by any
+   * caller. The attempt that runs the request gets `undefined` again when it repeats the call, such as after a lost database
+   * response.
    *
    * @param now - in seconds since 1970
    */
   begin(request: StoredRequest, now: number): Promise<StoredRequest | undefined>;
   /**
-   * Moves the end of the lease, and `expiresAt` too when that is earlier. Resolves to `false` when the request has an answer, or
-   * another attempt has taken it over.
+   * Moves the end of the lease, and `expiresAt` too when that is earlier. Resolves to `false` when the request has an answer,
+   * or another attempt has taken it over.
    *
    * @param leasedUntil - in seconds since 1970
    */
   extend(request: Pick<StoredRequest, 'id' | 'attempt'>, leasedUntil: number): Promise<boolean>;
   /**
-   * Stores the answer; a repeated call keeps the first one. Resolves to `false` when another attempt has taken the request over,
-   * whose answer is stored instead.
+   * Stores the answer; a repeated call keeps the first one. Resolves to `false` when another attempt has taken the request
+   * over, whose answer is stored instead.
    *
-   * @param transaction - the running transaction of {@link Storage.transaction}, with which the answer is committed or rolled back
+   * @param transaction - the running transaction of {@link Storage.transaction}, with which the answer is committed or rolled
+   * back
    */
   finish(
     request: Pick<StoredRequest, 'id' | 'attempt'>,
@@ -200,13 +204,13 @@ export interface AttemptWindow {
 }
 
 /**
- * Counts attempts to authenticate: the `attempts` of a {@link Storage}. The ids are keyed hashes, so that a row does not reveal the
- * account or the address.
+ * Counts attempts to authenticate: the `attempts` of a {@link Storage}. The ids are keyed hashes, so that a row does not reveal
+ * the account or the address.
  */
 export interface AttemptStore {
   /**
-   * Counts one attempt, unless `limit` of them are counted already. Concurrent callers on any number of nodes never count more than
-   * `limit` in total until the window ends, which is at its `expiresAt`.
+   * Counts one attempt, unless `limit` of them are counted already. Concurrent callers on any number of nodes never count more
+   * than `limit` in total until the window ends, which is at its `expiresAt`.
    *
    * @returns `undefined` when the attempt is counted; else the end of the window, in seconds since 1970
    */

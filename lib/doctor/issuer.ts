@@ -5,8 +5,9 @@ import type { CheckedServer } from './check.ts';
 const WELL_KNOWN = '/.well-known/oauth-authorization-server';
 
 /**
- * Checks the server at its issuer over the network, because the proxies in front of it can break it as much as its configuration can.
- * Sends an authorization request of one of the clients, which stores nothing, and a logout without a session.
+ * Checks the server at its issuer over the network, because the proxies in front of it can break it as much as its
+ * configuration can. Sends an authorization request of one of the clients, which stores nothing, and a logout without a
+ * session.
  */
 export async function checkIssuer(server: CheckedServer): Promise<readonly Finding[]> {
   const { issuer } = server;

@@ -52,8 +52,8 @@ const WARNING_DIFFERENCE = 2000;
 const ERROR_DIFFERENCE = 30_000;
 
 /**
- * Compares this machine's clock with the database's, as a reference for all nodes: tokens that are issued on a node whose clock is
- * ahead are not valid yet on the others.
+ * Compares this machine's clock with the database's, as a reference for all nodes: tokens that are issued on a node whose clock
+ * is ahead are not valid yet on the others.
  */
 async function checkClock({ storage }: CheckedServer): Promise<readonly Finding[]> {
   const before = Date.now();
@@ -78,8 +78,8 @@ async function checkClock({ storage }: CheckedServer): Promise<readonly Finding[
 const MIN_DIFFERENT_CHARACTERS = 8;
 
 /**
- * Finds keys of the option `cookieKeys` that can be guessed. Their length is checked when a server starts. Keys that a server has
- * generated itself are random, and need no check.
+ * Finds keys of the option `cookieKeys` that can be guessed. Their length is checked when a server starts. Keys that a server
+ * has generated itself are random, and need no check.
  */
 async function checkCookieKeys({ cookieKeys = [] }: CheckedServer): Promise<readonly Finding[]> {
   const weak = cookieKeys.filter((key) => new Set(key).size < MIN_DIFFERENT_CHARACTERS);

@@ -40,7 +40,9 @@ export interface MetricsOptions {
 /** The metrics of one server on this node. */
 export interface Metrics {
   readonly register: MetricsRegister;
-  /** Responds with all metrics of the registry. It needs no authentication: mount it where only your monitoring can reach it. */
+  /**
+   * Responds with all metrics of the registry. It needs no authentication: mount it where only your monitoring can reach it.
+   */
   readonly middleware: Middleware;
   /** Stops counting. The values so far stay in the registry. */
   stop(): void;

@@ -1,6 +1,8 @@
 import type { EndpointOutcome, GuardOutcome, Logger, Observer } from '../contracts/index.ts';
 
-/** The observers of one server. A member is `undefined` without observers of it, so that a request only makes one comparison. */
+/**
+ * The observers of one server. A member is `undefined` without observers of it, so that a request only makes one comparison.
+ */
 export interface Observers {
   readonly answered: ((outcome: EndpointOutcome) => void) | undefined;
   readonly guarded: ((outcome: GuardOutcome) => void) | undefined;

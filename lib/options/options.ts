@@ -22,7 +22,8 @@ export interface Lifetimes {
   /** Of a refresh token that is not used; each refresh issues a new one. @default '1 year', preset `short`: '30 days' */
   readonly refreshToken?: Duration;
   /**
-   * How long an authorization can be refreshed in total, from the consent on. After it, the user has to authorize the app again.
+   * How long an authorization can be refreshed in total, from the consent on. After it, the user has to authorize the app
+   * again.
    * @default '5 years', preset `short`: '1 year'
    */
   readonly refreshTokenAbsolute?: Duration;
@@ -37,8 +38,8 @@ export interface Lifetimes {
 }
 
 /**
- * A set of lifetimes. `long`: access tokens and refresh tokens live a year. `short`: access tokens live an hour, refresh tokens 30
- * days.
+ * A set of lifetimes. `long`: access tokens and refresh tokens live a year. `short`: access tokens live an hour, refresh tokens
+ * 30 days.
  */
 export type LifetimePreset = 'long' | 'short';
 
@@ -48,7 +49,9 @@ export type SigningAlgorithm = 'ES256' | 'RS256' | 'EdDSA';
 /** The client of a new access token, and its user unless the token is for the client itself. */
 export type TokenClaimsContext<U extends User = User> = {
   readonly client: Client;
-  /** The scopes of the token. Empty: the token has no scopes, so that it permits everything or, for a limited client, nothing. */
+  /**
+   * The scopes of the token. Empty: the token has no scopes, so that it permits everything or, for a limited client, nothing.
+   */
   readonly scopes: readonly string[];
 } & (
   | {
@@ -64,7 +67,9 @@ export type TokenClaims<U extends User = User> = (
   context: TokenClaimsContext<U>,
 ) => Readonly<Record<string, unknown>> | undefined | Promise<Readonly<Record<string, unknown>> | undefined>;
 
-/** The options of `createAuthServer()`. They are checked once at start; each mistake is a `ConfigError` that names the option. */
+/**
+ * The options of `createAuthServer()`. They are checked once at start; each mistake is a `ConfigError` that names the option.
+ */
 export interface AuthServerOptions<
   P extends string = string,
   R extends string = string,
@@ -72,8 +77,8 @@ export interface AuthServerOptions<
   S extends object = object,
 > {
   /**
-   * The server's identity and base URL (RFC 8414 section 2), such as `https://platform.example`. All URLs of the server start with
-   * it; the `Host` header of requests is not used. `http` is accepted for loopback addresses only.
+   * The server's identity and base URL (RFC 8414 section 2), such as `https://platform.example`. All URLs of the server start
+   * with it; the `Host` header of requests is not used. `http` is accepted for loopback addresses only.
    */
   readonly issuer: string;
   /**
@@ -86,20 +91,21 @@ export interface AuthServerOptions<
   /** Returns the user of the host's own login session. Users who are logged in there see no login page. */
   readonly currentUser?: (ctx: Context) => NoInfer<U> | undefined | Promise<NoInfer<U> | undefined>;
   /**
-   * The host's own login page, a path or URL. Users are redirected to it with `?return_to=`. Requires `currentUser`, from which the
-   * server learns who has logged in.
+   * The host's own login page, a path or URL. Users are redirected to it with `?return_to=`. Requires `currentUser`, from which
+   * the server learns who has logged in.
    * @default the bundled login page
    */
   readonly loginUrl?: string;
   /**
-   * The path of the developer area, where users register and manage apps, below the issuer's path. It exists when the gate has the
-   * permission `manage_apps`; users with `manage_all_apps` too see the apps of all users. `false`: no developer area.
+   * The path of the developer area, where users register and manage apps, below the issuer's path. It exists when the gate has
+   * the permission `manage_apps`; users with `manage_all_apps` too see the apps of all users. `false`: no developer area.
    * @default '/developer/apps'
    */
   readonly developerPath?: string | false;
   /**
-   * Names that users cannot give to their apps, such as the names of your own apps; names that look like them are refused too. The
-   * brand of the pages is always reserved. Users with `manage_all_apps` are exempt. @default []
+   * Names that users cannot give to their apps, such as the names of your own apps; names that look like them are refused too.
+   * The brand of the pages is always reserved. Users with `manage_all_apps` are exempt.
+   * @default []
    */
   readonly reservedNames?: readonly string[];
   /**
@@ -129,16 +135,17 @@ export interface AuthServerOptions<
   /** A preset's name, or single lifetimes. @default 'long' */
   readonly lifetimes?: LifetimePreset | Lifetimes;
   /**
-   * Whether every client has to use PKCE (RFC 7636). When `false`, public clients have to; confidential clients may, and after an
-   * authorization request with a `code_challenge` the code exchange requires the `code_verifier`. @default false
+   * Whether every client has to use PKCE (RFC 7636). When `false`, public clients have to; confidential clients may, and after
+   * an authorization request with a `code_challenge` the code exchange requires the `code_verifier`.
+   * @default false
    */
   readonly requirePkce?: boolean;
   /**
-   * Adds claims of your own to access tokens, such as a tenant, for APIs that read tokens themselves. Called for each access token
-   * of the token endpoint and of `auth.issueToken()`. When it throws, no token is issued and the client gets `server_error`. Keep the
-   * claims small, because every request carries them, and free of secrets, because clients can read their tokens. The claim names of
-   * RFC 7519, RFC 9068, RFC 7662 and of this server are refused with a `ConfigError`; `roles`, `groups` and `entitlements` (RFC 9068
-   * section 2.2.3.1) are available.
+   * Adds claims of your own to access tokens, such as a tenant, for APIs that read tokens themselves. Called for each access
+   * token of the token endpoint and of `auth.issueToken()`. When it throws, no token is issued and the client gets
+   * `server_error`. Keep the claims small, because every request carries them, and free of secrets, because clients can read
+   * their tokens. The claim names of RFC 7519, RFC 9068, RFC 7662 and of this server are refused with a `ConfigError`; `roles`,
+   * `groups` and `entitlements` (RFC 9068 section 2.2.3.1) are available.
    *
    *     tokenClaims: ({ user }) => ({ tenant: user?.tenant })
    *
@@ -153,17 +160,18 @@ export interface AuthServerOptions<
    */
   readonly cookieKeys?: readonly string[];
   /**
-   * Encrypts the server's own keys in the storage: a random string of at least 32 characters that is not in the database. To replace
-   * it, pass a list of the new one and the old one. `false`: the keys are stored unencrypted, and read access to the database is
-   * enough to sign tokens. With `NODE_ENV=production` and a `durable` storage, a key or `false` is required.
+   * Encrypts the server's own keys in the storage: a random string of at least 32 characters that is not in the database. To
+   * replace it, pass a list of the new one and the old one. `false`: the keys are stored unencrypted, and read access to the
+   * database is enough to sign tokens. With `NODE_ENV=production` and a `durable` storage, a key or `false` is required.
    * @default the keys are stored unencrypted, except in production
    */
   readonly keyEncryptionKey?: string | readonly string[] | false;
   /** How long a revocation on one node may take to reach the others. At least one second. @default '5 seconds' */
   readonly revocationLag?: Duration;
   /**
-   * How long a used refresh token returns the same new refresh token again, so that two tabs, or a retry after a crash or a failover,
-   * do not end the user's authorization. It ends earlier when the new refresh token is used. `0`: reuse always revokes the grant.
+   * How long a used refresh token returns the same new refresh token again, so that two tabs, or a retry after a crash or a
+   * failover, do not end the user's authorization. It ends earlier when the new refresh token is used. `0`: reuse always
+   * revokes the grant.
    * @default '60 seconds'
    */
   readonly refreshGrace?: Duration;
@@ -171,22 +179,28 @@ export interface AuthServerOptions<
   readonly keyRotation?: Duration;
   /** How often expired rows are deleted. `0`: only by `auth.prune()` or the command line. @default '1 hour' */
   readonly pruneInterval?: Duration;
-  /** How long events are stored for `auth.audit`. `0`: they are not stored, and `auth.events` still emits them. @default '90 days' */
+  /**
+   * How long events are stored for `auth.audit`. `0`: they are not stored, and `auth.events` still emits them.
+   * @default '90 days'
+   */
   readonly auditRetention?: Duration;
   /**
-   * The number of requests to the server's endpoints and pages and to the API that may run at once, from their arrival to the end of
-   * the response. Further requests get 503 with `Retry-After` at once, so that a slow storage does not fill the memory. `0`: no limit.
+   * The number of requests to the server's endpoints and pages and to the API that may run at once, from their arrival to the
+   * end of the response. Further requests get 503 with `Retry-After` at once, so that a slow storage does not fill the memory.
+   * `0`: no limit.
    * @default 1000
    */
   readonly maxRequests?: number;
   /**
-   * How long the body of a request may take to arrive; after it, the response is 408. While `maxRequests` are running, one second is
-   * allowed, so that slow senders do not use up the limit. At least one second. @default '30 seconds'
+   * How long the body of a request may take to arrive; after it, the response is 408. While `maxRequests` are running, one
+   * second is allowed, so that slow senders do not use up the limit. At least one second.
+   * @default '30 seconds'
    */
   readonly bodyTimeout?: Duration;
   /**
-   * The total size of the bodies of all running requests, in bytes. Only bodies above 64 KiB count, such as those of bulk requests.
-   * Over the limit, such a request gets 503 with `Retry-After`; a single body above the limit gets 413. `0`: no limit.
+   * The total size of the bodies of all running requests, in bytes. Only bodies above 64 KiB count, such as those of bulk
+   * requests. Over the limit, such a request gets 503 with `Retry-After`; a single body above the limit gets 413. `0`: no
+   * limit.
    * @default 33554432
    */
   readonly maxBodyBytes?: number;
@@ -203,14 +217,14 @@ export interface AuthServerOptions<
   /** A logger with the methods of pino. @default warnings and errors on stderr */
   readonly logger?: Logger;
   /**
-   * Receives the configuration of the engine, `oidc-provider`, and returns the one to use: for everything without an option of its
-   * own. It is called again whenever the signing keys change. The claims that the guard needs are in every token, whatever
+   * Receives the configuration of the engine, `oidc-provider`, and returns the one to use: for everything without an option of
+   * its own. It is called again whenever the signing keys change. The claims that the guard needs are in every token, whatever
    * `extraTokenClaims` returns; to add claims use `tokenClaims`.
    */
   readonly configure?: (configuration: Configuration) => Configuration;
   /**
-   * Called with each new engine: at start, and again whenever the signing keys change. Add listeners and grant types here, because
-   * those that are added to `auth.provider` are lost when the engine is replaced.
+   * Called with each new engine: at start, and again whenever the signing keys change. Add listeners and grant types here,
+   * because those that are added to `auth.provider` are lost when the engine is replaced.
    */
   readonly engine?: (provider: Provider) => void;
 }

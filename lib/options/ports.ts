@@ -61,8 +61,8 @@ export function checkKeyEncryptionKey(given: unknown): readonly string[] {
 }
 
 /**
- * Requires an explicit choice in production before keys are written, because with unencrypted keys read access to the database or
- * a backup is enough to sign tokens.
+ * Requires an explicit choice in production before keys are written, because with unencrypted keys read access to the database
+ * or a backup is enough to sign tokens.
  *
  * @throws ConfigError in production, when the option is left out and the storage outlives the process
  */

@@ -3,17 +3,17 @@ import type { Duration } from '../contracts/duration.ts';
 /**
  * Limits of failed authentications of users and clients. Successful ones are not counted.
  *
- * An address is Koa's `ctx.ip`, for IPv6 its /64 network. Behind a proxy that the app does not trust (`trustProxy`, or `app.proxy`
- * and `app.maxIpsCount` of your own app) it is the proxy's address for all requests. A limit for an address also applies to its
- * larger networks: twice the number for an IPv6 /56, three times the number for a /48 or an IPv4 /24.
+ * An address is Koa's `ctx.ip`, for IPv6 its /64 network. Behind a proxy that the app does not trust (`trustProxy`, or
+ * `app.proxy` and `app.maxIpsCount` of your own app) it is the proxy's address for all requests. A limit for an address also
+ * applies to its larger networks: twice the number for an IPv6 /56, three times the number for a /48 or an IPv4 /24.
  */
 export interface Throttling {
   /** Limits of failed logins; `false`: none. Over a limit, users see the login page with 429 and `Retry-After`. */
   readonly login?: LoginThrottling | false;
   /**
-   * Limits of failed authentications of clients at the token, revocation and introspection endpoints; `false`: none. Over a limit,
-   * the response is 429 with `Retry-After`. A valid secret that this server has generated is accepted over a limit too: it cannot be
-   * guessed, and failed requests of others must not lock the client out.
+   * Limits of failed authentications of clients at the token, revocation and introspection endpoints; `false`: none. Over a
+   * limit, the response is 429 with `Retry-After`. A valid secret that this server has generated is accepted over a limit too:
+   * it cannot be guessed, and failed requests of others must not lock the client out.
    */
   readonly clientAuthentication?: ClientThrottling | false;
 }

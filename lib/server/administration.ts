@@ -55,8 +55,8 @@ export interface Administration<P extends string = string, R extends string = st
   /** The registered clients. Running servers see a change within their `revocationLag`. */
   readonly clients: ClientRegistry<P, R>;
   /**
-   * Imports a client of another server with its id and its secret. When a client with this id exists, it stays unchanged, so that an
-   * import can be repeated.
+   * Imports a client of another server with its id and its secret. When a client with this id exists, it stays unchanged, so
+   * that an import can be repeated.
    *
    * @param options.dryRun - checks the client and resolves to the outcome without importing it
    * @throws ClientInvalidError with one entry per mistake, on a dry run too

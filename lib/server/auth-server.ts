@@ -41,19 +41,22 @@ export interface AuthServer<
    */
   readonly events: Pick<AuditLog, 'on'>;
   /**
-   * Adds an observer of the requests to the endpoints and the guard, for metrics; `createMetrics()` of `koa-gatehouse/metrics` uses
-   * it. The returned function removes the observer.
+   * Adds an observer of the requests to the endpoints and the guard, for metrics; `createMetrics()` of `koa-gatehouse/metrics`
+   * uses it. The returned function removes the observer.
    */
   observe(this: void, observer: Observer): () => void;
   /** The stored events of all nodes, for `auditRetention`. */
   readonly audit: Pick<AuditLog, 'list' | 'flush'>;
-  /** Returns the middleware that serves the OAuth endpoints and the pages in a Koa app; it calls `next()` for every other request. */
+  /**
+   * Returns the middleware that serves the OAuth endpoints and the pages in a Koa app; it calls `next()` for every other
+   * request.
+   */
   middleware(): Middleware;
   /** Returns a request listener that serves them without a Koa app of your own: `http.createServer(auth.callback())`. */
   callback(): (request: IncomingMessage, response: ServerResponse) => void;
   /**
-   * Returns the middleware that accepts requests with a valid access token and sets the user or the client on `ctx.state` (RFC 6750).
-   * Other requests get 401 with a `WWW-Authenticate` challenge, or 503 when the storage cannot be reached.
+   * Returns the middleware that accepts requests with a valid access token and sets the user or the client on `ctx.state` (RFC
+   * 6750). Other requests get 401 with a `WWW-Authenticate` challenge, or 503 when the storage cannot be reached.
    */
   guard(): GuardMiddleware<P, U, S>;
   /** Returns the middleware that accepts callers with all of the given permissions. It runs behind `guard()`. */
@@ -61,11 +64,11 @@ export interface AuthServer<
   /**
    * Issues an access token from the host's own code, without a login or a request: for a user through a client, such as a
    * first-party app, or for a client itself. The guard accepts it, and it is revoked, like a token of the token endpoint. It is
-   * recorded as `token_issued` with the grant type `host`. The host is responsible for the user's consent, which is neither asked for
-   * nor stored.
+   * recorded as `token_issued` with the grant type `host`. The host is responsible for the user's consent, which is neither
+   * asked for nor stored.
    *
-   * @throws ConfigError for a user that the user store does not find, a client that is disabled or of the other grant type, a scope
-   * that the client may not request, and a lifetime above `lifetimes.accessToken` of the client or the server
+   * @throws ConfigError for a user that the user store does not find, a client that is disabled or of the other grant type, a
+   * scope that the client may not request, and a lifetime above `lifetimes.accessToken` of the client or the server
    * @throws ClientNotFoundError when there is no such client
    * @throws StorageError when the storage cannot be reached; no token was issued
    */
@@ -81,8 +84,8 @@ export interface AuthServer<
     /** The signing keys that this node knows, newest first. */
     list(): readonly SigningKey[];
     /**
-     * Creates a new key. It is published at once and signs after a delay, by which every node has read it. Tokens that were signed
-     * with the previous key stay valid until they expire.
+     * Creates a new key. It is published at once and signs after a delay, by which every node has read it. Tokens that were
+     * signed with the previous key stay valid until they expire.
      *
      * @param options.after - the delay. Left out: 60 seconds, or twice `revocationLag` plus 5 seconds if that is longer
      * @throws ConfigError for an `after` that is not a duration; StorageError when the storage cannot be reached
@@ -97,19 +100,19 @@ export interface AuthServer<
   /** Checks the storage, keys and clients. Resolves to the problems, errors first; an unreachable storage is one of them. */
   check(): Promise<readonly Finding[]>;
   /**
-   * Whether this server can handle requests: the storage can be reached and is migrated, signing keys exist, and `close()` was not
-   * called. Resolves within a second, also when the storage hangs, and caches the result for a second.
+   * Whether this server can handle requests: the storage can be reached and is migrated, signing keys exist, and `close()` was
+   * not called. Resolves within a second, also when the storage hangs, and caches the result for a second.
    */
   ready(): Promise<Readiness>;
   /**
-   * Returns the middleware that serves `GET /livez`, 200 as long as the process responds, and `GET /readyz`, 200 or 503 by `ready()`,
-   * for load balancers and orchestrators. `callback()` includes it; in an app of your own mount it first.
+   * Returns the middleware that serves `GET /livez`, 200 as long as the process responds, and `GET /readyz`, 200 or 503 by
+   * `ready()`, for load balancers and orchestrators. `callback()` includes it; in an app of your own mount it first.
    */
   health(): Middleware;
   /**
-   * Closes the server: waits for the running requests of the endpoints and the API, while new requests, those at the guard included,
-   * get 503 with `Retry-After`. Then writes the pending audit events and last uses, for at most 5 s, and closes the connections that
-   * the storage has opened. Every call returns the same promise.
+   * Closes the server: waits for the running requests of the endpoints and the API, while new requests, those at the guard
+   * included, get 503 with `Retry-After`. Then writes the pending audit events and last uses, for at most 5 s, and closes the
+   * connections that the storage has opened. Every call returns the same promise.
    * @throws ConfigError when the timeout is not a duration
    */
   close(options?: CloseOptions): Promise<void>;
@@ -118,8 +121,8 @@ export interface AuthServer<
   /** The scopes that clients may request, by name. */
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
   /**
-   * The current engine, for functions that this package does not cover. It is replaced when the signing keys change: use the option
-   * `engine` to configure each new one.
+   * The current engine, for functions that this package does not cover. It is replaced when the signing keys change: use the
+   * option `engine` to configure each new one.
    */
   readonly provider: Provider;
 }

@@ -50,7 +50,8 @@ import { createClose } from './shutdown.ts';
  *     });
  *     app.use(auth.middleware());
  *
- * The storage has to be migrated: before the start by `storage.migrate()` or `gatehouse migrate`, or at start by the option `migrate`.
+ * The storage has to be migrated: before the start by `storage.migrate()` or `gatehouse migrate`, or at start by the option
+ * `migrate`.
  *
  * @throws ConfigError when an option is wrong; it names the option and the remedy
  * @throws MigrationsPendingError when migrations are pending and `migrate` is not set

@@ -26,8 +26,9 @@ const TIMEOUT = 800;
 const MAX_AGE = 1000;
 
 /**
- * Creates the function behind `auth.ready()`. It resolves within a second, also when the storage hangs, and never throws. It reads
- * from the storage at most once a second, and not again while a read is outstanding, so that probes do not load a slow database.
+ * Creates the function behind `auth.ready()`. It resolves within a second, also when the storage hangs, and never throws. It
+ * reads from the storage at most once a second, and not again while a read is outstanding, so that probes do not load a slow
+ * database.
  */
 export function createReadiness({ logger, server, storage }: ReadinessParts): () => Promise<Readiness> {
   let last: { readonly readiness: Readiness; readonly at: number } | undefined;

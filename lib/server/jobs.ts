@@ -18,8 +18,8 @@ export interface Job {
 const LONGEST_DELAY = 2 ** 31 - 1;
 
 /**
- * Starts jobs at their intervals. The error of a failed job is logged, and the job runs again after its interval; a job that takes
- * longer than its interval is not started a second time. The timers do not keep the process alive.
+ * Starts jobs at their intervals. The error of a failed job is logged, and the job runs again after its interval; a job that
+ * takes longer than its interval is not started a second time. The timers do not keep the process alive.
  *
  * @returns a function that stops the timers and resolves when the running jobs have ended
  */
@@ -41,7 +41,8 @@ export function startJobs(jobs: readonly Job[], logger: Logger): () => Promise<v
   return async function stop() {
     stopping.abort();
     for (const timer of timers) clearInterval(timer);
-    // A running job may await a timer that does not keep the process alive; without this one the process could end before the job.
+    // A running job may await a timer that does not keep the process alive; without this one the process could end before the
+    // job.
     const keepAlive = setInterval(() => {}, LONGEST_DELAY);
     await Promise.all(running.values());
     clearInterval(keepAlive);
@@ -88,7 +89,9 @@ export interface PruneOptions {
 // Small, because requests wait for a batch: SQLite blocks the thread, and a database server locks the rows.
 const BATCH = 100;
 
-/** Values for `pause`. In a server pruning delays its requests, in a command only those of the servers with the same database. */
+/**
+ * Values for `pause`. In a server pruning delays its requests, in a command only those of the servers with the same database.
+ */
 export const PAUSES = { server: 3, command: 1 } as const;
 
 /**

@@ -25,8 +25,9 @@ export interface RunningParts {
 const WRITE_TIMEOUT = 5;
 
 /**
- * Creates the function that closes a server: it waits for the running requests while new ones are refused, writes the pending audit
- * events and last uses, and closes the storage. Every call returns the same promise; the timeout of the first call applies.
+ * Creates the function that closes a server: it waits for the running requests while new ones are refused, writes the pending
+ * audit events and last uses, and closes the storage. Every call returns the same promise; the timeout of the first call
+ * applies.
  */
 export function createClose(parts: RunningParts): (options?: CloseOptions) => Promise<void> {
   const { concurrencyLimit, audit, lastUses, logger, stopJobs, storage } = parts;

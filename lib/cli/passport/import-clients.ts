@@ -9,7 +9,10 @@ import { mapClient } from './map-client.ts';
 export interface ImportResult {
   readonly id: string;
   readonly name: string;
-  /** `present`: a client with this id existed. `skipped`: a kind of client that this server does not have. `refused`: see `errors`. */
+  /**
+   * `present`: a client with this id existed. `skipped`: a kind of client that this server does not have. `refused`: see
+   * `errors`.
+   */
   readonly result: 'imported' | 'present' | 'skipped' | 'refused';
   readonly grantType?: ClientGrantType;
   readonly disabled: boolean;

@@ -56,9 +56,9 @@ const NO_PERMISSIONS =
 const PLACEHOLDER = 'http://localhost';
 
 /**
- * The reason to skip a personal access or password client. An upgrade to Passport 13 gives such a client every grant that it could
- * have had before, authorization codes and client credentials included. A client with a redirect URI other than the placeholder also
- * uses one of those, and is imported.
+ * The reason to skip a personal access or password client. An upgrade to Passport 13 gives such a client every grant that it
+ * could have had before, authorization codes and client credentials included. A client with a redirect URI other than the
+ * placeholder also uses one of those, and is imported.
  */
 function personalOrPassword({
   grantTypes,
@@ -135,8 +135,8 @@ function providerNote({ provider }: PassportClient): string | undefined {
 }
 
 /**
- * Maps the owner when it is a user. An owner from another table, such as a team, is left out: its id may be the same as the id of a
- * user, who would become the owner.
+ * Maps the owner when it is a user. An owner from another table, such as a team, is left out: its id may be the same as the id
+ * of a user, who would become the owner.
  */
 function mapOwner({ owner, provider = 'users' }: PassportClient): {
   readonly ownerId: string | undefined;
