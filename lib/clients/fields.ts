@@ -31,57 +31,58 @@ export function checkClientFields(
   registered?: Pick<Client, 'lifetimes' | 'redirectUris'>,
 ): Omit<Client, 'id' | 'createdAt' | 'updatedAt' | 'disabled' | 'disabledBy'> {
   const mistakes: FieldError[] = [];
-  const refuse: AddMistake = (...mistake) => void mistakes.push(fieldError(...mistake));
+  const addMistake: AddMistake = (...mistake) => void mistakes.push(fieldError(...mistake));
   // A caller in JavaScript can leave the argument out.
   const fields: Partial<ClientFields> = given ?? {};
-  for (const field of Object.keys(fields)) if (!FIELDS.has(field)) refuse(field, 'unknown_field');
+  for (const field of Object.keys(fields)) if (!FIELDS.has(field)) addMistake(field, 'unknown_field');
   const { confidential = true, firstParty = false, native = false, grantType, ownerId } = fields;
-  const redirectUris = list(fields.redirectUris, 'redirectUris', refuse);
-  const roles = list(fields.roles, 'roles', refuse);
-  const permissions = list(fields.permissions, 'permissions', refuse);
-  const allowed = fields.scopes === undefined ? undefined : list(fields.scopes, 'scopes', refuse);
+  const redirectUris = list(fields.redirectUris, 'redirectUris', addMistake);
+  const roles = list(fields.roles, 'roles', addMistake);
+  const permissions = list(fields.permissions, 'permissions', addMistake);
+  const allowed = fields.scopes === undefined ? undefined : list(fields.scopes, 'scopes', addMistake);
   const name = typeof fields.name === 'string' ? fields.name.trim() : '';
   const lifetimes = checkLifetimes(
     fields.lifetimes,
     { grantType, server, registered: registered?.lifetimes },
-    refuse,
+    addMistake,
   );
 
-  if (name === '' || name.length > LONGEST_NAME) refuse('name', 'name_length', { most: LONGEST_NAME });
-  if (UNSAFE_IN_NAME.test(name)) refuse('name', 'control_characters');
+  if (name === '' || name.length > LONGEST_NAME) addMistake('name', 'name_length', { most: LONGEST_NAME });
+  if (UNSAFE_IN_NAME.test(name)) addMistake('name', 'control_characters');
   for (const [field, value] of Object.entries({ confidential, firstParty, native })) {
-    if (typeof value !== 'boolean') refuse(field, 'not_boolean');
+    if (typeof value !== 'boolean') addMistake(field, 'not_boolean');
   }
-  if (ownerId !== undefined && !isUserId(ownerId)) refuse('ownerId', 'user_id');
+  if (ownerId !== undefined && !isUserId(ownerId)) addMistake('ownerId', 'user_id');
   for (const scope of allowed ?? [])
-    if (scopes?.has(scope) === false) refuse('scopes', 'unknown_scope', { name: scope });
+    if (scopes?.has(scope) === false) addMistake('scopes', 'unknown_scope', { name: scope });
 
   if (redirectUris.length > MOST_REDIRECT_URIS)
-    refuse('redirectUris', 'too_many_redirect_uris', { most: MOST_REDIRECT_URIS });
+    addMistake('redirectUris', 'too_many_redirect_uris', { most: MOST_REDIRECT_URIS });
   if (grantType === 'authorization_code') {
-    if (redirectUris.length === 0) refuse('redirectUris', 'redirect_uri_missing');
+    if (redirectUris.length === 0) addMistake('redirectUris', 'redirect_uri_missing');
     redirectUris.forEach((uri, index) => {
       const mistake = redirectUriMistake(uri, { native });
       // Redirect URIs that were registered before http was refused stay valid, also when other fields of the client are
       // changed.
       if (mistake?.[0] === 'uri_insecure' && registered?.redirectUris.includes(uri)) return;
-      if (mistake) refuse(`redirectUris[${index}]`, ...mistake);
+      if (mistake) addMistake(`redirectUris[${index}]`, ...mistake);
     });
-    if (native && confidential) refuse('native', 'native_with_secret');
+    if (native && confidential) addMistake('native', 'native_with_secret');
     for (const field of ['roles', 'permissions'] as const) {
-      if ((fields[field] ?? []).length > 0) refuse(field, 'client_credentials_only');
+      if ((fields[field] ?? []).length > 0) addMistake(field, 'client_credentials_only');
     }
   } else if (grantType === 'client_credentials') {
-    if (redirectUris.length > 0) refuse('redirectUris', 'redirect_uri_unused');
-    if (!confidential) refuse('confidential', 'secret_required');
-    if (native || firstParty) refuse(native ? 'native' : 'firstParty', 'authorization_code_only');
+    if (redirectUris.length > 0) addMistake('redirectUris', 'redirect_uri_unused');
+    if (!confidential) addMistake('confidential', 'secret_required');
+    if (native || firstParty) addMistake(native ? 'native' : 'firstParty', 'authorization_code_only');
     for (const role of roles)
-      if (gate && !Object.hasOwn(gate.roles, role)) refuse('roles', 'unknown_role', { name: role });
+      if (gate && !Object.hasOwn(gate.roles, role)) addMistake('roles', 'unknown_role', { name: role });
     for (const permission of permissions) {
-      if (gate?.has(permission) === false) refuse('permissions', 'unknown_permission', { name: permission });
+      if (gate?.has(permission) === false)
+        addMistake('permissions', 'unknown_permission', { name: permission });
     }
   } else {
-    refuse('grantType', 'grant_type_unknown');
+    addMistake('grantType', 'grant_type_unknown');
   }
   if (mistakes.length > 0 || grantType === undefined) throw new ClientInvalidError(mistakes);
   return {
@@ -142,10 +143,14 @@ function isUserId(id: unknown): boolean {
   return typeof id === 'string' && id !== '' && id.length <= 255 && !id.includes('\0');
 }
 
-function list(value: readonly string[] | undefined, field: string, refuse: AddMistake): readonly string[] {
+function list(
+  value: readonly string[] | undefined,
+  field: string,
+  addMistake: AddMistake,
+): readonly string[] {
   if (value === undefined) return [];
   if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) return [...new Set(value)];
-  refuse(field, 'not_strings');
+  addMistake(field, 'not_strings');
   return [];
 }
 
@@ -185,7 +190,7 @@ function webMistake({ protocol, hostname }: URL): Mistake | undefined {
   return protocol === 'http:' && !isLoopback(hostname) ? ['uri_insecure'] : undefined;
 }
 
-// The engine applies these rules too, and would refuse every request of a client that breaks them.
+// The engine applies these rules too, and would addMistake every request of a client that breaks them.
 function nativeWebMistake({ protocol, hostname }: URL): Mistake | undefined {
   const isEngineLoopback = ENGINE_LOOPBACK.has(hostname);
   if (protocol === 'http:' && !isEngineLoopback) return ['uri_http_host'];

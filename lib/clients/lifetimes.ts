@@ -45,28 +45,28 @@ export function checkLifetimes(
     readonly registered: Client['lifetimes'] | undefined;
     readonly server: CompleteLifetimes | undefined;
   },
-  refuse: AddMistake,
+  addMistake: AddMistake,
 ): Client['lifetimes'] {
   if (given === undefined) return {};
   if (Object.prototype.toString.call(given) !== '[object Object]') {
-    refuse('lifetimes', 'lifetimes_form');
+    addMistake('lifetimes', 'lifetimes_form');
     return {};
   }
   const durations = given as Readonly<Record<string, unknown>>;
   const unknown = Object.keys(durations).filter((name) => !NAMES.some((known) => known === name));
-  for (const name of unknown) refuse(`lifetimes.${name}`, 'unknown_lifetime');
+  for (const name of unknown) addMistake(`lifetimes.${name}`, 'unknown_lifetime');
   const checked: { -readonly [Name in keyof ClientLifetimes]: number } = {};
   for (const name of NAMES) {
     if (durations[name] === undefined) continue;
     const field = `lifetimes.${name}`;
     const seconds = parseDuration(durations[name]);
     const longest = server?.[name] ?? Infinity;
-    if (seconds === undefined) refuse(field, 'not_duration');
+    if (seconds === undefined) addMistake(field, 'not_duration');
     else if (name !== 'accessToken' && grantType === 'client_credentials')
-      refuse(field, 'authorization_code_only');
-    else if (seconds === 0) refuse(field, 'lifetime_too_short');
+      addMistake(field, 'authorization_code_only');
+    else if (seconds === 0) addMistake(field, 'lifetime_too_short');
     else if (seconds > longest && seconds !== registered[name])
-      refuse(field, 'lifetime_too_long', { most: longest });
+      addMistake(field, 'lifetime_too_long', { most: longest });
     else checked[name] = seconds;
   }
   return checked;

@@ -95,7 +95,7 @@ export function createClientRegistry(
         await store.insert(client, first ? [first.stored] : []);
         record({ type: 'client_created', clientId: client.id, name: client.name });
         if (first) record(secretEvent('secret_added', client.id, first.stored));
-        return { client, secret: first?.shown };
+        return { client, secret: first?.returned };
       },
       find: async (id) => (await store.find(id))?.client,
       list: async (query = {}) => store.list(checkClientQuery(query)),

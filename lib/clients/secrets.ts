@@ -31,13 +31,13 @@ export function createSecretRegistry(
   store: ClientStore,
   { record, onChange }: RegistryChanges,
 ): SecretRegistry {
-  async function add(id: string, { shown, stored }: MadeSecret): Promise<NewSecret> {
+  async function add(id: string, { returned, stored }: GeneratedSecret): Promise<NewSecret> {
     const { client } = await requireClient(store, id);
     if (!client.confidential) throw invalid('confidential', 'public_client');
     if (!(await store.addSecret(id, stored))) throw new ClientNotFoundError(id);
     onChange(id);
     record(secretEvent('secret_added', id, stored));
-    return shown;
+    return returned;
   }
 
   async function deleteOne(id: string, secret: ClientSecret): Promise<boolean> {
@@ -61,9 +61,9 @@ export function createSecretRegistry(
   return {
     secrets: async (id) => (await requireClient(store, id)).secrets,
     async addSecret(id, options) {
-      const made = makeSecret(options);
+      const generated = makeSecret(options);
       await deleteExpiredAtLimit(id);
-      return add(id, made);
+      return add(id, generated);
     },
     async deleteSecret(id, secretId) {
       const secret = (await store.find(id))?.secrets.find((one) => one.id === secretId);
@@ -72,10 +72,10 @@ export function createSecretRegistry(
     async rotateSecret(id, { label, overlap: given = 0 } = {}) {
       const overlap = parseDuration(given);
       if (overlap === undefined) throw invalid('overlap', 'not_duration');
-      const made = makeSecret({ label });
+      const generated = makeSecret({ label });
       if (overlap > 0) await deleteExpiredAtLimit(id);
       const { secrets } = await requireClient(store, id);
-      const added = await add(id, made);
+      const added = await add(id, generated);
       for (const secret of secrets) {
         if (overlap === 0) await deleteOne(id, secret);
         else await store.expireSecret(id, secret.id, now() + overlap);
@@ -111,9 +111,9 @@ const LONGEST_LABEL = 100;
 const CENTURY = 100 * 31_536_000;
 
 /** A new secret: the row to store, and the object to return once. */
-export interface MadeSecret {
+export interface GeneratedSecret {
   readonly stored: ClientSecret;
-  readonly shown: NewSecret;
+  readonly returned: NewSecret;
 }
 
 /**
@@ -124,7 +124,7 @@ export interface MadeSecret {
 export function makeSecret({
   label = '',
   expiresAt,
-}: { readonly label?: string | undefined; readonly expiresAt?: number | undefined } = {}): MadeSecret {
+}: { readonly label?: string | undefined; readonly expiresAt?: number | undefined } = {}): GeneratedSecret {
   const at = now();
   const mistakes = [...labelMistakes(label), ...expiryMistakes(expiresAt, at)];
   if (mistakes.length > 0) throw new ClientInvalidError(mistakes);
@@ -138,7 +138,7 @@ export function makeSecret({
     expiresAt,
     lastUsedAt: undefined,
   };
-  return { stored, shown: { ...stored, value } };
+  return { stored, returned: { ...stored, value } };
 }
 
 /** Whether a value has the form of a generated secret. Such a value cannot be guessed. */

@@ -39,14 +39,17 @@ export function parseDuration(duration: unknown): number | undefined {
 
 /** Reads the duration of a timeout as whole milliseconds. `undefined` for anything else. */
 export function parseMilliseconds(duration: unknown): number | undefined {
-  const parts = typeof duration === 'string' ? /^(\d+(?:\.\d+)?) ?([a-z]+)$/.exec(duration) : null;
-  if (parts && !Object.hasOwn(MILLISECONDS, parts[2]!)) return undefined;
-  const milliseconds = parts
-    ? Number(parts[1]) * MILLISECONDS[parts[2] as DurationUnit]
-    : secondsIn(duration) * 1000;
+  const milliseconds = typeof duration === 'string' ? fromText(duration) : fromSeconds(duration);
   return Number.isSafeInteger(milliseconds) && milliseconds >= 0 ? milliseconds : undefined;
 }
 
-function secondsIn(duration: unknown): number {
-  return typeof duration === 'number' && Number.isInteger(duration) ? duration : NaN;
+function fromText(duration: string): number {
+  const [, whole = '', fraction = '', unit = ''] = /^(\d+)(?:\.(\d+))? ?([a-z]+)$/.exec(duration) ?? [];
+  if (!Object.hasOwn(MILLISECONDS, unit)) return NaN;
+  // Computed with whole numbers, because in floating point 2.3 times 3,600,000 is not one.
+  return (Number(whole + fraction) * MILLISECONDS[unit as DurationUnit]) / 10 ** fraction.length;
+}
+
+function fromSeconds(duration: unknown): number {
+  return typeof duration === 'number' && Number.isInteger(duration) ? duration * 1000 : NaN;
 }

@@ -20,7 +20,7 @@ export interface CheckedServer {
   /** In seconds; 0: the server does not prune, but for example a cron job. */
   readonly pruneInterval: number;
   /** Whether unencrypted keys are reported: in production, or when the option `keyEncryptionKey` is `false`. */
-  readonly plainKeysMatter: boolean;
+  readonly reportPlainKeys: boolean;
   /** The URL at which the server is probed over the network; `undefined`: it is not probed. */
   readonly issuer: string | undefined;
 }

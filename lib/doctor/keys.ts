@@ -34,11 +34,11 @@ function checkPresence(signing: readonly StoredKey[]): Finding[] {
 }
 
 function checkEncryption(
-  { keys, plainKeysMatter, storage }: CheckedServer,
+  { keys, reportPlainKeys, storage }: CheckedServer,
   stored: readonly StoredKey[],
 ): Finding[] {
   const plain = stored.filter(({ material }) => !keys.isEncrypted(material));
-  if (plain.length === 0 || !storage.durable || (!keys.encrypts && !plainKeysMatter)) return [];
+  if (plain.length === 0 || !storage.durable || (!keys.encrypts && !reportPlainKeys)) return [];
   return [
     {
       code: 'keys_unencrypted',

@@ -151,7 +151,7 @@ export function createAdministration<P extends string, R extends string>(
         // The configuration of the servers is not known here: keys are rotated by default, and any cron job may prune.
         keyRotation: 90 * 86_400,
         pruneInterval: 0,
-        plainKeysMatter: options.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
+        reportPlainKeys: options.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
         issuer: issuer === undefined ? undefined : checkIssuer(issuer).issuer,
       }),
     async close() {

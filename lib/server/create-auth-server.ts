@@ -202,7 +202,7 @@ export async function createAuthServer<
         cookieKeys: options.cookieKeys,
         keyRotation: options.keyRotation,
         pruneInterval: options.pruneInterval,
-        plainKeysMatter: given.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
+        reportPlainKeys: given.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
         issuer: undefined,
       }),
     ready,

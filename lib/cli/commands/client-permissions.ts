@@ -38,14 +38,13 @@ export function addClientPermissions(client: Command): void {
 
 async function permissions(session: Session, options: Options, id: string): Promise<Report> {
   const { add = [], addRole = [], remove = [], removeRole = [] } = options;
-  const before = await findClient(session, id);
   const isChange = [...add, ...addRole, ...remove, ...removeRole].length > 0;
   const client = isChange
-    ? await session.administration.clients.update(id, {
-        roles: changed(before.roles, addRole, removeRole),
-        permissions: changed(before.permissions, add, remove),
-      })
-    : before;
+    ? await session.administration.clients.update(id, (current) => ({
+        roles: changed(current.roles, addRole, removeRole),
+        permissions: changed(current.permissions, add, remove),
+      }))
+    : await findClient(session, id);
   const effective = session.names && [...session.names.gate.effective(client)];
   return {
     json: {

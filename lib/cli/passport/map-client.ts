@@ -4,13 +4,13 @@ import type { PassportClient } from 'koa-gatehouse/adapters/knex';
 import { isLoopback } from '../../contracts/loopback.ts';
 
 /** The client to import for a client of Passport, with notes for its developers; or the reason to skip it. */
-export type Mapped =
+export type MappedClient =
   | { readonly client: ImportedClient; readonly notes: readonly string[] }
   | { readonly skipped: string };
 
 /** Maps a client of Laravel Passport. A client has one grant type here, so the notes list the grants that it loses. */
-export function mapClient(row: PassportClient): Mapped {
-  const kind = personalOrPassword(row);
+export function mapClient(row: PassportClient): MappedClient {
+  const kind = unsupportedKind(row);
   if (kind !== undefined) return { skipped: kind };
   const grants = grantsOf(row);
   const grantType = chooseGrant(row, grants);
@@ -41,7 +41,7 @@ export function mapClient(row: PassportClient): Mapped {
     notes: [
       ...lostGrants(grants, grantType),
       ...(isCode ? [] : [NO_PERMISSIONS]),
-      isCode ? leftOut(row.redirectUris.filter((uri) => !redirectUris.includes(uri))) : undefined,
+      isCode ? insecureUrisNote(row.redirectUris.filter((uri) => !redirectUris.includes(uri))) : undefined,
       secretNote,
       ownerNote,
       providerNote(row),
@@ -60,7 +60,7 @@ const PLACEHOLDER = 'http://localhost';
  * could have had before, authorization codes and client credentials included. A client with a redirect URI other than the
  * placeholder also uses one of those, and is imported.
  */
-function personalOrPassword({
+function unsupportedKind({
   grantTypes,
   password,
   personalAccess,
@@ -120,7 +120,7 @@ function isInsecure(uri: string): boolean {
   return url?.protocol === 'http:' && !isLoopback(url.hostname);
 }
 
-function leftOut(uris: readonly string[]): string | undefined {
+function insecureUrisNote(uris: readonly string[]): string | undefined {
   if (uris.length === 0) return undefined;
   return `Redirect URIs with http are left out (RFC 9700 section 2.6): ${uris.join(', ')}. Register them with https.`;
 }
