@@ -1,4 +1,4 @@
-// Builds what is published: node build.ts [folder], which is dist when it is left out.
+// Builds the published package: node build.ts [folder]. The default folder is dist.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -14,14 +14,14 @@ const { bin, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'ut
 
 rmSync(folder, { recursive: true, force: true });
 
-// What people read and editors show: a declaration for each file.
+// Declarations, one per source file, with the docstrings that editors show.
 execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', 'lib', '--outDir', folder], {
   cwd: root,
   stdio: 'inherit',
 });
 
-// What runs: one file for each entry point, and what they share. Loading three hundred files takes longer than all the rest that
-// is done before the first token.
+// JavaScript, bundled to one file per entry point and the chunks that they share. Loading one file per source file would take
+// longer than the rest of the start up to the first token.
 await build({
   absWorkingDir: root,
   entryPoints: [
@@ -38,7 +38,7 @@ await build({
   platform: 'node',
   target: 'node22.20',
   packages: 'external',
-  // Their places are in package.json.
+  // Resolved at run time by `imports` in package.json.
   external: ['#*'],
   chunkNames: 'lib/shared/[name]-[hash]',
   logLevel: 'warning',

@@ -1,9 +1,9 @@
 /**
- * The authorization server, the gate of permissions, the API with its actions, and the ports of what a host brings along:
- * its people, its storage, its pages.
+ * The authorization server, the gate with its permissions and roles, the API with its actions, and the interfaces of the host's
+ * users, storage and pages.
  *
- * Begin at {@link createAuthServer}, {@link defineGate}, {@link createApiRouter} and {@link defineAction}.
- * {@link createAdministration} does what an operator does, without serving.
+ * Start with {@link createAuthServer}, {@link defineGate}, {@link createApiRouter} and {@link defineAction}.
+ * {@link createAdministration} administers a storage without a server.
  *
  * @module koa-gatehouse
  */

@@ -479,6 +479,8 @@ for (const [lifetimes, accessToken] of [
   [{ accessToken: '15 min' }, 900],
   [{ accessToken: 1 }, 1],
   [{ accessToken: '1.5 hours' }, 5400],
+  // In floating point, 2.3 times 3,600,000 is not a whole number.
+  [{ accessToken: '2.3 hours' }, 8280],
   [{ accessToken: '1 year', refreshToken: '2 years' }, 31_536_000],
 ] as const) {
   test(`expires_in follows the lifetimes ${JSON.stringify(lifetimes) ?? 'by default'}`, async (t) => {

@@ -13,18 +13,18 @@ import { ConfigError } from '../errors.ts';
 import { addressOf } from '../http/address.ts';
 import { createRecordWriter } from './record-writer.ts';
 
-// What is kept of requests that anybody can send, of each kind: enough for people who try, and no way to fill the database.
-const ALLOWANCE = { burst: 1000, perSecond: 10 };
+// The events of unauthenticated requests that are stored, of each type, so that such requests cannot fill the database.
+const RATE_LIMIT = { burst: 1000, perSecond: 10 };
 
-// What every storage can keep in an indexed column.
+// The length of an indexed column that every database supports.
 const LONGEST_TEXT = 255;
 
-const MOST_LISTED = 200;
+const MAX_LIMIT = 200;
 
 /**
- * Makes the record of what happened: events are told to listeners at once, and kept in batches.
+ * Creates the audit log: it notifies the listeners of events at once, and stores the events in batches.
  *
- * @param retention - in seconds: how long events are kept. 0: not at all, and listeners still get them
+ * @param retention - how long events are stored, in seconds. 0: they are not stored; listeners get them all the same
  */
 export function createAuditLog(
   store: AuditStore,
@@ -32,15 +32,15 @@ export function createAuditLog(
 ): AuditLog {
   const listeners = createListeners(logger);
   const writer = createRecordWriter(store, { logger, retention });
-  // Apart, so that a flood of one kind hides none of another.
-  const allowances = new Map(OPEN_TO_STRANGERS.map((type) => [type, createAllowance(ALLOWANCE)]));
+  // One per type, so that a flood of events of one type does not suppress those of another.
+  const buckets = new Map(UNAUTHENTICATED.map((type) => [type, createTokenBucket(RATE_LIMIT)]));
   const createId = createRecordId();
 
-  function isRecorded({ type, at }: AuditRecord): boolean {
+  function isStored({ type, at }: AuditRecord): boolean {
     if (retention === 0) return false;
-    const allowance = allowances.get(type);
-    if (!allowance || allowance.take(at)) return true;
-    writer.leaveOut(type);
+    const bucket = buckets.get(type);
+    if (!bucket || bucket.take(at)) return true;
+    writer.countDropped(type);
     return false;
   }
 
@@ -48,16 +48,17 @@ export function createAuditLog(
     record(event, origin) {
       const at = Date.now();
       const record = toRecord(event, origin, { id: createId(at), at });
-      if (isRecorded(record)) writer.write(record);
+      if (isStored(record)) writer.write(record);
       listeners.notify(record);
     },
     on: listeners.on,
     async list(query = {}) {
       const { limit } = query;
-      if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= MOST_LISTED)) {
-        throw new ConfigError('audit.list()', `limit is a number from 1 to ${MOST_LISTED}`);
+      if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT)) {
+        throw new ConfigError('audit.list()', `limit is a number from 1 to ${MAX_LIMIT}`);
       }
-      // Who looks for what they have just done finds it. The storage's own answer tells whether it can be reached.
+      // The list includes the latest events of this node. A failed write is ignored: when the storage cannot be reached, `list`
+      // fails.
       await writer.flush().catch(() => {});
       return store.list(query);
     },
@@ -65,7 +66,8 @@ export function createAuditLog(
   };
 }
 
-const OPEN_TO_STRANGERS: readonly AuditEvent['type'][] = [
+/** The types of events that requests without valid credentials can cause. */
+const UNAUTHENTICATED: readonly AuditEvent['type'][] = [
   'token_refused',
   'authorization_refused',
   'login_failed',
@@ -90,27 +92,30 @@ function toRecord(
   return Object.freeze(record) as unknown as AuditRecord;
 }
 
-/** Ids come from the host as they are. One that the storage refuses would keep every record behind it from being written. */
+/**
+ * Shortens ids of the host that a database would refuse: the write of its batch would fail each time, and block all later
+ * records.
+ */
 function toStorable(text: string): string {
   return text.length > LONGEST_TEXT || text.includes('\0')
     ? text.replaceAll('\0', '').slice(0, LONGEST_TEXT)
     : text;
 }
 
-/** So many at once, and so many more per second (a token bucket). */
-interface Allowance {
-  /** Takes one. `false`: there is none left. */
+/** A rate limit with bursts. */
+interface TokenBucket {
+  /** Takes a token from the bucket. `false`: the bucket is empty. */
   take(at: number): boolean;
 }
 
-function createAllowance({ burst, perSecond }: { burst: number; perSecond: number }): Allowance {
+function createTokenBucket({ burst, perSecond }: { burst: number; perSecond: number }): TokenBucket {
   let left = burst;
-  let countedAt = 0;
+  let filledAt = 0;
   return {
     take(at) {
-      const earned = (Math.max(at - countedAt, 0) / 1000) * perSecond;
-      left = Math.min(left + earned, burst);
-      countedAt = at;
+      const added = (Math.max(at - filledAt, 0) / 1000) * perSecond;
+      left = Math.min(left + added, burst);
+      filledAt = at;
       if (left < 1) return false;
       left -= 1;
       return true;
@@ -118,32 +123,32 @@ function createAllowance({ burst, perSecond }: { burst: number; perSecond: numbe
   };
 }
 
-// Twelve bits of a UUID count the records of one millisecond.
-const MOST_IN_A_MILLISECOND = 0xfff;
+// The counter of the records of one millisecond has twelve bits of the UUID.
+const MAX_COUNT = 0xfff;
 
 /**
- * Makes ids that sort by time, and those of one millisecond in the order in which they were made: UUIDs of version 7
- * with a counter (RFC 9562 section 6.2, method 1).
+ * Creates ids that sort by time, and within a millisecond in the order of their creation: UUIDs of version 7 with a counter
+ * (RFC 9562 section 6.2, method 1).
  */
 function createRecordId(): (at: number) => string {
   let last = 0;
   let count = 0;
   return (at) => {
-    count = at === last ? Math.min(count + 1, MOST_IN_A_MILLISECOND) : 0;
+    count = at === last ? Math.min(count + 1, MAX_COUNT) : 0;
     last = at;
     const time = at.toString(16).padStart(12, '0');
     const counter = count.toString(16).padStart(3, '0');
-    // The rest, its variant included, is as random as that of any UUID.
+    // The variant bits and the random bits are those of a UUID of version 4.
     return `${time.slice(0, 8)}-${time.slice(8)}-7${counter}-${randomUUID().slice(19)}`;
   };
 }
 
 type Listener = (record: AuditRecord) => unknown;
 
-/** Who is told about events as they happen. */
+/** The listeners of one server. */
 interface Listeners {
   readonly on: AuditLog['on'];
-  /** Tells everybody whom it concerns. Never throws. */
+  /** Calls the listeners of the record's type. Never throws. */
   notify(record: AuditRecord): void;
 }
 
@@ -151,19 +156,19 @@ function createListeners(logger: Logger): Listeners {
   const listeners = new Map<string, Set<{ readonly listener: Listener }>>();
 
   function call(listener: Listener, record: AuditRecord): void {
-    const failed = (error: unknown): void =>
+    const logFailure = (error: unknown): void =>
       logger.error({ err: error, type: record.type }, 'audit event listener failed');
     try {
-      // One that is asynchronous by mistake would end the process when it fails.
-      Promise.resolve(listener(record)).catch(failed);
+      // A listener may be an async function, whose unhandled rejection would end the process.
+      Promise.resolve(listener(record)).catch(logFailure);
     } catch (error) {
-      failed(error);
+      logFailure(error);
     }
   }
 
   function on(type: AuditEventType | '*', listener: Listener): () => void {
     checkListener(type, listener);
-    // An object of its own, so that a listener that was given twice is called twice and taken back once.
+    // A new object per call, so that a function that is added twice is called twice and removed once at a time.
     const entry = { listener };
     const entries = listeners.get(type) ?? new Set();
     listeners.set(type, entries.add(entry));
@@ -180,7 +185,7 @@ function createListeners(logger: Logger): Listeners {
   };
 }
 
-// A misspelt type would never be heard of.
+// Checked, because a listener for a misspelt type would never be called.
 function checkListener(type: string, listener: unknown): void {
   if (type !== '*' && !Object.hasOwn(TYPES, type)) {
     throw new ConfigError(

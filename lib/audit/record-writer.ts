@@ -4,21 +4,21 @@ import type { AuditRecord, AuditStore, Logger } from '../contracts/index.ts';
 // In milliseconds.
 const INTERVAL = 1000;
 
-// One statement each; SQLite blocks the thread while it writes one.
+// A batch is one statement, during which SQLite blocks the thread.
 const BATCH = 256;
 
-// While the storage is away. About 2 MB.
-const MOST_WAITING = 5000;
+// The records that are queued while the storage cannot be reached: about 2 MB.
+const MAX_QUEUED = 5000;
 
-/** Writes records in batches; the requests that made them do not wait for it. */
+/** Writes records in batches, without the requests that caused them waiting. */
 export interface RecordWriter {
-  /** Takes a record, to be written within a second. Never throws, never waits. */
+  /** Queues a record, which is written within a second. Never throws or waits. */
   write(record: AuditRecord): void;
-  /** Counts a record that is not to be written, so that the log tells how many there were of each type. */
-  leaveOut(type: AuditRecord['type']): void;
+  /** Counts a record that is not written, so that the log says how many of each type were dropped. */
+  countDropped(type: AuditRecord['type']): void;
   /**
-   * Resolves when what was taken so far is written.
-   * @throws StorageError when it could not be; it stays, and is tried again within a second
+   * Resolves when every queued record is written.
+   * @throws StorageError when the write failed; the records stay queued, and the write is repeated within a second
    */
   flush(): Promise<void>;
 }
@@ -27,83 +27,83 @@ export function createRecordWriter(
   store: AuditStore,
   { logger, retention }: { logger: Logger; retention: number },
 ): RecordWriter {
-  let waiting: AuditRecord[] = [];
+  let queue: AuditRecord[] = [];
   let lost = 0;
-  let leftOut: Partial<Record<AuditRecord['type'], number>> = {};
-  let isAway = false;
+  let dropped: Partial<Record<AuditRecord['type'], number>> = {};
+  let isFailing = false;
   let timer: NodeJS.Timeout | undefined;
-  let underway: Promise<void> | undefined;
+  let writing: Promise<void> | undefined;
 
   function schedule(): void {
     timer ??= setTimeout(() => {
       timer = undefined;
-      attempt();
+      writeQueue();
     }, INTERVAL).unref();
   }
 
-  /** A failure is logged, and the next time comes. */
-  function attempt(): void {
-    begin().catch(() => {});
+  /** Ignores a failure, which has been logged and after which the next write is scheduled. */
+  function writeQueue(): void {
+    startWriting().catch(() => {});
   }
 
-  async function begin(): Promise<void> {
-    underway ??= drain().finally(() => {
-      underway = undefined;
-      if (waiting.length > 0) schedule();
+  async function startWriting(): Promise<void> {
+    writing ??= writeBatches().finally(() => {
+      writing = undefined;
+      if (queue.length > 0) schedule();
     });
-    return underway;
+    return writing;
   }
 
-  async function drain(): Promise<void> {
+  async function writeBatches(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
     report();
-    for (let left = waiting.length; left > 0; left -= BATCH) {
-      const batch = waiting.splice(0, Math.min(BATCH, left));
+    for (let left = queue.length; left > 0; left -= BATCH) {
+      const batch = queue.splice(0, Math.min(BATCH, left));
       try {
         await store.append(batch, now() + retention);
-        isAway = false;
+        isFailing = false;
       } catch (error) {
-        isAway = true;
-        // Written or not, nobody knows: those that are there already stay as they are.
-        waiting = batch.concat(waiting);
-        dropOldest();
-        logger.warn({ err: error, waiting: waiting.length }, 'audit events not written; they are retried');
+        isFailing = true;
+        // The database may have written the batch before the error. Writing it again is safe: `append` skips stored ids.
+        queue = batch.concat(queue);
+        loseOldest();
+        logger.warn({ err: error, waiting: queue.length }, 'audit events not written; they are retried');
         throw error;
       }
     }
   }
 
-  function dropOldest(): void {
-    const excess = waiting.length - MOST_WAITING;
+  function loseOldest(): void {
+    const excess = queue.length - MAX_QUEUED;
     if (excess <= 0) return;
-    waiting.splice(0, excess);
+    queue.splice(0, excess);
     lost += excess;
   }
 
   function report(): void {
     if (lost > 0) logger.error({ lost }, 'audit events lost: the storage did not accept them in time');
-    if (Object.keys(leftOut).length > 0)
-      logger.warn({ left_out: leftOut }, 'audit events of refused requests dropped: too many');
+    if (Object.keys(dropped).length > 0)
+      logger.warn({ left_out: dropped }, 'audit events of refused requests dropped: too many');
     lost = 0;
-    leftOut = {};
+    dropped = {};
   }
 
   return {
     write(record) {
-      waiting.push(record);
-      dropOldest();
-      if (waiting.length >= BATCH && !isAway) attempt();
+      queue.push(record);
+      loseOldest();
+      if (queue.length >= BATCH && !isFailing) writeQueue();
       else schedule();
     },
-    leaveOut(type) {
-      leftOut[type] = (leftOut[type] ?? 0) + 1;
+    countDropped(type) {
+      dropped[type] = (dropped[type] ?? 0) + 1;
       schedule();
     },
     async flush() {
-      // What is under way began without the newest.
-      await underway?.catch(() => {});
-      if (waiting.length > 0) await begin();
+      // A running write does not include the records that were queued after its start.
+      await writing?.catch(() => {});
+      if (queue.length > 0) await startWriting();
     },
   };
 }

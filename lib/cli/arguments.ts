@@ -1,22 +1,22 @@
-/** What options of commands are given, as the commands need it. */
+/** Parsers of the arguments of options, and the options for the lifetimes of a client. */
 import { InvalidArgumentError, Option } from 'commander';
 import type { Client, ClientLifetimes } from 'koa-gatehouse';
 
 import { parseDuration } from '../contracts/duration.ts';
 
-/** For options that can be given several times. */
-export function repeated(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
+/** Collects the values of an option that can be repeated. */
+export function repeated(value: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, value];
 }
 
-/** In seconds, of a duration such as `15 minutes`, `15min` or `900`. */
+/** Parses a duration such as `15 minutes`, `15min` or `900` to seconds. */
 export function duration(text: string): number {
   const seconds = parseDuration(/^\d{1,15}$/.test(text) ? Number(text) : text);
   if (seconds !== undefined) return seconds;
   throw new InvalidArgumentError("Give seconds, or a number and a unit such as '15 minutes' or '30 days'.");
 }
 
-/** What a command was told of the lifetimes of a client. */
+/** The values of {@link lifetimeOptions}, in seconds. */
 export interface LifetimeOptions {
   readonly accessTokenLifetime?: number;
   readonly refreshTokenLifetime?: number;
@@ -38,15 +38,15 @@ export function lifetimeOptions(): readonly Option[] {
   ].map((option) => option.argParser(duration));
 }
 
-/** The lifetimes of a client with those that a command was told; `undefined`: it was told none. */
+/** The lifetimes of a client with those of the options replaced; `undefined` when no option was given. */
 export function changedLifetimes(
   { accessTokenLifetime, refreshTokenAbsoluteLifetime, refreshTokenLifetime }: LifetimeOptions,
   before: Client['lifetimes'] = {},
 ): ClientLifetimes<number> | undefined {
-  const told = {
+  const given = {
     ...(accessTokenLifetime !== undefined && { accessToken: accessTokenLifetime }),
     ...(refreshTokenLifetime !== undefined && { refreshToken: refreshTokenLifetime }),
     ...(refreshTokenAbsoluteLifetime !== undefined && { refreshTokenAbsolute: refreshTokenAbsoluteLifetime }),
   };
-  return Object.keys(told).length === 0 ? undefined : { ...before, ...told };
+  return Object.keys(given).length === 0 ? undefined : { ...before, ...given };
 }

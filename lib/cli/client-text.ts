@@ -1,12 +1,12 @@
 import type { Client, ClientSecret } from 'koa-gatehouse';
 
 import { timeText } from './report.ts';
-import { facts, table } from './table.ts';
+import { properties, table } from './table.ts';
 
-/** A client for people: what matters of its kind. */
+/** A client as text. Members that its grant type does not use are left out. */
 export function clientText(client: Client): string {
   const isCode = client.grantType === 'authorization_code';
-  return facts([
+  return properties([
     ['Client ID', client.id],
     ['Name', client.name],
     ['Grant type', client.grantType],
@@ -61,10 +61,10 @@ export function secretsText(secrets: readonly ClientSecret[]): string {
   );
 }
 
-/** A secret, this once. */
+/** The value of a new secret as text. */
 export function newSecretText(clientId: string, secret: string): string {
   return [
-    facts([
+    properties([
       ['Client ID', clientId],
       ['Client secret', secret],
     ]),

@@ -1,11 +1,11 @@
 import type { FieldError } from 'koa-gatehouse';
 
-/** Called in a way that cannot be meant. The message says what to do. */
+/** The command was called with wrong or missing arguments. The message says how to call it. */
 export class UsageError extends Error {
   readonly code: string = 'ERR_USAGE';
 }
 
-/** Somebody was asked, and said no. */
+/** The user did not confirm the question of a command. */
 export class DeclinedError extends Error {
   readonly code: string = 'ERR_DECLINED';
   readonly exitCode: number;
@@ -16,8 +16,8 @@ export class DeclinedError extends Error {
   }
 }
 
-/** What errors of the package have. They are not told by their class, so that nothing of it is loaded for `--help`. */
-interface Expected {
+/** The members of errors of the package. These identify the errors, because loading their class would slow down `--help`. */
+interface ExpectedError {
   readonly code: string;
   readonly message: string;
   readonly fields?: readonly FieldError[];
@@ -27,7 +27,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   ERR_CLIENT_NOT_FOUND: '`gatehouse client list` lists the clients.',
 };
 
-/** Says on stderr what went wrong. Returns the exit code. */
+/** Writes an error to stderr. Returns the exit code. */
 export function reportFailure(error: unknown, { json }: { json: boolean }): number {
   const text = json ? asJson(error) : asText(error);
   process.stderr.write(`${redact(text)}\n`);
@@ -47,25 +47,27 @@ function asText(error: unknown): string {
   return [...lines, ...(remedy === undefined ? [] : [remedy])].join('\n');
 }
 
-function isExpected(error: unknown): error is Expected {
+function isExpected(error: unknown): error is ExpectedError {
   if (error instanceof UsageError || error instanceof DeclinedError) return true;
   return error instanceof Error && 'status' in error && 'code' in error && typeof error.code === 'string';
 }
 
-function unexpected(error: unknown): Expected {
-  const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return { code: 'ERR_UNEXPECTED', message: `This is a bug in gatehouse, please report it: ${told}` };
+function unexpected(error: unknown): ExpectedError {
+  const details = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { code: 'ERR_UNEXPECTED', message: `This is a bug in gatehouse, please report it: ${details}` };
 }
 
 function sentence(message: string): string {
   return /[.!?]$/.test(message) ? message : `${message}.`;
 }
 
-/** Takes passwords out of addresses in a text, whatever has put them there: a driver, a mistyped word, a stack. */
+/**
+ * Replaces passwords in the URLs of a text, which may come from the error of a driver, a mistyped argument or a stack trace.
+ */
 export function redact(text: string): string {
   return (
     text
-      // Up to the last @ of the word: a password may hold any other sign.
+      // Up to the last @ of the word, because a password may contain an @ and any other character.
       .replaceAll(/(:\/\/[^\s:/@]*):\S*@/g, '$1:***@')
       .replaceAll(/([?&][a-z_-]*(?:password|passwd|secret|token)=)[^\s&#]*/gi, '$1***')
   );

@@ -6,14 +6,14 @@ import type { Gate, LifetimePreset, Lifetimes, Scope } from 'koa-gatehouse';
 
 import { UsageError } from './failure.ts';
 
-/** What a module of the host says about permissions, roles, scopes and lifetimes. */
+/** The exports of a gate file: a module of the host with its permissions, roles, scopes and lifetimes. */
 export interface GateFile {
   readonly gate: Gate;
   readonly scopes?: Readonly<Record<string, Scope>>;
   readonly lifetimes?: LifetimePreset | Lifetimes;
 }
 
-/** Loads a module that exports `gate`, and perhaps `scopes` and `lifetimes`: the ones that the servers are given. */
+/** Loads a module that exports `gate`, and optionally `scopes` and `lifetimes`: the options of the servers. */
 export async function readGateFile(file: string): Promise<GateFile> {
   const path = resolve(file);
   if (!existsSync(path)) throw new UsageError(`--gate: there is no file ${path}.`);
@@ -31,7 +31,7 @@ export async function readGateFile(file: string): Promise<GateFile> {
   return { gate, ...(scopes && { scopes }), ...(lifetimes && { lifetimes }) };
 }
 
-/** The note for names that nobody has compared with the gate. */
+/** The note about names that were not checked, because no gate file was given. */
 export function uncheckedNames(
   names: GateFile | undefined,
   {

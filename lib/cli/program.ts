@@ -2,7 +2,13 @@ import { createRequire } from 'node:module';
 
 import { Command, CommanderError, Option } from 'commander';
 
-import { addClientCommands } from './commands/client.ts';
+import { addClientChanges } from './commands/client-changes.ts';
+import { addClientCreate } from './commands/client-create.ts';
+import { addClientImport } from './commands/client-import.ts';
+import { addClientList, addClientShow } from './commands/client-list.ts';
+import { addClientPermissions } from './commands/client-permissions.ts';
+import { addClientSecrets } from './commands/client-secrets.ts';
+import { addClientUpdate } from './commands/client-update.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addKeysCommands } from './commands/keys.ts';
 import { addMigrate, addPrune } from './commands/storage.ts';
@@ -17,7 +23,7 @@ export async function run(words: readonly string[]): Promise<number> {
     await program.parseAsync(words, { from: 'user' });
     return Number(process.exitCode ?? 0);
   } catch (error) {
-    // Commander has said what is wrong by then.
+    // Commander has written the message itself.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     return reportFailure(error, { json: words.includes('--json') });
   }
@@ -41,9 +47,9 @@ function createProgram(): Command {
     .helpOption('-h, --help', 'show this')
     .helpCommand('help [command]', 'show the help of a command')
     .exitOverride()
-    .configureHelp({ showGlobalOptions: true, subcommandTerm: wordsOf })
+    .configureHelp({ showGlobalOptions: true, subcommandTerm: commandTerm })
     .configureOutput({
-      // A mistyped word may be the address of a database.
+      // Commander quotes unknown arguments, which may be the URL of a database with its password.
       outputError: (text, write) => write(redact(text)),
     })
     .addHelpText('after', EPILOGUE);
@@ -64,7 +70,24 @@ Environment:
 Exit codes: 0 done, 1 failed (doctor: found an error), 2 wrong usage, 130 interrupted.
 With --json, errors are on stderr as {"error": {"code", "message", "fields"}}.`;
 
-/** A command with its arguments, as lists of commands show it. */
-function wordsOf(command: Command): string {
+/** `gatehouse client ...` */
+function addClientCommands(program: Command): void {
+  const client = program
+    .command('client')
+    .helpCommand(false)
+    .summary('register, list, change and import clients')
+    .description('Register, list and change clients, and import them.');
+  addClientCreate(client);
+  addClientList(client);
+  addClientShow(client);
+  addClientUpdate(client);
+  addClientPermissions(client);
+  addClientSecrets(client);
+  addClientChanges(client);
+  addClientImport(client);
+}
+
+/** A command with its arguments, for lists of commands. */
+function commandTerm(command: Command): string {
   return [command.name(), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)].join(' ');
 }

@@ -1,18 +1,18 @@
 import type { Client, ClientSecret, SigningKey } from 'koa-gatehouse';
 
-/** What a command has to say. */
+/** The output of a command. */
 export interface Report {
   /** The document that `--json` prints. */
   readonly json: Readonly<Record<string, unknown>>;
-  /** The same for people. */
+  /** The output without `--json`. */
   readonly text: string;
-  /** Said beside it, on stderr; in the document they are its `notes`. */
+  /** Written to stderr; with `--json` they are the member `notes` of the document. */
   readonly notes?: readonly string[];
   /** @default 0 */
   readonly exitCode?: number;
 }
 
-/** Prints a report, and leaves the exit code to the process. */
+/** Prints a report and sets the exit code of the process. */
 export function print({ json, text, notes, exitCode = 0 }: Report, { asJson }: { asJson: boolean }): void {
   process.exitCode = exitCode;
   if (asJson) {
@@ -71,18 +71,18 @@ export function keyJson(key: SigningKey): Record<string, unknown> {
     kid: key.id,
     status: key.status,
     created_at: timeJson(key.createdAt),
-    // The first key of a storage signs from the beginning of time, so that no clock matters.
+    // The first key of a storage has the `activeAt` 0, so that it signs whatever the clocks of the nodes say.
     active_at: timeJson(Math.max(key.activeAt, key.createdAt)),
     retires_at: timeJson(key.retiresAt),
   };
 }
 
-/** ISO 8601; `null` for no time. */
+/** A time in ISO 8601; `null` for none. */
 function timeJson(seconds: number | undefined): string | null {
   return seconds === undefined ? null : new Date(seconds * 1000).toISOString();
 }
 
-/** Such as `2026-08-01 12:34`, to stand below a title that says UTC. */
+/** A time such as `2026-08-01 12:34`, for a column or a line whose title says UTC. */
 export function timeText(seconds: number | undefined, none: string = '–'): string {
   return timeJson(seconds)?.slice(0, 16).replace('T', ' ') ?? none;
 }

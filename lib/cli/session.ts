@@ -7,11 +7,11 @@ import type { GateFile } from './gate-file.ts';
 import { print } from './report.ts';
 import type { Report } from './report.ts';
 
-/** What a command works with. */
+/** The open database and the global options of a command. */
 export interface Session {
   readonly administration: Administration;
   readonly storage: Storage;
-  /** What `--gate` names; `undefined`: names of permissions, roles and scopes are not known. */
+  /** The exports of the gate file; `undefined` without `--gate`: names of permissions, roles and scopes are not known. */
   readonly names: GateFile | undefined;
   readonly asJson: boolean;
 }
@@ -23,13 +23,13 @@ interface GlobalOptions {
 }
 
 /**
- * Makes the action of a command: opens the database, runs, prints the report and closes the database.
+ * Creates the action of a command, which opens the database, calls `run`, prints its report and closes the database.
  *
- * @param run - gets the command's options and its words
- * @param needs.tables - `false`: it also runs when the tables are not those of this version
+ * @param run - called with the command's options and arguments
+ * @param needs.tables - `false`: it also runs while migrations are pending
  */
-export function opened(
-  run: (session: Session, options: never, ...words: never[]) => Promise<Report>,
+export function withSession(
+  run: (session: Session, options: never, ...commandArguments: never[]) => Promise<Report>,
   { tables = true }: { tables?: boolean } = {},
 ): (...given: unknown[]) => Promise<void> {
   return async (...given) => {
@@ -50,7 +50,7 @@ async function open({ database, gate, json = false }: GlobalOptions): Promise<Se
     throw new UsageError('Give the database: --database URL, or the environment variable DATABASE_URL.');
   }
   const names = gate === undefined ? undefined : await readGateFile(gate);
-  // Not by the public names, with which the engine of a server would be loaded: it takes longer than most commands.
+  // Not imported by its public name, because that also loads oidc-provider, which takes longer than most commands.
   const { createAdministration } = await import('../server/administration.ts');
   const { knexStorage } = await import('koa-gatehouse/adapters/knex');
   const storage = knexStorage(database);
@@ -71,7 +71,7 @@ async function checkTables(storage: Storage): Promise<void> {
   throw new MigrationsPendingError(pending);
 }
 
-/** @throws ClientNotFoundError */
+/** @throws ClientNotFoundError when there is no such client */
 export async function findClient({ administration }: Session, id: string): Promise<Client> {
   const client = await administration.clients.find(id);
   if (client) return client;

@@ -5,17 +5,17 @@ import stringWidth from 'string-width';
 export interface Column {
   readonly title: string;
   readonly align?: 'left' | 'right';
-  /** Cut when the terminal is too narrow. Ids are not: people copy them. */
+  /** Whether its cells are shortened when the terminal is too narrow. Not for ids, which people copy. */
   readonly shrinks?: true;
 }
 
 const GAP = '  ';
-const LEAST = 8;
+const MIN_WIDTH = 8;
 
 /**
- * Writes a table with its columns aligned, or, where a terminal is too narrow for it, row by row.
+ * Formats a table with aligned columns, or as one list per row when the terminal is too narrow.
  *
- * @param width - of the terminal; without one nothing is cut
+ * @param width - the width of the terminal; `undefined`: no cell is shortened
  */
 export function table(
   columns: readonly Column[],
@@ -26,7 +26,9 @@ export function table(
   const natural = columns.map((_, index) => Math.max(...cells.map((row) => stringWidth(row[index] ?? ''))));
   const widths = width === undefined ? natural : fit(columns, natural, width);
   if (!widths) {
-    return rows.map((row) => facts(columns.map(({ title }, index) => [title, row[index]!]))).join('\n\n');
+    return rows
+      .map((row) => properties(columns.map(({ title }, index) => [title, row[index]!])))
+      .join('\n\n');
   }
   return cells
     .map((row) =>
@@ -38,8 +40,8 @@ export function table(
     .join('\n');
 }
 
-/** Names and their values, one on each line; several values of a name are below each other. */
-export function facts(
+/** Formats names and their values, one per line; several values of a name are below each other. */
+export function properties(
   entries: readonly (readonly [name: string, value: string | readonly string[]])[],
 ): string {
   const width = Math.max(...entries.map(([name]) => stringWidth(name)));
@@ -54,7 +56,7 @@ export function facts(
     .join('\n');
 }
 
-/** Takes cells from the widest of the columns that shrink until the table fits; `undefined` when none can give more. */
+/** Narrows the widest of the columns that shrink, step by step, until the table fits; `undefined` when it cannot fit. */
 function fit(
   columns: readonly Column[],
   natural: readonly number[],
@@ -66,7 +68,7 @@ function fit(
     const excess = widths.reduce((sum, one) => sum + one, 0) - room;
     const widest = widths.reduce(
       (best, one, index) =>
-        columns[index]!.shrinks && one > LEAST && one > (widths[best] ?? 0) ? index : best,
+        columns[index]!.shrinks && one > MIN_WIDTH && one > (widths[best] ?? 0) ? index : best,
       -1,
     );
     if (excess <= 0) return widths;
@@ -76,7 +78,7 @@ function fit(
 }
 
 function pad(cell: string, width: number, { align = 'left' }: Column): string {
-  const shown = cut(cell, width);
+  const shown = shorten(cell, width);
   const blanks = ' '.repeat(Math.max(width - stringWidth(shown), 0));
   return align === 'left' ? shown + blanks : blanks + shown;
 }
@@ -84,9 +86,9 @@ function pad(cell: string, width: number, { align = 'left' }: Column): string {
 const help = new Help();
 
 /**
- * Breaks a text into lines that fit the terminal, all but the first one indented.
+ * Breaks a text into lines that fit the terminal.
  *
- * @param first - what the text begins with, as wide as the indentation
+ * @param first - the start of the first line; the other lines are indented by its width
  */
 export function wrap(first: string, text: string): string {
   const columns = process.stdout.isTTY ? process.stdout.columns : Infinity;
@@ -96,20 +98,20 @@ export function wrap(first: string, text: string): string {
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** Cuts a text to a number of cells; `…` stands for the rest. */
-function cut(text: string, most: number): string {
+/** Shortens a text to a number of terminal cells, with `…` at the end. */
+function shorten(text: string, most: number): string {
   if (stringWidth(text) <= most) return text;
-  let kept = '';
+  let shortened = '';
   let width = 0;
   for (const { segment } of graphemes.segment(text)) {
     width += stringWidth(segment);
     if (width > most - 1) break;
-    kept += segment;
+    shortened += segment;
   }
-  return `${kept}…`;
+  return `${shortened}…`;
 }
 
-/** The text without what would move the cursor, change colours or turn the direction of reading. */
+/** Replaces the control characters of a text, which could move the cursor, change colours or reverse the text direction. */
 function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Bidi_Control}\u{2028}\u{2029}]/gu, '\u{FFFD}');
 }

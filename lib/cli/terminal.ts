@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 
 import { DeclinedError, UsageError } from './failure.ts';
 
-/** Asks on the terminal whether to do what cannot be undone. Where nobody can answer, `--yes` has to say so. */
+/** Asks on the terminal for confirmation of an irreversible command. Without a terminal, `--yes` is required. */
 export async function confirm(question: string, { yes = false }: { yes?: boolean }): Promise<void> {
   if (yes) return;
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
@@ -13,7 +13,7 @@ export async function confirm(question: string, { yes = false }: { yes?: boolean
   if (!/^y(es)?$/i.test(answer.trim())) throw new DeclinedError(1);
 }
 
-/** Resolves to `undefined` after Ctrl-C, and to nothing typed after Ctrl-D. */
+/** Resolves to the answer; to `undefined` after Ctrl-C, and to `''` after Ctrl-D. */
 async function ask(question: string): Promise<string | undefined> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const answer = await new Promise<string | undefined>((resolve) => {
@@ -28,12 +28,10 @@ async function ask(question: string): Promise<string | undefined> {
   return answer;
 }
 
-/** The exit code of a process that was interrupted: 128 and the number of SIGINT. */
+/** The exit code of an interrupted process: 128 plus the number of SIGINT. */
 export const INTERRUPTED = 130;
 
-/**
- * Does work that Ctrl-C ends after the batch under way, instead of in the middle. A second Ctrl-C ends the process.
- */
+/** Runs work whose signal is aborted by Ctrl-C, so that it ends after the current batch. A second Ctrl-C ends the process. */
 export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const interruption = new AbortController();
   const abort = (): void => interruption.abort();
@@ -49,14 +47,14 @@ const BAR = 24;
 // In milliseconds.
 const REDRAW = 80;
 
-/** A line on the terminal that tells how far a long work is. Nothing where stderr is no terminal. */
+/** A line on the terminal that shows the progress of a long command. When stderr is not a terminal, nothing is written. */
 interface Progress {
   readonly show: (done: number) => void;
-  /** Takes the line away. */
+  /** Removes the line. */
   readonly end: () => void;
 }
 
-/** @param total - leave it out when nobody knows it: then the line counts */
+/** @param total - left out when it is not known: the line shows a count instead of a bar */
 export function startProgress(label: string, total?: number): Progress {
   const { stderr } = process;
   if (!stderr.isTTY) return { show() {}, end() {} };
@@ -78,17 +76,17 @@ export function startProgress(label: string, total?: number): Progress {
 
 function counted(done: number, milliseconds: number): string {
   const perSecond = Math.round((done * 1000) / Math.max(milliseconds, 1));
-  return `${inGroups(done)}  ${inGroups(perSecond)}/s`;
+  return `${formatCount(done)}  ${formatCount(perSecond)}/s`;
 }
 
 function portion(done: number, total: number): string {
   const share = total === 0 ? 1 : Math.min(done / total, 1);
   const filled = Math.round(share * BAR);
   const percent = `${Math.floor(share * 100)} %`.padStart(5);
-  return `${'━'.repeat(filled)}${'─'.repeat(BAR - filled)} ${percent}  ${inGroups(done)} of ${inGroups(total)}`;
+  return `${'━'.repeat(filled)}${'─'.repeat(BAR - filled)} ${percent}  ${formatCount(done)} of ${formatCount(total)}`;
 }
 
-/** Such as 1,234,567. */
-export function inGroups(count: number): string {
+/** Formats a number such as 1,234,567. */
+export function formatCount(count: number): string {
   return count.toLocaleString('en');
 }

@@ -1,28 +1,30 @@
 import type { AccessTokenClaims, Client, Consent } from '../contracts/index.ts';
 
-// Stands among the scopes of a consent for a request that named none and was limited to none. No scope has an empty name.
+// An entry in the scopes of a consent, for a request without scopes by a client without a list of scopes. No scope has an empty
+// name.
 const WITHOUT_SCOPES = '';
 
-/** What an app asks for. */
-export interface Wanted {
+/** The scopes of an authorization request. */
+export interface RequestedScopes {
   readonly scopes: readonly string[];
-  /** To these scopes, also where there are none; otherwise none stands for all that the person may do. */
+  /** Whether the scopes limit the client. `false` with no scopes: it requests all permissions of the user. */
   readonly limited: boolean;
 }
 
-/** What is remembered of a request that somebody agreed to. */
-export function consentScopes({ limited, scopes }: Wanted): readonly string[] {
+/** The scopes to store in the consent of a request. */
+export function consentScopes({ limited, scopes }: RequestedScopes): readonly string[] {
   return scopes.length === 0 && !limited ? [WITHOUT_SCOPES] : scopes;
 }
 
-/** Whether somebody agreed to a request without scopes: then the app may do all that they may do. */
+/** Whether the user has consented to a request without scopes, which gives the client all permissions of the user. */
 export function isUnlimited({ scopes }: Pick<Consent, 'scopes'>): boolean {
   return scopes.includes(WITHOUT_SCOPES);
 }
 
 /**
- * The scopes that a token is good for: its own, as far as its client may still have them. One without scopes has those that
- * its client is registered with. `undefined`: none limits it, because it was asked for without and its client has no list.
+ * The scopes that limit a token: its own, without those that its client may no longer request; for a token without scopes,
+ * those that its client is registered with. `undefined`: no limit, because the token has no scopes and its client has no list
+ * of scopes.
  */
 export function scopesOf(
   { limited = false, scope = '' }: Pick<AccessTokenClaims, 'limited' | 'scope'>,

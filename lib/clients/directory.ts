@@ -1,4 +1,4 @@
-import { setTimeout as waitFor } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 
 import { compare } from 'bcryptjs';
 import { LRUCache } from 'lru-cache';
@@ -10,23 +10,24 @@ import { TooManyAttemptsError } from '../errors.ts';
 import { hashCredential, matchesHash } from '../keys/hash.ts';
 import { isGenerated } from './secrets.ts';
 
-// A use is noted once a minute at most: "last used" needs no more, and a write per token would cost more than the token.
+// In seconds. "Last used" is shown with this precision, and a write per token request would cost more than the token.
 const TOUCH_INTERVAL = 60;
 
-/** Clients as the hot paths need them: kept in memory for a while, forgotten at once when changed on this node. */
+/** A cache of clients for the hot paths. A change on this node removes the client from it at once. */
 export interface ClientDirectory {
   find(id: string): Promise<StoredClient | undefined>;
   /**
-   * Whether a presented secret is one of the client's live ones.
+   * Whether a presented secret is one of the client's unexpired ones.
    *
-   * @param admit - throws when too many guesses have failed. Called before each comparison with what can be guessed
-   * @throws TooManyAttemptsError also when too many values of the client wait for a slow check
+   * @param checkAttempts - throws when too many authentications have failed. Called only when the value could be a guess, which
+   * a value of the form of a generated secret cannot
+   * @throws TooManyAttemptsError also when too many values of the client wait for a bcrypt comparison
    */
-  verifySecret(id: string, presented: string, admit: () => void): Promise<boolean>;
+  verifySecret(id: string, presented: string, checkAttempts: () => void): Promise<boolean>;
   forget(id: string): void;
 }
 
-/** @param maxAge - in seconds: how old a remembered client may be, so that a change on another node is seen */
+/** @param maxAge - how old a cached client may be, in seconds: after it, a change on another node takes effect */
 export function createClientDirectory(
   store: Pick<ClientStore, 'find' | 'rehashSecret' | 'touchSecret'>,
   { maxAge, logger }: { maxAge: number; logger: Logger },
@@ -34,7 +35,7 @@ export function createClientDirectory(
   const entries = new LRUCache<string, { stored: Promise<StoredClient | undefined>; loadedAt: number }>(
     CACHE_BOUND,
   );
-  const notedAt = new LRUCache<string, number>(CACHE_BOUND);
+  const recordedAt = new LRUCache<string, number>(CACHE_BOUND);
   const runSlowCheck = createSlowChecks<ClientSecret>();
 
   async function find(id: string): Promise<StoredClient | undefined> {
@@ -44,7 +45,7 @@ export function createClientDirectory(
     entries.set(id, { stored, loadedAt: now() });
     try {
       const found = await stored;
-      // Ids that strangers make up must not fill the memory.
+      // Unknown ids are not cached, because random `client_id`s in requests would displace the clients.
       if (!found) forget(id, stored);
       return found;
     } catch (error) {
@@ -57,24 +58,25 @@ export function createClientDirectory(
     if (stored === undefined || entries.get(id)?.stored === stored) entries.delete(id);
   }
 
-  async function findLive(id: string): Promise<readonly ClientSecret[]> {
-    return (await find(id))?.secrets.filter(isLive) ?? [];
+  async function findUnexpiredSecrets(id: string): Promise<readonly ClientSecret[]> {
+    return (await find(id))?.secrets.filter(isUnexpired) ?? [];
   }
 
   async function findSecret(
     id: string,
     presented: string,
-    admit: () => void,
+    checkAttempts: () => void,
   ): Promise<ClientSecret | undefined> {
-    // Nobody can guess one of ours, and who has it gets in, however often strangers have failed in the client's name.
-    const isOfOurForm = isGenerated(presented);
-    if (!isOfOurForm) admit();
-    const live = await findLive(id);
-    const match = live.find(({ hash }) => matchesHash(presented, hash));
+    // A generated secret has 256 random bits. It is checked without the throttle, so that failed requests of others in the
+    // client's name cannot lock the client out.
+    const hasGeneratedForm = isGenerated(presented);
+    if (!hasGeneratedForm) checkAttempts();
+    const secrets = await findUnexpiredSecrets(id);
+    const match = secrets.find(({ hash }) => matchesHash(presented, hash));
     if (match) return match;
-    // Nor is anybody kept waiting by those that are made up: no value of this form was ever imported.
-    if (isOfOurForm || !isWholeToBcrypt(presented)) return undefined;
-    const imported = live.filter(({ hash }) => isBcryptHash(hash));
+    // No imported secret has the generated form, so that wrong values of that form cause no slow bcrypt comparison.
+    if (hasGeneratedForm || !isDistinctToBcrypt(presented)) return undefined;
+    const imported = secrets.filter(({ hash }) => isBcryptHash(hash));
     if (imported.length === 0) return undefined;
     return runSlowCheck(id, presented, async () => {
       const found = await findBcryptSecret(presented, imported);
@@ -82,7 +84,7 @@ export function createClientDirectory(
     });
   }
 
-  /** Makes an imported secret one of ours, so that the slow check is made once. */
+  /** Replaces the bcrypt hash of an imported secret by a SHA-256 hash, so that bcrypt runs once per secret. */
   async function rehash(
     id: string,
     secret: ClientSecret,
@@ -92,20 +94,20 @@ export function createClientDirectory(
     const isReplaced = await store.rehashSecret(id, secret.id, { from: secret.hash, to });
     forget(id);
     if (isReplaced) return secret;
-    // Another request was first, or somebody has removed it while this one waited.
-    return (await findLive(id)).find(({ hash }) => matchesHash(presented, hash));
+    // A concurrent request has replaced the hash, or the secret was deleted during the comparison.
+    return (await findUnexpiredSecrets(id)).find(({ hash }) => matchesHash(presented, hash));
   }
 
-  async function verifySecret(id: string, presented: string, admit: () => void): Promise<boolean> {
-    const match = await findSecret(id, presented, admit);
+  async function verifySecret(id: string, presented: string, checkAttempts: () => void): Promise<boolean> {
+    const match = await findSecret(id, presented, checkAttempts);
     if (match) recordUse(id, match);
     return match !== undefined;
   }
 
   function recordUse(id: string, secret: ClientSecret): void {
     const at = now();
-    if (at - (notedAt.get(secret.id) ?? secret.lastUsedAt ?? 0) < TOUCH_INTERVAL) return;
-    notedAt.set(secret.id, at);
+    if (at - (recordedAt.get(secret.id) ?? secret.lastUsedAt ?? 0) < TOUCH_INTERVAL) return;
+    recordedAt.set(secret.id, at);
     store.touchSecret(id, secret.id, at).catch((error: unknown) => {
       logger.warn({ err: error, client_id: id }, 'recording the last use of a client secret failed');
     });
@@ -114,32 +116,32 @@ export function createClientDirectory(
   return { find, verifySecret, forget: (id) => forget(id) };
 }
 
-function isLive(secret: ClientSecret): boolean {
+function isUnexpired(secret: ClientSecret): boolean {
   return secret.expiresAt === undefined || secret.expiresAt > now();
 }
 
-// As PHP and others write it, up to a cost of 15: the next one takes seconds.
+// The forms that PHP and others write, with a cost of at most 15: a comparison with a cost of 16 takes seconds.
 const BCRYPT = /^\$2[aby]\$(?:0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}$/;
 
-/** Whether this is a bcrypt hash that values can be checked against. A secret has one until it is first used. */
+/** Whether a hash is a bcrypt hash that values are compared with. An imported secret has one until it is first used. */
 export function isBcryptHash(hash: string): boolean {
   return BCRYPT.test(hash);
 }
 
-// bcrypt looks at no more of a value.
-const LONGEST = 72;
+// In bytes: bcrypt ignores the rest of a value.
+const BCRYPT_LENGTH = 72;
 
 /**
- * Whether bcrypt can tell a value from every other one: it leaves out what is behind the 72nd byte, and repeats a value with a
- * NUL at its end, so that `a` and `a\0a` are the same to it.
+ * Whether bcrypt distinguishes a value from every other one. It ignores the bytes after the 72nd, and it repeats a value up to
+ * that length with a NUL in between, so that `a` and `a\0a` have the same hash.
  */
-function isWholeToBcrypt(value: string): boolean {
-  return Buffer.byteLength(value) <= LONGEST && !value.includes('\0');
+function isDistinctToBcrypt(value: string): boolean {
+  return Buffer.byteLength(value) <= BCRYPT_LENGTH && !value.includes('\0');
 }
 
 /**
- * Finds which of some secrets with bcrypt hashes a value is. Slow on purpose: each takes a quarter of a second at the
- * usual cost of 12, and the thread for up to 100 ms at a time.
+ * Finds the secret whose bcrypt hash matches a value. Slow by design: each comparison takes a quarter of a second at the usual
+ * cost of 12, and blocks the thread for up to 100 ms at a time.
  */
 async function findBcryptSecret(
   presented: string,
@@ -149,64 +151,68 @@ async function findBcryptSecret(
   return undefined;
 }
 
-// Different values of one client. Who has the right one tries again.
-const MOST_WAITING = 8;
+// The number of different values of one client that can wait. The client repeats the request after a 429.
+const MAX_QUEUED = 8;
 
 // In seconds.
 const RETRY_AFTER = 5;
 
-// After each wrong value, for so many times as long as its check took, the thread is left to other requests.
-const REST = 4;
+// The pause after each wrong value, as a multiple of the duration of its check: so wrong values take a fifth of the thread at
+// most.
+const PAUSE = 4;
 
 /**
- * Runs a check of a value that a client presents; `undefined`: it is wrong.
+ * Runs a check of a value that a client presents, which resolves to `undefined` for a wrong value.
  *
  * @throws TooManyAttemptsError when too many values of the client wait
  */
-export type RunSlowCheck<T> = (
+type RunSlowCheck<T> = (
   clientId: string,
   presented: string,
   check: () => Promise<T | undefined>,
 ) => Promise<T | undefined>;
 
-interface Waiting<T> {
+interface QueuedCheck<T> {
   readonly check: () => Promise<T | undefined>;
   readonly result: PromiseWithResolvers<T | undefined>;
 }
 
-/** Runs slow checks one at a time, each client in its turn, because anybody can send wrong values. */
+/**
+ * Runs slow checks one at a time, one value of each client in turn, because unauthenticated requests can cause any number of
+ * them.
+ */
 function createSlowChecks<T>(): RunSlowCheck<T> {
-  // By client, and by the hash of the value: who sends the same one at once shares the answer.
-  const clients = new Map<string, Map<string, Waiting<T>>>();
-  let isWorking = false;
+  // By client, and by the hash of the value: concurrent requests with the same value share one check.
+  const clients = new Map<string, Map<string, QueuedCheck<T>>>();
+  let isRunning = false;
 
-  async function work(): Promise<void> {
-    isWorking = true;
-    // A client that is put in again goes to the end, where this same loop finds it.
+  async function run(): Promise<void> {
+    isRunning = true;
+    // A client with more values is set again and so becomes the last entry of the map, which this same loop reaches.
     for (const [clientId, values] of clients) {
       const [value, { check, result }] = [...values][0]!;
       const startedAt = performance.now();
       result.resolve(check());
       const found = await result.promise.catch(() => undefined);
-      const took = performance.now() - startedAt;
+      const duration = performance.now() - startedAt;
       values.delete(value);
       clients.delete(clientId);
       if (values.size > 0) clients.set(clientId, values);
-      if (found === undefined) await waitFor(took * REST, undefined, { ref: false });
+      if (found === undefined) await delay(duration * PAUSE, undefined, { ref: false });
     }
-    isWorking = false;
+    isRunning = false;
   }
 
   return async function runSlowCheck(clientId, presented, check) {
-    const values = clients.get(clientId) ?? new Map<string, Waiting<T>>();
+    const values = clients.get(clientId) ?? new Map<string, QueuedCheck<T>>();
     const value = hashCredential(presented);
-    let waiting = values.get(value);
-    if (!waiting) {
-      if (values.size >= MOST_WAITING) throw new TooManyAttemptsError(RETRY_AFTER);
-      waiting = { check, result: Promise.withResolvers() };
-      clients.set(clientId, values.set(value, waiting));
-      if (!isWorking) void work();
+    let queued = values.get(value);
+    if (!queued) {
+      if (values.size >= MAX_QUEUED) throw new TooManyAttemptsError(RETRY_AFTER);
+      queued = { check, result: Promise.withResolvers() };
+      clients.set(clientId, values.set(value, queued));
+      if (!isRunning) void run();
     }
-    return waiting.result.promise;
+    return queued.result.promise;
   };
 }

@@ -1,26 +1,28 @@
 import { isDeepStrictEqual } from 'node:util';
 
 import type { Client, ClientChanges, ClientFields, Gate } from '../contracts/index.ts';
+import { isLoopback } from '../contracts/loopback.ts';
 import { ClientInvalidError, fieldError } from '../errors.ts';
 import type { FieldError, FieldErrorCode, FieldErrorParameters } from '../errors.ts';
 import { checkLifetimes } from './lifetimes.ts';
-import type { CompleteLifetimes } from './lifetimes.ts';
+import type { AddMistake, CompleteLifetimes } from './lifetimes.ts';
 
-/** What a client is checked against. Where one of them is not known, anything is taken. */
+/** The configuration of the server that a client is checked against. `undefined`: not known, so that any value is accepted. */
 export interface KnownNames {
   readonly gate: Pick<Gate, 'has' | 'roles'> | undefined;
   readonly scopes: ReadonlyMap<string, unknown> | undefined;
-  /** The server's: the longest that a client may have. */
+  /** The lifetimes of the server, which are the longest for a client. */
   readonly lifetimes: CompleteLifetimes | undefined;
 }
 
-// Characters that change how the text around them reads (Unicode bidi controls), and control characters.
+// Control characters, and format characters such as the Unicode bidi controls, which change how the text around them is
+// displayed.
 const UNSAFE_IN_NAME = /[\p{Cc}\p{Cf}]/u;
 
 /**
- * Checks the fields of a client all at once and fills in the defaults.
+ * Checks all fields of a client and fills in the defaults.
  *
- * @param registered - the client as it is, when it is changed
+ * @param registered - the stored client, when it is changed
  * @throws ClientInvalidError with one entry per mistake
  */
 export function checkClientFields(
@@ -29,56 +31,58 @@ export function checkClientFields(
   registered?: Pick<Client, 'lifetimes' | 'redirectUris'>,
 ): Omit<Client, 'id' | 'createdAt' | 'updatedAt' | 'disabled' | 'disabledBy'> {
   const mistakes: FieldError[] = [];
-  const refuse: Refuse = (...mistake) => void mistakes.push(fieldError(...mistake));
-  // In JavaScript nothing may be given.
+  const addMistake: AddMistake = (...mistake) => void mistakes.push(fieldError(...mistake));
+  // A caller in JavaScript can leave the argument out.
   const fields: Partial<ClientFields> = given ?? {};
-  for (const field of Object.keys(fields)) if (!FIELDS.has(field)) refuse(field, 'unknown_field');
+  for (const field of Object.keys(fields)) if (!FIELDS.has(field)) addMistake(field, 'unknown_field');
   const { confidential = true, firstParty = false, native = false, grantType, ownerId } = fields;
-  const redirectUris = list(fields.redirectUris, 'redirectUris', refuse);
-  const roles = list(fields.roles, 'roles', refuse);
-  const permissions = list(fields.permissions, 'permissions', refuse);
-  const allowed = fields.scopes === undefined ? undefined : list(fields.scopes, 'scopes', refuse);
+  const redirectUris = list(fields.redirectUris, 'redirectUris', addMistake);
+  const roles = list(fields.roles, 'roles', addMistake);
+  const permissions = list(fields.permissions, 'permissions', addMistake);
+  const allowed = fields.scopes === undefined ? undefined : list(fields.scopes, 'scopes', addMistake);
   const name = typeof fields.name === 'string' ? fields.name.trim() : '';
   const lifetimes = checkLifetimes(
     fields.lifetimes,
     { grantType, server, registered: registered?.lifetimes },
-    refuse,
+    addMistake,
   );
 
-  if (name === '' || name.length > LONGEST_NAME) refuse('name', 'name_length', { most: LONGEST_NAME });
-  if (UNSAFE_IN_NAME.test(name)) refuse('name', 'control_characters');
+  if (name === '' || name.length > LONGEST_NAME) addMistake('name', 'name_length', { most: LONGEST_NAME });
+  if (UNSAFE_IN_NAME.test(name)) addMistake('name', 'control_characters');
   for (const [field, value] of Object.entries({ confidential, firstParty, native })) {
-    if (typeof value !== 'boolean') refuse(field, 'not_boolean');
+    if (typeof value !== 'boolean') addMistake(field, 'not_boolean');
   }
-  if (ownerId !== undefined && !isUserId(ownerId)) refuse('ownerId', 'user_id');
+  if (ownerId !== undefined && !isUserId(ownerId)) addMistake('ownerId', 'user_id');
   for (const scope of allowed ?? [])
-    if (scopes?.has(scope) === false) refuse('scopes', 'unknown_scope', { name: scope });
+    if (scopes?.has(scope) === false) addMistake('scopes', 'unknown_scope', { name: scope });
 
   if (redirectUris.length > MOST_REDIRECT_URIS)
-    refuse('redirectUris', 'too_many_redirect_uris', { most: MOST_REDIRECT_URIS });
+    addMistake('redirectUris', 'too_many_redirect_uris', { most: MOST_REDIRECT_URIS });
   if (grantType === 'authorization_code') {
-    if (redirectUris.length === 0) refuse('redirectUris', 'redirect_uri_missing');
+    if (redirectUris.length === 0) addMistake('redirectUris', 'redirect_uri_missing');
     redirectUris.forEach((uri, index) => {
       const mistake = redirectUriMistake(uri, { native });
-      // What was registered before http was refused works on, and does not keep the client from being changed.
+      // Redirect URIs that were registered before http was refused stay valid, also when other fields of the client are
+      // changed.
       if (mistake?.[0] === 'uri_insecure' && registered?.redirectUris.includes(uri)) return;
-      if (mistake) refuse(`redirectUris[${index}]`, ...mistake);
+      if (mistake) addMistake(`redirectUris[${index}]`, ...mistake);
     });
-    if (native && confidential) refuse('native', 'native_with_secret');
+    if (native && confidential) addMistake('native', 'native_with_secret');
     for (const field of ['roles', 'permissions'] as const) {
-      if ((fields[field] ?? []).length > 0) refuse(field, 'client_credentials_only');
+      if ((fields[field] ?? []).length > 0) addMistake(field, 'client_credentials_only');
     }
   } else if (grantType === 'client_credentials') {
-    if (redirectUris.length > 0) refuse('redirectUris', 'redirect_uri_unused');
-    if (!confidential) refuse('confidential', 'secret_required');
-    if (native || firstParty) refuse(native ? 'native' : 'firstParty', 'authorization_code_only');
+    if (redirectUris.length > 0) addMistake('redirectUris', 'redirect_uri_unused');
+    if (!confidential) addMistake('confidential', 'secret_required');
+    if (native || firstParty) addMistake(native ? 'native' : 'firstParty', 'authorization_code_only');
     for (const role of roles)
-      if (gate && !Object.hasOwn(gate.roles, role)) refuse('roles', 'unknown_role', { name: role });
+      if (gate && !Object.hasOwn(gate.roles, role)) addMistake('roles', 'unknown_role', { name: role });
     for (const permission of permissions) {
-      if (gate?.has(permission) === false) refuse('permissions', 'unknown_permission', { name: permission });
+      if (gate?.has(permission) === false)
+        addMistake('permissions', 'unknown_permission', { name: permission });
     }
   } else {
-    refuse('grantType', 'grant_type_unknown');
+    addMistake('grantType', 'grant_type_unknown');
   }
   if (mistakes.length > 0 || grantType === undefined) throw new ClientInvalidError(mistakes);
   return {
@@ -97,7 +101,7 @@ export function checkClientFields(
 }
 
 /**
- * Checks a client as it would be with some of its fields changed.
+ * Checks a client with some of its fields changed.
  *
  * @throws ClientInvalidError with one entry per mistake
  */
@@ -108,7 +112,7 @@ export function checkClientChanges(
 ): Partial<Client> {
   const { id: _id, createdAt: _createdAt, updatedAt: _updatedAt, ...rest } = client;
   const { disabled: _disabled, disabledBy: _disabledBy, ...fields } = rest;
-  // A copy of a client with something changed has all of its members.
+  // `changes` may be a copy of the whole client, so that unchanged fields, such as the grant type, are no mistake.
   const changed = Object.entries(changes ?? {}).filter(
     ([field, value]) => !isDeepStrictEqual(value, client[field as keyof Client]),
   );
@@ -135,35 +139,36 @@ const FIELDS: ReadonlySet<string> = new Set<keyof ClientFields>([
 const LONGEST_NAME = 100;
 const MOST_REDIRECT_URIS = 100;
 
-/** Notes a mistake. */
-type Refuse = (field: string, code: FieldErrorCode, parameters?: FieldErrorParameters) => void;
-
 function isUserId(id: unknown): boolean {
   return typeof id === 'string' && id !== '' && id.length <= 255 && !id.includes('\0');
 }
 
-function list(value: readonly string[] | undefined, field: string, refuse: Refuse): readonly string[] {
+function list(
+  value: readonly string[] | undefined,
+  field: string,
+  addMistake: AddMistake,
+): readonly string[] {
   if (value === undefined) return [];
   if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) return [...new Set(value)];
-  refuse(field, 'not_strings');
+  addMistake(field, 'not_strings');
   return [];
 }
 
-/** What is wrong, as for `fieldError()`. */
-export type Mistake = readonly [code: FieldErrorCode, parameters?: FieldErrorParameters];
+/** Arguments of `fieldError()`. */
+type Mistake = readonly [code: FieldErrorCode, parameters?: FieldErrorParameters];
 
-const LONGEST = 2000;
+const LONGEST_REDIRECT_URI = 2000;
 
-// A private-use scheme is a reversed domain name (RFC 8252 section 7.1), which keeps `javascript:` and its kin out.
+// A private-use scheme is a reversed domain name (RFC 8252 section 7.1), which excludes schemes such as `javascript:`.
 const PRIVATE_USE_SCHEME = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/;
 
 /**
- * Says what is wrong with a redirect URI, or nothing when it can be registered (RFC 6749 section 3.1.2, RFC 9700
- * sections 2.1 and 2.6, RFC 8252 section 7).
+ * The mistake in a redirect URI; `undefined` when it can be registered (RFC 6749 section 3.1.2, RFC 9700 sections 2.1 and 2.6,
+ * RFC 8252 section 7).
  */
 function redirectUriMistake(uri: unknown, { native }: { native: boolean }): Mistake | undefined {
   if (typeof uri !== 'string' || uri === '') return ['uri_empty'];
-  if (uri.length > LONGEST) return ['uri_length', { most: LONGEST }];
+  if (uri.length > LONGEST_REDIRECT_URI) return ['uri_length', { most: LONGEST_REDIRECT_URI }];
   if (/[^\x21-\x7e]/.test(uri)) return ['uri_characters'];
   const url = URL.parse(uri);
   if (!url) return ['uri_relative'];
@@ -180,27 +185,25 @@ function redirectUriMistake(uri: unknown, { native }: { native: boolean }): Mist
   return PRIVATE_USE_SCHEME.test(url.protocol) ? undefined : ['uri_private_scheme'];
 }
 
-// Codes that travel over http can be read on the way. Loopback addresses never leave the machine.
+// Over http, the network can read the authorization code, except on a loopback address.
 function webMistake({ protocol, hostname }: URL): Mistake | undefined {
-  return protocol === 'http:' && !/^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname)
-    ? ['uri_insecure']
-    : undefined;
+  return protocol === 'http:' && !isLoopback(hostname) ? ['uri_insecure'] : undefined;
 }
 
-// The engine has these rules too, and would refuse every request of a client that does not keep them.
+// The engine applies these rules too, and would addMistake every request of a client that breaks them.
 function nativeWebMistake({ protocol, hostname }: URL): Mistake | undefined {
-  const isLoopback = LOOPBACK.has(hostname);
-  if (protocol === 'http:' && !isLoopback) return ['uri_http_host'];
-  if (protocol === 'https:' && isLoopback) return ['uri_https_loopback'];
+  const isEngineLoopback = ENGINE_LOOPBACK.has(hostname);
+  if (protocol === 'http:' && !isEngineLoopback) return ['uri_http_host'];
+  if (protocol === 'https:' && isEngineLoopback) return ['uri_https_loopback'];
   return undefined;
 }
 
-const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+const ENGINE_LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
- * What is remembered of where somebody agreed to be sent: what the consent page shows, which is an origin, or the scheme of
- * an installed app. `undefined` for a port that the app chose by itself: whatever runs on that machine may have it the next
- * time, so it is asked for again (RFC 8252 section 8.6).
+ * The redirect host that a consent is stored for, and that the consent page shows: the origin of the redirect URI, or the
+ * scheme of an installed app. `undefined` for a loopback redirect URI with a port that is not registered: another program may
+ * listen on that port the next time, so consent is asked for again (RFC 8252 section 8.6).
  */
 export function redirectHost(
   redirectUri: string,
@@ -212,8 +215,8 @@ export function redirectHost(
 }
 
 /**
- * Whether another app on the same device could receive what is sent there. A claimed https address is the one that the
- * system keeps for its app (RFC 8252 section 7.2).
+ * Whether another app on the same device could receive the response at a redirect URI. It cannot for a claimed https URI, which
+ * the operating system opens in its registered app only (RFC 8252 section 7.2).
  */
 export function isOnDevice(redirectUri: string, { native }: Pick<Client, 'native'>): boolean {
   return native && !redirectUri.startsWith('https:');

@@ -8,30 +8,31 @@ import { checkClientFields } from './fields.ts';
 import type { KnownNames } from './fields.ts';
 import { hashCredential } from '../keys/hash.ts';
 
-/** A client that another server registered, to be taken over as it is. */
+/** A client of another server, to import with its id and its secret. */
 export interface ImportedClient<P extends string = string, R extends string = string> extends ClientFields<
   P,
   R
 > {
-  /** The `client_id` that its developers have: a UUID, a number as text, or any other printable ASCII. */
+  /**
+   * Its `client_id` at the other server: a UUID, a number as text, or any other printable ASCII without spaces, at most 255
+   * characters.
+   */
   readonly id: string;
   /** @default false */
   readonly disabled?: boolean;
   /** In seconds since 1970. @default the time of the import */
   readonly createdAt?: number;
   /**
-   * Its secret, or the bcrypt hash of it, which is replaced by a SHA-256 when the secret is first used. Without one, a
-   * confidential client gets no tokens until it is given a secret.
+   * Its secret, or the bcrypt hash of it, which is replaced by a SHA-256 hash when the secret is first used. Left out: a
+   * confidential client gets no tokens until a secret is added.
    */
   readonly secret?: { readonly value: string } | { readonly bcrypt: string } | undefined;
 }
 
-/** How an import ended. `present`: a client with this id is there already, and was left as it is. */
+/** The outcome of an import. `present`: a client with this id exists and was not changed. */
 export type ImportOutcome = 'imported' | 'present';
 
-/**
- * @param onImported - told each client that was imported, afterwards
- */
+/** @param onImported - called with each client after its import */
 export function createClientImport(
   store: ClientStore,
   names: KnownNames,
@@ -44,7 +45,7 @@ export function createClientImport(
     try {
       await store.insert(client, secrets);
     } catch (error) {
-      // Somebody else imported it in the meantime.
+      // A concurrent import may have inserted it.
       if (await store.find(client.id)) return 'present';
       throw error;
     }
@@ -78,7 +79,7 @@ function toSecret(secret: NonNullable<ImportedClient['secret']>): ClientSecret {
     throw new ClientInvalidError([fieldError('secret', 'secret_empty')]);
   }
   const [hash, hint] =
-    'bcrypt' in secret ? [secret.bcrypt, ''] : [hashCredential(secret.value), hintOf(secret.value)];
+    'bcrypt' in secret ? [secret.bcrypt, ''] : [hashCredential(secret.value), hintFrom(secret.value)];
   return {
     id: randomUUID(),
     hash,
@@ -90,7 +91,7 @@ function toSecret(secret: NonNullable<ImportedClient['secret']>): ClientSecret {
   };
 }
 
-/** The last four characters, of a value that has enough others to be kept. */
-function hintOf(value: string): string {
+/** The last four characters of a value, unless it is so short that they would make it guessable. */
+function hintFrom(value: string): string {
   return value.length >= 20 ? value.slice(-4) : '';
 }

@@ -4,23 +4,23 @@ import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
 import type { ClientStore, ConsentStore, Logger, Storage } from '../contracts/index.ts';
 
-/** The storage for those who note when something was last used, which no request waits for. */
+/** The storage, with tracking of the writes of last uses, for which no request waits. */
 export interface LastUses {
   readonly clients: Pick<ClientStore, 'find' | 'rehashSecret' | 'touchSecret'>;
   readonly consents: Pick<ConsentStore, 'touch'>;
-  /** Resolves when the notes under way are written, or have failed. */
+  /** Resolves when the pending writes have succeeded or failed. */
   written(): Promise<void>;
 }
 
-export function followLastUses({ clients, consents }: Pick<Storage, 'clients' | 'consents'>): LastUses {
-  const underway = new Set<Promise<unknown>>();
+export function trackLastUses({ clients, consents }: Pick<Storage, 'clients' | 'consents'>): LastUses {
+  const pending = new Set<Promise<unknown>>();
 
-  async function follow<T>(write: Promise<T>): Promise<T> {
-    underway.add(write);
+  async function track<T>(write: Promise<T>): Promise<T> {
+    pending.add(write);
     try {
       return await write;
     } finally {
-      underway.delete(write);
+      pending.delete(write);
     }
   }
 
@@ -28,34 +28,35 @@ export function followLastUses({ clients, consents }: Pick<Storage, 'clients' | 
     clients: {
       find: async (...given) => clients.find(...given),
       rehashSecret: async (...given) => clients.rehashSecret(...given),
-      touchSecret: async (...given) => follow(clients.touchSecret(...given)),
+      touchSecret: async (...given) => track(clients.touchSecret(...given)),
     },
-    consents: { touch: async (...given) => follow(consents.touch(...given)) },
+    consents: { touch: async (...given) => track(consents.touch(...given)) },
     async written() {
-      await Promise.allSettled(underway);
+      await Promise.allSettled(pending);
     },
   };
 }
 
-// In seconds. "Last used" needs no more, and an app may act for a user many times a second.
+// In seconds. "Last used" is shown with this precision, and an app may act for a user many times a second.
 const INTERVAL = 3600;
 
-// After a start nothing is remembered. The database is there for the requests first.
-const MOST_UNDERWAY = 4;
+// After a start the cache is empty, so that every user's first request would write. The limit leaves the database to the
+// requests.
+const MAX_PENDING = 4;
 
-/** Notes that a client acts for a user, once an hour. Never throws, never waits; a note may be lost. */
+/** Records that a client acts for a user, at most once an hour. Never throws or waits; a record may be lost. */
 export type RecordUse = (userId: string, clientId: string) => void;
 
 export function createRecordUse(consents: Pick<ConsentStore, 'touch'>, logger: Logger): RecordUse {
-  const notedAt = new LRUCache<string, number>(CACHE_BOUND);
-  let underway = 0;
+  const recordedAt = new LRUCache<string, number>(CACHE_BOUND);
+  let pending = 0;
 
   return function recordUse(userId, clientId) {
     const key = `${clientId} ${userId}`;
     const at = now();
-    if (at - (notedAt.get(key) ?? 0) < INTERVAL || underway >= MOST_UNDERWAY) return;
-    notedAt.set(key, at);
-    underway += 1;
+    if (at - (recordedAt.get(key) ?? 0) < INTERVAL || pending >= MAX_PENDING) return;
+    recordedAt.set(key, at);
+    pending += 1;
     consents
       .touch(userId, clientId, at)
       .catch((error: unknown) => {
@@ -65,7 +66,7 @@ export function createRecordUse(consents: Pick<ConsentStore, 'touch'>, logger: L
         );
       })
       .finally(() => {
-        underway -= 1;
+        pending -= 1;
       });
   };
 }

@@ -15,10 +15,10 @@ import { ClientInvalidError, fieldError } from '../errors.ts';
 import type { FieldError } from '../errors.ts';
 import { checkClientChanges, checkClientFields } from './fields.ts';
 import type { KnownNames } from './fields.ts';
-import { createSecretRegistry, makeSecret, secretEvent, storedClient } from './secrets.ts';
+import { createSecretRegistry, makeSecret, requireClient, secretEvent } from './secrets.ts';
 import type { RegistryChanges } from './secrets.ts';
 
-/** The registry, for somebody whose changes are recorded as theirs. */
+/** Returns the registry for one request or user, whose changes are recorded with that origin. */
 export type RegistryFor = (origin?: AuditOrigin) => CheckedClientRegistry;
 
 export function createClientRegistry(
@@ -27,8 +27,8 @@ export function createClientRegistry(
   { audit, onChange }: Pick<RegistryChanges, 'onChange'> & { readonly audit: Pick<AuditLog, 'record'> },
 ): RegistryFor {
   /**
-   * Saves a change of what is there now. Two people who change different fields at once both keep theirs: whoever comes
-   * second changes what the first one has saved.
+   * Applies a change to the stored client with a conditional update, and repeats it when a concurrent request has changed the
+   * client in between, so that concurrent changes of different fields are all saved.
    *
    * @returns the client and the names of the fields that changed
    */
@@ -37,11 +37,11 @@ export function createClientRegistry(
     apply: (client: Client) => Partial<Client>,
   ): Promise<{ client: Client; fields: readonly string[] }> {
     for (;;) {
-      const { client: before } = await storedClient(store, id);
+      const { client: before } = await requireClient(store, id);
       const after = { ...before, ...apply(before) };
       const fields = fieldNames(after).filter((field) => !isDeepStrictEqual(before[field], after[field]));
       if (fields.length === 0) return { client: before, fields };
-      // It tells one state of a client from the next, so it never stays the same.
+      // The update compares `updatedAt`, so two versions of a client must never have the same one.
       const client = { ...after, updatedAt: Math.max(now(), before.updatedAt + 1) };
       if (await store.update(client, before.updatedAt)) {
         onChange(id);
@@ -60,7 +60,7 @@ export function createClientRegistry(
     ): Promise<Client> {
       const { client, fields } = await change(id, (before) => {
         check?.(before);
-        return { disabled, disabledBy: disabled ? disablerOf(before, origin?.actorId) : undefined };
+        return { disabled, disabledBy: disabled ? nextDisabledBy(before, origin?.actorId) : undefined };
       });
       const type = disabled ? 'client_disabled' : 'client_enabled';
       if (fields.length > 0) record({ type, clientId: id, name: client.name });
@@ -71,7 +71,7 @@ export function createClientRegistry(
       try {
         return { deleted: await store.delete(id) };
       } catch (error) {
-        // It may be gone although not all that belongs to it is.
+        // The client may have been deleted before the deletion of its consents and grants failed.
         const found = await store.find(id).catch(() => 'unknown');
         return { deleted: found === undefined, error };
       } finally {
@@ -95,7 +95,7 @@ export function createClientRegistry(
         await store.insert(client, first ? [first.stored] : []);
         record({ type: 'client_created', clientId: client.id, name: client.name });
         if (first) record(secretEvent('secret_added', client.id, first.stored));
-        return { client, secret: first?.shown };
+        return { client, secret: first?.returned };
       },
       find: async (id) => (await store.find(id))?.client,
       list: async (query = {}) => store.list(checkClientQuery(query)),
@@ -121,9 +121,10 @@ export function createClientRegistry(
   };
 }
 
-/** Who may enable a client again, once somebody has disabled it who may have found it disabled. */
-function disablerOf(client: Client, actorId: string | undefined): string | undefined {
-  // An owner does not take over what somebody else has disabled; everybody else takes over what its owner has.
+/** The `disabledBy` of a client after a user or a program has disabled it, possibly again. */
+function nextDisabledBy(client: Client, actorId: string | undefined): string | undefined {
+  // An owner who disables a client that an administrator has disabled must not become the one who may enable it. An
+  // administrator who disables a client that its owner has disabled replaces the owner.
   const isOwner = actorId !== undefined && actorId === client.ownerId;
   return client.disabled && isOwner ? client.disabledBy : actorId;
 }
@@ -132,10 +133,10 @@ function fieldNames(client: Client): (keyof Client)[] {
   return Object.keys(client) as (keyof Client)[];
 }
 
-const MOST = 200;
+const MAX_LIMIT = 200;
 
 /**
- * Checks what a page of clients is asked for.
+ * Checks a query for a page of clients.
  *
  * @throws ClientInvalidError with one entry per mistake
  */
@@ -146,8 +147,8 @@ function checkClientQuery(query: ClientQuery): ClientQuery {
     const text: unknown = query[field];
     if (text !== undefined && typeof text !== 'string') mistakes.push(fieldError(field, 'not_string'));
   }
-  if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= MOST)) {
-    mistakes.push(fieldError('limit', 'out_of_range', { most: MOST }));
+  if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT)) {
+    mistakes.push(fieldError('limit', 'out_of_range', { most: MAX_LIMIT }));
   }
   if (mistakes.length > 0) throw new ClientInvalidError(mistakes);
   return query;

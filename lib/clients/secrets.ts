@@ -14,16 +14,16 @@ import { ClientInvalidError, ClientNotFoundError, fieldError } from '../errors.t
 import type { FieldError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 
-// Each is compared with what a client presents.
+// Limited, because a presented value is compared with each of them.
 const MOST_SECRETS = 20;
 
-/** What a registry does with the secrets of its clients. */
+/** The methods of a registry for the secrets of its clients. */
 export type SecretRegistry = Pick<ClientRegistry, 'secrets' | 'addSecret' | 'deleteSecret' | 'rotateSecret'>;
 
-/** What a registry tells the rest of the server. */
+/** The functions by which a registry reports its changes. */
 export interface RegistryChanges {
   readonly record: (event: AuditEvent) => void;
-  /** Told the id of each client that changed, after the change. */
+  /** Called with the id of each changed client, after the change. */
   readonly onChange: (id: string) => void;
 }
 
@@ -31,13 +31,13 @@ export function createSecretRegistry(
   store: ClientStore,
   { record, onChange }: RegistryChanges,
 ): SecretRegistry {
-  async function add(id: string, { shown, stored }: MadeSecret): Promise<NewSecret> {
-    const { client } = await storedClient(store, id);
+  async function add(id: string, { returned, stored }: GeneratedSecret): Promise<NewSecret> {
+    const { client } = await requireClient(store, id);
     if (!client.confidential) throw invalid('confidential', 'public_client');
     if (!(await store.addSecret(id, stored))) throw new ClientNotFoundError(id);
     onChange(id);
     record(secretEvent('secret_added', id, stored));
-    return shown;
+    return returned;
   }
 
   async function deleteOne(id: string, secret: ClientSecret): Promise<boolean> {
@@ -47,9 +47,9 @@ export function createSecretRegistry(
     return deleted;
   }
 
-  /** Expired secrets stay for as long as there is room, so that people see why something has stopped. */
-  async function makeRoom(id: string): Promise<void> {
-    const { secrets } = await storedClient(store, id);
+  /** Deletes expired secrets, but only at the limit: until then they show people why a client fails to authenticate. */
+  async function deleteExpiredAtLimit(id: string): Promise<void> {
+    const { secrets } = await requireClient(store, id);
     if (secrets.length < MOST_SECRETS) return;
     const expired = secrets.filter(({ expiresAt = Infinity }) => expiresAt <= now());
     if (expired.length === 0) {
@@ -59,11 +59,11 @@ export function createSecretRegistry(
   }
 
   return {
-    secrets: async (id) => (await storedClient(store, id)).secrets,
+    secrets: async (id) => (await requireClient(store, id)).secrets,
     async addSecret(id, options) {
-      const made = makeSecret(options);
-      await makeRoom(id);
-      return add(id, made);
+      const generated = makeSecret(options);
+      await deleteExpiredAtLimit(id);
+      return add(id, generated);
     },
     async deleteSecret(id, secretId) {
       const secret = (await store.find(id))?.secrets.find((one) => one.id === secretId);
@@ -72,10 +72,10 @@ export function createSecretRegistry(
     async rotateSecret(id, { label, overlap: given = 0 } = {}) {
       const overlap = parseDuration(given);
       if (overlap === undefined) throw invalid('overlap', 'not_duration');
-      const made = makeSecret({ label });
-      if (overlap > 0) await makeRoom(id);
-      const { secrets } = await storedClient(store, id);
-      const added = await add(id, made);
+      const generated = makeSecret({ label });
+      if (overlap > 0) await deleteExpiredAtLimit(id);
+      const { secrets } = await requireClient(store, id);
+      const added = await add(id, generated);
       for (const secret of secrets) {
         if (overlap === 0) await deleteOne(id, secret);
         else await store.expireSecret(id, secret.id, now() + overlap);
@@ -86,7 +86,7 @@ export function createSecretRegistry(
   };
 }
 
-/** What is recorded of a secret: never its value or hash. */
+/** The audit event of a secret. It holds neither its value nor its hash. */
 export function secretEvent(
   type: 'secret_added' | 'secret_deleted',
   clientId: string,
@@ -99,32 +99,32 @@ function invalid(...mistake: Parameters<typeof fieldError>): ClientInvalidError 
   return new ClientInvalidError([fieldError(...mistake)]);
 }
 
-// The prefix lets secret scanners recognise it. Base64url has no character that HTTP Basic would have to encode.
+// The prefix lets secret scanners recognize a leaked secret.
 const SECRET_PREFIX = 'gatehouse_secret_';
 
-// A SHA-256, an identifier or 256 random bits in base64url.
+// 256 random bits in base64url, which has no character that HTTP Basic would have to encode (RFC 6749 section 2.3.1).
 const GENERATED = /^gatehouse_secret_[\w-]{43}$/;
 
 const LONGEST_LABEL = 100;
 
-// Expiries in milliseconds, a common slip, are tens of thousands of years away.
+// In seconds. Rejects an `expiresAt` in milliseconds, a common mistake, which would be tens of thousands of years away.
 const CENTURY = 100 * 31_536_000;
 
-/** A secret as it is kept, and as it is given out once. */
-export interface MadeSecret {
+/** A new secret: the row to store, and the object to return once. */
+export interface GeneratedSecret {
   readonly stored: ClientSecret;
-  readonly shown: NewSecret;
+  readonly returned: NewSecret;
 }
 
 /**
- * Makes a secret.
+ * Generates a secret.
  *
  * @throws ClientInvalidError with one entry per mistake
  */
 export function makeSecret({
   label = '',
   expiresAt,
-}: { readonly label?: string | undefined; readonly expiresAt?: number | undefined } = {}): MadeSecret {
+}: { readonly label?: string | undefined; readonly expiresAt?: number | undefined } = {}): GeneratedSecret {
   const at = now();
   const mistakes = [...labelMistakes(label), ...expiryMistakes(expiresAt, at)];
   if (mistakes.length > 0) throw new ClientInvalidError(mistakes);
@@ -138,10 +138,10 @@ export function makeSecret({
     expiresAt,
     lastUsedAt: undefined,
   };
-  return { stored, shown: { ...stored, value } };
+  return { stored, returned: { ...stored, value } };
 }
 
-/** Whether a value is of the form of those made here, which nobody can guess. */
+/** Whether a value has the form of a generated secret. Such a value cannot be guessed. */
 export function isGenerated(value: string): boolean {
   return GENERATED.test(value);
 }
@@ -160,11 +160,11 @@ function expiryMistakes(expiresAt: unknown, at: number): FieldError[] {
 }
 
 /**
- * Finds a client that has to be there.
+ * Finds a client with its secrets.
  *
- * @throws ClientNotFoundError
+ * @throws ClientNotFoundError when there is no such client
  */
-export async function storedClient(store: ClientStore, id: string): Promise<StoredClient> {
+export async function requireClient(store: ClientStore, id: string): Promise<StoredClient> {
   const found = await store.find(id);
   if (!found) throw new ClientNotFoundError(id);
   return found;

@@ -1,32 +1,32 @@
-/** Something that happened, for the record. None of its members ever holds a credential, or text that a stranger sent. */
+/** An event of the audit log. No member holds a credential, or text of a caller that was not authenticated. */
 export type AuditEvent =
   | {
       readonly type: 'token_issued';
       readonly clientId: string;
       readonly userId?: string | undefined;
       readonly grantId?: string | undefined;
-      /** Such as `refresh_token`; `host` for a token of `auth.issueToken()`. */
+      /** Such as `refresh_token`; `host` for a token from `auth.issueToken()`. */
       readonly grantType: string;
     }
   | {
       readonly type: 'token_refused' | 'authorization_refused';
-      /** Only of a client that exists. */
+      /** Absent when no client has the `client_id` of the request. */
       readonly clientId?: string | undefined;
       readonly userId?: string | undefined;
       readonly grantType?: string | undefined;
-      /** The OAuth error code that the client got, such as `invalid_grant`. */
+      /** The OAuth error code of the response, such as `invalid_grant`. */
       readonly error: string;
-      /** Why, for the client's developer; more than the client was told. */
+      /** The cause, for the client's developer: more detailed than the response. */
       readonly reason: string;
     }
   | {
       readonly type: 'login' | 'logout';
       readonly userId: string;
-      /** The client that asked for it; absent outside an authorization. */
+      /** The client of the authorization request; absent outside an authorization. */
       readonly clientId?: string | undefined;
     }
   | { readonly type: 'login_failed'; readonly clientId?: string | undefined }
-  /** Refused without a look at the password, because too many logins have failed: see the option `throttling`. */
+  /** Refused before the password was checked, because too many logins have failed: see the option `throttling`. */
   | { readonly type: 'login_throttled' }
   | {
       readonly type: 'consent_given' | 'consent_denied' | 'consent_withdrawn';
@@ -55,7 +55,7 @@ export type AuditEvent =
     }
   | {
       readonly type: 'tokens_revoked';
-      /** Whose: of one grant, of all of a user's or of a client's, or one token's. */
+      /** What was revoked: one token, or all tokens of a grant, a user or a client. */
       readonly target: 'token' | 'grant' | 'user' | 'client';
       readonly clientId?: string | undefined;
       readonly userId?: string | undefined;
@@ -70,86 +70,86 @@ export type AuditEvent =
   | { readonly type: 'key_rotated'; readonly keyId: string };
 
 /**
- * What an event is called.
+ * The name of a type of event, such as `login_failed`.
  *
  * @useDeclaredType
  */
 export type AuditEventType = AuditEvent['type'];
 
-/** Who did it, and from where. */
+/** The user and the request that caused an event. */
 export interface AuditOrigin {
-  /** Id of the user who did it in the developer area or among their connected apps; absent for programs. */
+  /** Id of the user who made the change in the developer area or on the page of authorized apps; absent for programs. */
   readonly actorId?: string | undefined;
-  /** The address of the request, as Koa's `ctx.ip` tells it. */
+  /** The address that the request came from: Koa's `ctx.ip`. */
   readonly address?: string | undefined;
-  /** The id of the request, which the lines of the log about it have too; absent outside of requests. */
+  /** The id of the request, which is also in its log lines; absent outside requests. */
   readonly requestId?: string | undefined;
 }
 
-/** An event that was kept. */
+/** An event as the audit log stores it. */
 export type AuditRecord = AuditEvent &
   AuditOrigin & {
     /** A UUID of version 7: ids sort by time (RFC 9562 section 5.7). */
     readonly id: string;
-    /** In milliseconds since 1970. */
+    /** When it happened, in milliseconds since 1970. */
     readonly at: number;
   };
 
-/** An event of one type that was kept, with the members of that type. */
+/** A stored event of one type, with the members of that type. */
 export type AuditRecordOf<T extends AuditEventType> = Extract<AuditRecord, { type: T }>;
 
-/** A page of the record, newest first. Members that are left out match everything. */
+/** Selects events of the audit log, one page, newest first. Members that are left out match everything. */
 export interface AuditQuery {
   readonly clientId?: string | undefined;
-  /** Whom the event is about; who did it, where that is somebody else, is `actorId`. */
+  /** The user that the event is about. The user that caused it may be another one: {@link AuditOrigin.actorId}. */
   readonly userId?: string | undefined;
-  /** Any of these: see {@link AuditEventType}. */
+  /** Events of any of these types. */
   readonly types?: readonly AuditEventType[] | undefined;
-  /** The last record of the page before. */
+  /** The last event of the previous page. */
   readonly before?: Pick<AuditRecord, 'id' | 'at'> | undefined;
-  /** 1 to 200. @default 50 */
+  /** The number of events, 1 to 200. @default 50 */
   readonly limit?: number | undefined;
 }
 
-/** Keeps what happened: the `audit` of a {@link Storage}. */
+/** Stores the audit log: the `audit` of a {@link Storage}. */
 export interface AuditStore {
   /**
-   * Adds records, all or none. Those that are there already, by id, stay as they are: it can be called again after an error.
+   * Adds records, all or none. A record whose id is stored already stays unchanged, so the call can be repeated after an error.
    *
-   * @param expiresAt - when they may be pruned, in seconds since 1970
+   * @param expiresAt - when the records may be pruned, in seconds since 1970
    */
   append(records: readonly AuditRecord[], expiresAt: number): Promise<void>;
-  /** Newest first: by time, then id. */
+  /** Lists records newest first: by time, then by id. */
   list(query: AuditQuery): Promise<readonly AuditRecord[]>;
 }
 
-/** The record, as the rest of the server and the host use it. */
+/** The audit log: records events, notifies listeners and lists what was recorded. */
 export interface AuditLog {
   /**
-   * Tells the listeners at once, and keeps the event. It is written with others within a second: what was recorded in
-   * the last second before a crash is lost, and no request waits for it. Of the events that anybody can cause, which are
-   * the refused and the failed ones, 1000 of each type at once are kept and 10 a second after that; the log tells how many
-   * were left out.
+   * Notifies the listeners at once and stores the event. Events are written in batches within a second, and no request waits
+   * for the write; a crash loses the events of the last second. Refused and failed requests need no credentials, so their
+   * number is limited: of each type, a burst of 1000 is stored, and 10 per second after that. The log says how many were
+   * dropped.
    */
   record(event: AuditEvent, origin?: AuditOrigin): void;
   /**
-   * Calls `listener` for each event of this node, until the returned function is called. What a listener throws is logged.
+   * Calls `listener` for each event of this node, until the returned function is called. An error of a listener is logged.
    * @throws ConfigError when there is no event of this type, or the listener is not a function
    */
   on<T extends AuditEventType>(type: T, listener: (record: AuditRecordOf<T>) => void): () => void;
   /** The same for events of every type. */
   on(type: '*', listener: (record: AuditRecord) => void): () => void;
   /**
-   * The events that were kept, newest first, of every node. Those that this node has just recorded are among them.
+   * Lists the stored events of every node, newest first. Includes the events that this node has just recorded.
    *
    * @throws ConfigError when `limit` is not from 1 to 200
    * @throws StorageError when the storage cannot be reached
    */
   list(query?: AuditQuery): Promise<readonly AuditRecord[]>;
   /**
-   * Resolves when everything recorded so far is written.
+   * Resolves when every event recorded so far is written.
    *
-   * @throws StorageError when it could not be; it is kept, and tried again within a second
+   * @throws StorageError when the write failed; the events stay in memory, and the write is repeated within a second
    */
   flush(): Promise<void>;
 }

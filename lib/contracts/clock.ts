@@ -1,4 +1,4 @@
-/** Now, in whole seconds since 1970 (NumericDate, RFC 7519 section 2). */
+/** The current time in whole seconds since 1970 (NumericDate, RFC 7519 section 2). */
 export function now(): number {
   return Math.floor(Date.now() / 1000);
 }

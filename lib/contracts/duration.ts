@@ -1,6 +1,6 @@
 /**
- * A span of time: a whole number of seconds, or a number and a unit such as `'1 year'`, `'30 days'`, `'15 min'`, `'10s'`.
- * Together they make whole seconds: `'1.5 min'` does, `'0.5s'` does not. Timeouts alone take milliseconds too: `'500 ms'`.
+ * A span of time: a whole number of seconds, or a number and a unit such as `'1 year'`, `'30 days'`, `'15 min'`, `'10s'`. The
+ * result has to be whole seconds: `'1.5 min'` is accepted, `'0.5s'` is not. Only timeouts also accept milliseconds: `'500 ms'`.
  */
 export type Duration = number | `${number} ${DurationUnit}` | `${number}${DurationUnit}`;
 
@@ -11,7 +11,8 @@ export type Duration = number | `${number} ${DurationUnit}` | `${number}${Durati
  */
 export type DurationUnit = keyof typeof MILLISECONDS;
 
-// A year has 365 days, because the reference's one-year token says `expires_in: 31536000`; libraries take 365.25.
+// A year has 365 days, because the reference platform's one-year token has `expires_in: 31536000`; duration libraries use
+// 365.25.
 const MILLISECONDS = {
   ms: 1,
   s: 1000,
@@ -30,22 +31,25 @@ const MILLISECONDS = {
   years: 31_536_000_000,
 } as const;
 
-/** Reads a duration as whole seconds. `undefined` when it is not one. */
+/** Reads a duration as whole seconds. `undefined` for anything else. */
 export function parseDuration(duration: unknown): number | undefined {
   const milliseconds = parseMilliseconds(duration);
   return milliseconds !== undefined && milliseconds % 1000 === 0 ? milliseconds / 1000 : undefined;
 }
 
-/** Reads the duration of a timeout as whole milliseconds. `undefined` when it is not one. */
+/** Reads the duration of a timeout as whole milliseconds. `undefined` for anything else. */
 export function parseMilliseconds(duration: unknown): number | undefined {
-  const parts = typeof duration === 'string' ? /^(\d+(?:\.\d+)?) ?([a-z]+)$/.exec(duration) : null;
-  if (parts && !Object.hasOwn(MILLISECONDS, parts[2]!)) return undefined;
-  const milliseconds = parts
-    ? Number(parts[1]) * MILLISECONDS[parts[2] as DurationUnit]
-    : secondsIn(duration) * 1000;
+  const milliseconds = typeof duration === 'string' ? fromText(duration) : fromSeconds(duration);
   return Number.isSafeInteger(milliseconds) && milliseconds >= 0 ? milliseconds : undefined;
 }
 
-function secondsIn(duration: unknown): number {
-  return typeof duration === 'number' && Number.isInteger(duration) ? duration : NaN;
+function fromText(duration: string): number {
+  const [, whole = '', fraction = '', unit = ''] = /^(\d+)(?:\.(\d+))? ?([a-z]+)$/.exec(duration) ?? [];
+  if (!Object.hasOwn(MILLISECONDS, unit)) return NaN;
+  // Computed with whole numbers, because in floating point 2.3 times 3,600,000 is not one.
+  return (Number(whole + fraction) * MILLISECONDS[unit as DurationUnit]) / 10 ** fraction.length;
+}
+
+function fromSeconds(duration: unknown): number {
+  return typeof duration === 'number' && Number.isInteger(duration) ? duration * 1000 : NaN;
 }

@@ -1,15 +1,18 @@
 /**
- * A user's remembered "Authorize": one per user and client, across sessions and browsers. Times are in seconds since 1970.
+ * The consent of a user for a client, given on the consent page: one per user and client, for all sessions and browsers. Times
+ * are in seconds since 1970.
  */
 export interface Consent {
   readonly userId: string;
   readonly clientId: string;
-  /** Those agreed to so far, each once and sorted. An empty name stands for a request without scopes: all that the user may do. */
+  /**
+   * The scopes consented to so far, unique and sorted. An empty name means a request without scopes: all that the user may do.
+   */
   readonly scopes: readonly string[];
   /**
-   * Which of them were agreed to for which redirect host: an origin such as `https://reports.example`, or the scheme of an
-   * installed app such as `com.example.reports:`. Each list has its scopes once and sorted; an empty one stands for a request
-   * that named none and was limited to none. For a host that is not in here, nobody was ever asked.
+   * The scopes consented to by redirect host. A host is an origin such as `https://reports.example`, or the URI scheme of an
+   * installed app such as `com.example.reports:`. Each list is unique and sorted; an empty list means a request that named no
+   * scope and permitted nothing. For a host without an entry, the user has not been asked.
    */
   readonly hosts: Readonly<Record<string, readonly string[]>>;
   readonly createdAt: number;
@@ -18,102 +21,105 @@ export interface Consent {
   readonly lastUsedAt: number | undefined;
 }
 
-/** Keeps what people have agreed to: the `consents` of a {@link Storage}. */
+/** Stores consents: the `consents` of a {@link Storage}. */
 export interface ConsentStore {
-  /** Finds what a user has agreed to for a client. */
+  /** Finds the consent of a user for a client. */
   find(userId: string, clientId: string): Promise<Consent | undefined>;
   /**
-   * Inserts, or adds the scopes, and those of each host, to those of the one that is there, which keeps its `createdAt` and
-   * `lastUsedAt`, and the later `updatedAt`. Of many at once none is lost, and none brings back what was removed before it.
+   * Inserts a consent, or adds its scopes, and the scopes of each host, to the stored one, which keeps its `createdAt` and
+   * `lastUsedAt` and gets the later `updatedAt`. Concurrent calls are all stored, and a call does not restore what was deleted
+   * before it.
    */
   add(consent: Consent): Promise<void>;
-  /** Notes that the client acted for the user, at a time in seconds since 1970. May be lossy; never blocks a request. */
+  /** Records that the client acted for the user, in seconds since 1970. May lose a record; no request waits for it. */
   touch(userId: string, clientId: string, at: number): Promise<void>;
-  /** Resolves to `false` when there was none. The grants stay: they are revoked on their own. */
+  /** Resolves to `false` when there was none. The grants stay; the caller revokes them with `GrantStore.revoke`. */
   delete(userId: string, clientId: string): Promise<boolean>;
-  /** All of a user's, oldest first. */
+  /** Lists all consents of a user, oldest first. */
   list(userId: string): Promise<readonly Consent[]>;
 }
 
 /**
- * What one authorization allowed: the parent of one code and of every token that came from it (the "family"). Times are in
- * seconds since 1970.
+ * One authorization of a client by a user: the parent of one code and of every token issued from it (the "family"). Times are
+ * in seconds since 1970.
  */
 export interface Grant {
   readonly id: string;
   readonly userId: string;
   readonly clientId: string;
-  /** None: all that the user may do. A single space: nothing at all. */
+  /** Empty: all that the user may do. A single space: nothing at all. */
   readonly scopes: readonly string[];
   readonly createdAt: number;
-  /** When its code expires. A storage keeps the grant for as long as any credential of it lives. */
+  /** When its code expires. A storage keeps the grant until the last of its credentials has expired. */
   readonly expiresAt: number;
-  /** Set: every code and token of this grant is dead. */
+  /** When it was revoked, with every code and token of it; `undefined` when it was not. */
   readonly revokedAt: number | undefined;
   /**
-   * {@link RevocationStore.sequence} when the request for it was begun. The grant is dead as well when its user or its client
-   * has been ended with a later one.
+   * {@link RevocationStore.sequence} at the start of the authorization request. The grant is invalid when its user or its
+   * client has been ended with a greater number.
    */
   readonly sequence: number;
 }
 
-/** Which grants to revoke: one, or all of a user at a client. */
+/** The grants to revoke: one, or all of a user for a client. */
 export type GrantSelector = { readonly id: string } | { readonly userId: string; readonly clientId: string };
 
-/** An access token that must stop working although it is signed and unexpired. Times are in seconds since 1970. */
+/** An access token that was revoked before it expired. Times are in seconds since 1970. */
 export interface RevokedToken {
   /** Its `jti`. */
   readonly id: string;
   readonly revokedAt: number;
-  /** When it expires, so that the row can be pruned. */
+  /** When it expires: the row can be pruned then. */
   readonly expiresAt: number;
 }
 
-/** Somebody for whom everything that has begun is ended at once: a user, or a client with all of its users' grants. */
+/** A user, or a client with all grants of its users, whose sessions, grants and tokens are all ended at once. */
 export type EndedParty = { readonly userId: string } | { readonly clientId: string };
 
-/** What of a verified access token decides whether it still stands. */
+/** The members of a verified access token that decide whether it has been revoked. */
 export interface TokenInQuestion {
   /** Its `jti`. */
   readonly id: string;
   readonly clientId: string;
-  /** The grant that it was issued for, and its user; `undefined` for a token that a client has for itself. */
+  /** The grant that it was issued for, and its user; `undefined` for a token of a client for itself. */
   readonly grant: { readonly id: string; readonly userId: string } | undefined;
-  /** Of a client's own token: the {@link StoredClient.sequence} that the client had when it was authenticated. */
+  /** For a token of a client for itself: the {@link StoredClient.sequence} that the client had when it was authenticated. */
   readonly sequence: number;
 }
 
 /**
- * Keeps what was revoked: the `revocations` of a {@link Storage}.
+ * Stores revocations: the `revocations` of a {@link Storage}.
  *
- * Tokens are revoked one by one. A user or a client is ended as a whole: each end has a number of its own, one more than the
- * one before it, and whatever begins (a session, a grant, a client's token) notes the latest number of that moment. What has
- * noted a smaller number than that of the end of its user or client is dead, whenever it was written, and on whatever node:
- * no clock is asked. The numbers are given in the order in which the ends can be seen.
+ * Tokens are revoked one by one. A user or a client is ended as a whole. Each end gets a sequence number, one greater than the
+ * previous end. Each new session, grant and token of a client stores the latest number at its start, and is invalid when that
+ * number is smaller than the number of the latest end of its user or client. This holds whenever and on whatever node the row
+ * was written, because no clocks are compared. The ends become visible in the order of their numbers.
  */
 export interface RevocationStore {
-  /** Revokes an access token. Again: the later times stay. */
+  /** Revokes an access token. A repeated call keeps the later of the times. */
   add(token: RevokedToken): Promise<void>;
-  /** Ends all that a user or a client has begun until now. Kept for good: an id may be given to somebody else. */
+  /**
+   * Ends all sessions, grants and tokens of a user or a client until now. The row is never pruned, because an id may be reused.
+   */
   end(party: EndedParty): Promise<void>;
-  /** The number of the latest end of anybody. */
+  /** The number of the latest end of any user or client. */
   sequence(): Promise<number>;
   /**
-   * Whether a token is still good, as one read: it was not revoked, its client was not ended since, and neither was its grant
-   * or its user. The grant has to be there, of that user and that client.
+   * Whether a token is still valid, from one read: the token and its grant were not revoked, and its client and its user were
+   * not ended since it was issued. A grant has to exist and belong to that user and that client.
    */
   stands(token: TokenInQuestion): Promise<boolean>;
 }
 
-/** Keeps grants: the `grants` of a {@link Storage}. They are begun by {@link CredentialStore.start}. */
+/** Stores grants: the `grants` of a {@link Storage}. {@link CredentialStore.start} inserts them. */
 export interface GrantStore {
-  /** Finds a grant, dead ones too. */
+  /** Finds a grant, revoked ones included. */
   find(id: string): Promise<Grant | undefined>;
   /**
    * Marks grants as revoked.
    *
    * @param at - in seconds since 1970
-   * @returns the ids of those that were not marked until now
+   * @returns the ids of the grants that were not revoked before
    */
   revoke(selector: GrantSelector, at: number): Promise<readonly string[]>;
 }
@@ -124,46 +130,49 @@ export interface Credential {
   /** SHA-256 of the value, base64url. */
   readonly id: string;
   readonly grantId: string;
-  /** What the engine keeps with it. JSON; holds no credential. */
+  /** The data that the engine (`oidc-provider`) stores with it. JSON; holds no credential. */
   readonly payload: Readonly<Record<string, unknown>>;
   /** In seconds since 1970. */
   readonly expiresAt: number;
-  /** When it was spent, in milliseconds since 1970: finer than the rest, because a retry and a replay differ by little. */
+  /** When it was spent, in milliseconds since 1970: seconds are too coarse to measure `refreshGrace` from. */
   readonly consumedAt: number | undefined;
-  /** The value that this one was exchanged for, sealed so that only who presents this one can open it. */
+  /** The value that this one was exchanged for, encrypted with a key derived from this credential's value. */
   readonly sealedSuccessor: string | undefined;
 }
 
-/** What an authorization rests on. */
+/** The rows that a new grant depends on. */
 export interface GrantBasis {
-  /** The consent, as it was found; `undefined` when the client needs none. */
+  /** The consent that the request has found; `undefined` when the client needs none. */
   readonly consent?: Pick<Consent, 'userId' | 'clientId' | 'createdAt'> | undefined;
   /** The id of the login session of the request. */
   readonly sessionId?: string | undefined;
 }
 
-/** How spending a credential ended. */
+/** The result of {@link CredentialStore.redeem}. */
 export type Redemption =
   | { readonly outcome: 'redeemed' }
-  /** Somebody was first. */
+  /** Another request has redeemed it before. */
   | { readonly outcome: 'spent'; readonly consumedAt: number; readonly sealedSuccessor: string | undefined }
-  /** Unknown, or its grant is dead. */
+  /** Unknown, or its grant is revoked or ended. */
   | { readonly outcome: 'gone' };
 
-/** Keeps codes and refresh tokens: the `credentials` of a {@link Storage}. */
+/** Stores codes and refresh tokens: the `credentials` of a {@link Storage}. */
 export interface CredentialStore {
   /**
-   * Saves a code and the grant it starts: both or neither.
+   * Saves a code and its new grant: both or neither.
    *
-   * @param basis - what it rests on: nothing is saved, and it resolves to `false`, when any of that has been removed by then.
-   * A removal comes wholly before, or wholly after: whoever then revokes the grants finds this one.
+   * @param basis - the rows that the grant depends on. When one of them has been deleted, nothing is saved and the call
+   * resolves to `false`. A concurrent deletion is serialized before or after this call, so that a revocation of grants that
+   * follows the deletion includes this grant.
    */
   start(grant: Grant, code: Credential, basis?: GrantBasis): Promise<boolean>;
-  /** Finds a credential, spent and expired ones too, with its grant, as one read. Those of a dead grant are not found. */
+  /**
+   * Finds a credential with its grant in one read, spent and expired ones included, but not those of a revoked or ended grant.
+   */
   find(kind: Credential['kind'], id: string): Promise<{ credential: Credential; grant: Grant } | undefined>;
   /**
-   * Spends a credential and saves its successor, as one transaction with exactly one winner, whatever the number of
-   * callers, processes and nodes. `redeemed` is given to one caller ever; only then the successor is saved.
+   * Spends a credential and saves its successor in one transaction. Of all callers, on any number of processes and nodes,
+   * exactly one ever gets `redeemed`, and only that caller's successor is saved.
    */
   redeem(
     spent: Pick<Credential, 'kind' | 'id'>,
@@ -172,7 +181,7 @@ export interface CredentialStore {
       at: number;
       successor?: Credential | undefined;
       sealedSuccessor?: string | undefined;
-      /** When the access token that is given along expires, in seconds since 1970: the grant is kept until then at least. */
+      /** When the access token of the response expires, in seconds since 1970: the grant is stored at least until then. */
       neededUntil?: number | undefined;
     },
   ): Promise<Redemption>;

@@ -1,8 +1,8 @@
 /**
- * The ports: what the modules of this package ask of each other and of a host. Types only.
+ * The ports: the interfaces between the modules of this package, the host, and its storage and pages. Types only.
  *
  * Times are whole seconds since 1970 (RFC 7519 NumericDate) unless a name says otherwise. Ids of credentials in the
- * storage are SHA-256 hashes: no port ever receives a code, a refresh token, a secret or a session id as such.
+ * storage are SHA-256 hashes: no port receives the value of a code, a refresh token, a secret or a session id.
  */
 export type * from './people.ts';
 export type * from './clients.ts';

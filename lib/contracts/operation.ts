@@ -1,113 +1,119 @@
 /**
- * A pino-shaped logger. Gatehouse never hands it a credential.
+ * A logger with the methods of pino. No line contains a credential.
  *
- * What its methods throw is dropped: a log that cannot be written stops no request.
+ * An error thrown by a method is ignored, so that a failing log does not fail a request.
  *
  * A line about a request has its id as `request_id`, and a line about an error has the error as `err`.
  */
 export interface Logger {
-  /** What helps to find a fault in an app that is being set up. */
+  /** Details for the developer who sets up an app. */
   debug(fields: object, message: string): void;
-  /** What happens in the course of things. */
+  /** Normal events. */
   info(fields: object, message: string): void;
-  /** What somebody should look at when it goes on. */
+  /** Conditions that an operator should look into when they continue. */
   warn(fields: object, message: string): void;
-  /** A fault: of the server, of what the host handed in, or of the storage. */
+  /** A fault of the server, of a function or object that the host passed, or of the storage. */
   error(fields: object, message: string): void;
 }
 
-/** An endpoint that clients call with a body. */
+/** An endpoint that clients call with a request body. */
 export type ClientEndpoint = 'token' | 'revocation' | 'introspection';
 
-/** What became of a request to an endpoint for clients. Nothing in it is text that the caller sent. */
+/** The result of a request to an endpoint for clients. No member is text from the request. */
 export interface EndpointOutcome {
   readonly endpoint: ClientEndpoint;
-  /** As `requestIdOf()` tells it. */
+  /** The id that `requestIdOf()` returns. */
   readonly requestId: string;
-  /** Only of a client that exists. */
+  /** `undefined` when no client has the `client_id` of the request. */
   readonly clientId: string | undefined;
-  /** Of a token request, when it is one that the server knows. */
+  /** The grant type of a token request; `undefined` for one that the server does not know. */
   readonly grantType: string | undefined;
-  /** The HTTP status of the answer. */
+  /** The HTTP status of the response. */
   readonly status: number;
-  /** The OAuth error code that the client got, such as `invalid_grant`; `undefined` when it got what it asked for. */
+  /** The OAuth error code of the response, such as `invalid_grant`; `undefined` for a success. */
   readonly error: string | undefined;
-  /** How long it took, from the first look at the request to the finished answer. */
+  /** The duration, from the start of the request to the finished response. */
   readonly seconds: number;
 }
 
-/** What the guard, or `requires()` behind it, made of a request. */
+/** The decision of the guard, or of `requires()` behind it, about a request. */
 export type GuardOutcome =
   | { readonly admitted: true; readonly remembered: true }
   | {
       readonly admitted: true;
       readonly remembered: false;
-      /** How long it took to verify the token and to read who holds it. */
+      /** How long it took to verify the token and to load its user or client. */
       readonly seconds: number;
     }
   | {
       readonly admitted: false;
-      /** The `code` of the problem that was answered, such as `token_revoked` or `missing_permission`. */
+      /** The `code` of the problem in the response, such as `token_revoked` or `missing_permission`. */
       readonly code: string;
     };
 
 /**
- * Somebody who wants figures. Called in the middle of requests, so what it does is short; an error that it throws is
- * logged and harms no request.
+ * Receives the results of requests, for metrics. The methods are called synchronously during requests, so they should be short;
+ * an error that they throw is logged and does not fail the request.
  */
 export interface Observer {
-  /** An endpoint for clients has answered. */
+  /** Called when an endpoint for clients has responded. */
   answered?(outcome: EndpointOutcome): void;
-  /** The guard has let a request through or refused it; one that lacks a permission is told of twice. */
+  /**
+   * Called when the guard has accepted or refused a request. For a request without the required permission it is called twice:
+   * when the guard accepts the token, and when `requires()` refuses the request.
+   */
   guarded?(outcome: GuardOutcome): void;
 }
 
-/** What may be said of a piece of work. Never a credential, nor text that a stranger sent. */
+/** The attributes of a span. They hold no credential, and no text of a caller that was not authenticated. */
 export type SpanAttributes = Readonly<Record<string, string | number | undefined>>;
 
-/** A piece of work in a trace. */
+/** A span of a trace. */
 export interface WorkSpan {
   set(attributes: SpanAttributes): void;
-  /** Marks the work as failed by a fault of the server. Of the error only its kind is told: messages can hold anything. */
+  /**
+   * Marks the span as failed by a fault of the server. Records the kind of the error only, because messages can hold anything.
+   */
   fail(error: unknown): void;
 }
 
 /**
- * Does a piece of work in a trace, so that what happens in it, such as queries, is shown as its parts. The work gets no
- * span when nobody wants one.
+ * Runs `work` in a span, so that spans within it, such as of queries, become its children. Without tracing, `span` is
+ * `undefined`.
  */
 export type Trace = <T>(name: string, work: (span?: WorkSpan) => Promise<T>) => Promise<T>;
 
-/** Where a login comes from. */
+/** The address and the browser of a login. */
 export interface LoginOrigin {
   readonly address: string;
-  /** Names a browser that the account has signed in on before; `undefined` for every other one. */
+  /** Identifies a browser in which the account has logged in before; `undefined` for every other one. */
   readonly browser: string | undefined;
 }
 
-/** Runs what can be guessed, a few times. */
+/** Limits how often a login can fail. */
 export interface LoginThrottle {
   /**
-   * Counts a login, and then checks it. One that is right is given back, and so is one whose check throws.
+   * Counts an attempt and then runs `check`. The attempt is uncounted when the check succeeds or throws.
    *
-   * @param login - what was typed
-   * @throws TooManyAttemptsError without checking, when too many have failed
+   * @param login - the login as the user typed it
+   * @throws TooManyAttemptsError without running `check`, when too many attempts have failed
    */
   attempt<T>(login: string, from: LoginOrigin, check: () => Promise<T | undefined>): Promise<T | undefined>;
 }
 
-/** Tells browsers that an account has signed in on before, by what they keep in a cookie. */
+/** Recognizes the browsers in which an account has logged in before, by a cookie. */
 export interface KnownBrowsers {
-  /** Names the browser, if this account has signed in on it. */
+  /** The identifier of the browser, if this account has logged in with it. */
   find(cookie: string, login: string): string | undefined;
-  /** What the browser is to keep from here on, and until when: in seconds since 1970. Call it when the login was right. */
+  /** The value to set the cookie to after a successful login, and when it expires, in seconds since 1970. */
   renew(cookie: string, login: string): { readonly cookie: string; readonly expiresAt: number };
 }
 
-/** Counts the failed authentications of clients. Those that succeed cost nothing. */
+/** Counts the failed authentications of clients. A successful one causes no write. */
 export interface ClientThrottle {
   /**
-   * Asks no storage: every node learns of failures on others when it sees one itself.
+   * Compares the counts that this node knows, without a read of the storage. The node reads the counts of the other nodes when
+   * it counts a failure itself.
    *
    * @throws TooManyAttemptsError when too many have failed
    */

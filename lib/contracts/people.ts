@@ -1,64 +1,66 @@
-/** A person of the host. Gatehouse reads these members and passes the object on as it is. */
+/** A user of the host. Gatehouse reads these members and passes the object on unchanged. */
 export interface User {
-  /** Never reused, never empty, at most 255 characters. The `sub` of the user's tokens. */
+  /** The `sub` of the user's tokens: 1 to 255 characters, never reused for another user. */
   readonly id: string;
   readonly name?: string | undefined;
   readonly email?: string | undefined;
 }
 
-/** The host's people: who they are, whether a password is right, what they may do. */
+/** The host's users: finds them, checks their passwords, and reads their roles and permissions. */
 export interface UserStore<U extends User = User> {
   /**
-   * Checks a login and a password from the login page.
+   * Checks a login and a password from the login page. Resolves to `undefined` for an unknown login and for a wrong password.
    *
-   * Takes the same time for an unknown login as for a wrong password (hash a dummy), and resolves to `undefined` for both.
+   * Both should take the same time, so that the duration does not reveal which logins exist: hash the password in both cases.
    */
   authenticate(login: string, password: string): Promise<U | undefined>;
   /**
-   * Finds a user by id. `undefined` for one who is gone or may no longer sign in: their tokens stop working, at the guard
-   * within `revocationLag`.
+   * Finds a user by id. Resolves to `undefined` for a user who was deleted or may no longer log in; the guard refuses the
+   * user's tokens within `revocationLag`.
    */
   find(id: string): Promise<U | undefined>;
   /**
    * The permissions that the user holds directly.
    *
-   * Left out together with {@link UserStore.roles}: the storage keeps who holds what, by `auth.assignments`.
+   * Left out together with {@link UserStore.roles}: they are stored by Gatehouse and changed with `auth.assignments`.
    */
   permissions?(user: U): Promise<readonly string[]>;
-  /** The user's roles; the gate knows which permissions each one holds. */
+  /** The user's roles. The gate defines the permissions of each role. */
   roles?(user: U): Promise<readonly string[]>;
 }
 
-/** The roles and the single permissions that somebody holds. */
+/** The roles, and the permissions besides those of the roles, of a user. */
 export interface Assignment<P extends string = string, R extends string = string> {
   readonly roles: readonly R[];
   readonly permissions: readonly P[];
 }
 
-/** Keeps who holds what, for hosts that keep no permissions of their own: the `assignments` of a {@link Storage}. */
+/** Stores the role assignments of users, for hosts whose user store has none: the `assignments` of a {@link Storage}. */
 export interface AssignmentStore {
-  /** What a user holds; nothing for one who was never assigned anything. */
+  /** The assignment of a user; empty for a user without one. */
   find(userId: string): Promise<Assignment>;
-  /** Replaces what a user holds. */
+  /** Replaces the assignment of a user. */
   save(userId: string, assignment: Assignment): Promise<void>;
-  /** Resolves to `false` when there was nothing. */
+  /** Resolves to `false` when there was none. */
   delete(userId: string): Promise<boolean>;
 }
 
 /**
- * The roles and permissions of people, kept in the storage: for a {@link UserStore} without `permissions()` and `roles()`.
- * With one of the two, the user store says who holds what, and every method here throws a `ConfigError`.
+ * The roles and permissions of users, stored by Gatehouse: for a {@link UserStore} without `permissions()` and `roles()`. With
+ * one of the two, roles and permissions come from the user store, and every method here throws a `ConfigError`.
  *
  * A change takes effect on this node at once, on the others within `revocationLag`.
  */
 export interface Assignments<P extends string = string, R extends string = string> {
-  /** What a user holds; nothing for one who was never assigned anything. */
+  /** The roles and permissions of a user; empty for a user without any. */
   find(userId: string): Promise<Assignment>;
   /**
-   * Says what a user holds from now on, in place of all that they held before: what is left out, they do not hold.
+   * Replaces the roles and permissions of a user. A member that is left out becomes empty.
    * @throws AssignmentInvalidError with one entry per mistake
    */
   assign(userId: string, assignment: Partial<Assignment<P, R>>): Promise<void>;
-  /** Takes everything away, as when the user is removed. `false`: there was nothing. */
+  /**
+   * Removes the roles and permissions of a user, such as when the user is deleted. Resolves to `false` when there were none.
+   */
   delete(userId: string): Promise<boolean>;
 }

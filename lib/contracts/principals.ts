@@ -1,43 +1,43 @@
 import type { Client } from './clients.ts';
 import type { User } from './people.ts';
 
-/** Where a permission comes from: it is held by itself, or through a role. */
+/** The source of a permission: assigned directly, or through a role. */
 export type PermissionSource = { readonly type: 'direct' } | { readonly type: 'role'; readonly role: string };
 
 interface PrincipalBase<P extends string, S extends object> {
   /** The client that presented the token. */
   readonly client: Client;
   /**
-   * The scopes that limit the token: those that it was issued with, as far as the client may still have them. Empty when
-   * there are none; {@link UserPrincipal.limited} tells what that means.
+   * The scopes of the token, without those that the client may no longer request. For an empty list see
+   * {@link UserPrincipal.limited}.
    */
   readonly scopes: readonly string[];
   /**
-   * Whether scopes limit what the caller may do. `false`: the client is registered without a list of scopes and asked for
-   * none. With `true` and no scopes, the caller may do nothing.
+   * Whether scopes limit the permissions of the caller. `false`: the client is registered without a list of scopes and
+   * requested none. With `true` and no scopes, the caller has no permissions.
    */
   readonly limited: boolean;
-  /** The roles that the user or the client holds. Ask `can()`, not these, what the caller may do. */
+  /** The roles of the user or the client. To decide about access call `can()`, which also considers the scopes. */
   readonly roles: readonly string[];
-  /** What the caller may do with this token, scopes considered. */
+  /** The permissions of the caller with this token, limited by its scopes. */
   readonly permissions: ReadonlySet<P>;
   /**
-   * Everything that the user or the client holds, and every place it comes from. What is in here and not in
-   * `permissions`, the scopes of this token keep back.
+   * All permissions of the user or the client, with their sources. Those that are not in `permissions` are excluded by the
+   * scopes of this token.
    */
   readonly sources: ReadonlyMap<P, readonly PermissionSource[]>;
   /**
-   * Tells whether the caller holds a permission. With a resource, the permission's rule must admit the caller to it too:
-   * `can('edit_school')` asks for somebody who may edit some school, `can('edit_school', school)` for this one.
+   * Whether the caller holds a permission. With a resource, the rule of the permission has to allow that resource too:
+   * `can('edit_school')` is true when the caller may edit some schools, `can('edit_school', school)` when this one.
    *
-   * @throws ConfigError when the rule gives no boolean, or, from JavaScript, when the permission has no rule
+   * @throws ConfigError when the rule does not return a boolean, or, from JavaScript, when the permission has no rule
    */
   can(permission: P): boolean;
-  /** Tells whether the caller holds a permission and its rule admits them to a resource. */
+  /** Whether the caller holds a permission and its rule allows the resource. */
   can<K extends P & keyof S>(permission: K, resource: S[K]): boolean;
 }
 
-/** A person acting through a client (authorization code, refresh token). */
+/** A user acting through a client (authorization code, refresh token). */
 export interface UserPrincipal<
   P extends string = string,
   U extends User = User,
@@ -47,7 +47,7 @@ export interface UserPrincipal<
   readonly user: U;
 }
 
-/** A client acting as itself (client credentials). */
+/** A client acting for itself (client credentials). */
 export interface ClientPrincipal<P extends string = string, S extends object = object> extends PrincipalBase<
   P,
   S
@@ -61,44 +61,47 @@ export type Principal<P extends string = string, U extends User = User, S extend
   | UserPrincipal<P, U, S>
   | ClientPrincipal<P, S>;
 
-/** What the guard puts on `ctx.state`: a user or a client, never both. */
+/** The members that the guard sets on `ctx.state`: a user or a client, never both. */
 export type GuardedState<P extends string = string, U extends User = User, S extends object = object> =
   | { user: U; client: undefined; principal: UserPrincipal<P, U, S> }
   | { user: undefined; client: Client; principal: ClientPrincipal<P, S> };
 
 /**
- * Who may do what: the permissions there are, the roles that bundle them, and the rules that narrow them to resources.
+ * The access rules of the host: its permissions, the roles that bundle them, and the rules that limit them to resources.
  * Made by `defineGate()`.
  *
  * `P` are the names of the permissions, `R` those of the roles, and `S` has the type of the resource of each permission
  * that has a rule, such as `{ edit_school: School }`.
  */
 export interface Gate<P extends string = string, R extends string = string, S extends object = object> {
-  /** Every permission, with the words for people. */
+  /** Every permission, with its description and the message of a refusal. */
   readonly permissions: Readonly<Record<P, { readonly description: string; readonly message: string }>>;
   /** Every role, with the permissions that it bundles. */
   readonly roles: Readonly<Record<R, readonly P[]>>;
-  /** Tells whether a name is one of the gate's permissions. */
+  /** Whether a name is one of the gate's permissions. */
   has(permission: string): permission is P;
-  /** What a holder of these roles and direct permissions may do, and why. Names that the gate does not know are left out. */
+  /**
+   * The permissions that these roles and direct permissions give, with their sources. Names that the gate does not know are
+   * left out.
+   */
   effective(assignment: {
     readonly permissions: readonly string[];
     readonly roles: readonly string[];
   }): ReadonlyMap<P, readonly PermissionSource[]>;
-  /** Tells whether somebody holds a permission: {@link UserPrincipal.can}. */
+  /** Whether a principal holds a permission, as {@link UserPrincipal.can}. */
   can(principal: Principal, permission: P): boolean;
   /**
-   * Tells whether somebody holds a permission and its rule admits them to a resource.
-   * @throws ConfigError when the rule gives no boolean, or, from JavaScript, when the permission has no rule
+   * Whether a principal holds a permission and its rule allows the resource.
+   * @throws ConfigError when the rule does not return a boolean, or, from JavaScript, when the permission has no rule
    */
   can<K extends P & keyof S>(principal: Principal, permission: K, resource: S[K]): boolean;
   /**
-   * Returns if `can()` says yes.
-   * @throws PermissionMissingError with the permission's message; `createApiRouter()` answers it with 403
+   * Returns when `can()` is true.
+   * @throws PermissionMissingError with the permission's message; `createApiRouter()` responds to it with 403
    */
   authorize(principal: Principal, permission: P): void;
   /**
-   * Returns if `can()` with the resource says yes.
+   * Returns when `can()` with the resource is true.
    * @throws PermissionMissingError with the permission's message
    */
   authorize<K extends P & keyof S>(principal: Principal, permission: K, resource: S[K]): void;
@@ -114,18 +117,23 @@ export interface AccessTokenClaims {
   readonly exp: number;
   readonly jti: string;
   readonly scope?: string | undefined;
-  /** `true`: it was asked for without scopes by a client that is registered for none, and may do nothing. */
+  /**
+   * `true`: a client that is registered with an empty list of scopes requested it without scopes, so that it permits nothing.
+   */
   readonly limited?: boolean | undefined;
   /** Whether the token speaks for a user or for the client itself. */
   readonly principal: 'user' | 'client';
-  /** The grant it came from; tokens of users only. */
+  /** The grant that it was issued from; only in tokens of users. */
   readonly grant_id?: string | undefined;
   /**
-   * Of a client's own token: how often anybody had been ended when the client was last, see `RevocationStore`. Left out: the
-   * client never was.
+   * In a token of a client for itself: the sequence number of the client's latest end, see `RevocationStore`. Left out: the
+   * client was never ended.
    */
   readonly revocation_sequence?: number | undefined;
 }
 
-/** Checks signature, type, issuer, audience and time of an access token. Resolves to `undefined` for a bad one; never throws for input. */
+/**
+ * Checks signature, type, issuer, audience and times of an access token. Resolves to `undefined` for an invalid one; no input
+ * makes it throw.
+ */
 export type VerifyAccessToken = (token: string) => Promise<AccessTokenClaims | undefined>;

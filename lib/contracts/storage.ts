@@ -3,38 +3,38 @@ import type { ClientStore } from './clients.ts';
 import type { ConsentStore, CredentialStore, GrantStore, RevocationStore } from './grants.ts';
 import type { AssignmentStore } from './people.ts';
 
-/** Something that an operator should look at, with its remedy. */
+/** A problem that `auth.check()` or `gatehouse doctor` has found, with its remedy. */
 export interface Finding {
   /** Stable and for programs, such as `database_unreachable` or `secret_expires_soon`. */
   readonly code: string;
-  /** `error`: something does not work. `warning`: it works, but not for long or not safely. */
+  /** `error`: something does not work. `warning`: it works, but will stop working soon or is not safe. */
   readonly severity: 'error' | 'warning';
-  /** What was found, in a sentence. */
+  /** The problem, in a sentence. */
   readonly message: string;
-  /** What to do about it, in a sentence. */
+  /** The remedy, in a sentence. */
   readonly remedy: string;
 }
 
-/** How the database is. */
+/** The state of the database. */
 export interface StorageDiagnosis {
-  /** Its clock, in milliseconds since 1970; `undefined` when it has none of its own. */
+  /** The time of its clock, in milliseconds since 1970; `undefined` when it has no clock of its own. */
   readonly clock: number | undefined;
-  /** When the oldest row expired that could be pruned by now, in seconds since 1970; `undefined` when there is none. */
+  /** When the oldest row that could be pruned expired, in seconds since 1970; `undefined` when there is none. */
   readonly oldestExpired: number | undefined;
 }
 
 /**
- * Everything Gatehouse keeps. `knexStorage()` and `memoryStorage()` provide it; the contract suite in
- * `koa-gatehouse/testing` tells whether another one does.
+ * The storage of all data of Gatehouse. `knexStorage()` and `memoryStorage()` return one; the contract suite in
+ * `koa-gatehouse/testing` checks any other implementation.
  *
- * Times are whole seconds since 1970 (RFC 7519 section 2, NumericDate) unless a member says otherwise. No method ever
- * receives a code, a refresh token, a secret or a session id as such: their ids are SHA-256 hashes.
+ * Times are whole seconds since 1970 (RFC 7519 section 2, NumericDate) unless a member says otherwise. No method receives the
+ * value of a code, a refresh token, a secret or a session id: their ids are SHA-256 hashes.
  *
- * Every method may throw `StorageError` when the storage cannot be reached; nothing else for well-formed input.
- * Rows past `expiresAt` may still be returned: the caller compares.
+ * Every method may throw `StorageError` when the storage cannot be reached, and no other error for well-formed input.
+ * Rows past `expiresAt` may still be returned, so callers compare it with the current time.
  */
 export interface Storage {
-  /** Whether what it keeps outlives the process, and so can be read by others: in a file, a server, a backup. */
+  /** Whether the data outlives the process, in a file, a database server or a backup, where others may read it. */
   readonly durable: boolean;
   readonly clients: ClientStore;
   readonly consents: ConsentStore;
@@ -48,13 +48,13 @@ export interface Storage {
   readonly idempotency: IdempotencyStore;
   readonly attempts: AttemptStore;
   /**
-   * Runs `work` once, in one transaction of the database: all that it does through what it is handed, or, when it throws,
-   * nothing. What it throws comes out as it is; when the transaction cannot be begun or committed, `StorageError`.
-   * `knexStorage()` hands a `Knex.Transaction`; `memoryStorage()` hands nothing and rolls nothing back.
+   * Runs `work` once in one transaction of the database, which is rolled back when `work` throws. An error of `work` is thrown
+   * unchanged; when the transaction cannot be started or committed, `StorageError` is thrown. `knexStorage()` passes a
+   * `Knex.Transaction` to `work`; `memoryStorage()` passes `undefined` and rolls nothing back.
    *
-   * Methods of the storage are not part of the transaction, but for `idempotency.finish` when it is handed it. Do not await
-   * the others inside: on SQLite, with its one connection, they wait for the end of the transaction, and throw when it takes
-   * too long.
+   * Methods of the storage are not part of the transaction, except `idempotency.finish` when the transaction is passed to it.
+   * Do not await other methods in `work`: on SQLite, with its single connection, they wait for the end of the transaction, and
+   * throw when that takes too long.
    */
   transaction<T>(work: (transaction: unknown) => Promise<T>): Promise<T>;
   /** Creates the tables or brings them up to date. Safe to call from several nodes at once. */
@@ -62,24 +62,24 @@ export interface Storage {
   /** Names of the migrations that have not run; empty when the storage is ready. */
   pendingMigrations(): Promise<readonly string[]>;
   /**
-   * Removes up to `limit` rows that expired before `now` and that nothing live depends on.
-   * Resolves to how many it removed; call again until 0.
+   * Deletes up to `limit` rows that expired before `now` and that no unexpired row depends on.
+   * Resolves to the number of deleted rows; call it again until that is 0.
    */
   prune(now: number, limit: number): Promise<number>;
-  /** What an operator wants to know of the database itself. */
+  /** Reads the state of the database, for `auth.check()`. */
   diagnose(): Promise<StorageDiagnosis>;
-  /** Releases what the storage itself opened. A connection that was handed in stays open. */
+  /** Closes the connections that the storage has opened. A connection that was passed to it stays open. */
   close(): Promise<void>;
 }
 
-/** A login of somebody in a browser. */
+/** The login session of a user in a browser. */
 export interface StoredSession {
-  /** SHA-256 of the id that the browser holds, base64url. */
+  /** SHA-256 of the session id in the browser's cookie, base64url. */
   readonly id: string;
-  /** SHA-256 of the session's `uid`, a second name that is not a credential. */
+  /** SHA-256 of the session's `uid`, a second identifier that is not a credential. */
   readonly uid: string;
   readonly userId: string;
-  /** What the engine keeps with it. JSON; holds no credential. */
+  /** The data that the engine (`oidc-provider`) stores with it. JSON; holds no credential. */
   readonly payload: Readonly<Record<string, unknown>>;
   /** In seconds since 1970. */
   readonly expiresAt: number;
@@ -88,132 +88,135 @@ export interface StoredSession {
 }
 
 /**
- * Keeps the login sessions of browsers: the `sessions` of a {@link Storage}. A session is inserted by a login and by nothing
- * else, so that one that was removed stays removed, whatever request is under way.
+ * Stores the login sessions of browsers: the `sessions` of a {@link Storage}. Only a login inserts a session, so that no
+ * concurrent request can restore a session that was deleted.
  */
 export interface SessionStore {
-  /** Inserts a session, with an id that no other has. */
+  /** Inserts a session with a new id. */
   insert(session: StoredSession): Promise<void>;
   /**
-   * Finds the session of a browser, unless its user has been ended since it began; and, as of the same moment,
-   * `RevocationStore.sequence`, for what begins with it.
+   * Finds the session of a browser, unless its user has been ended since it started; and, from the same read,
+   * `RevocationStore.sequence`, for the grants that are started with the session.
    */
   find(id: string): Promise<{ session: StoredSession; sequence: number } | undefined>;
-  /** Changes a session that is there. Resolves to `false` when it is not there any more. */
+  /** Changes an existing session. Resolves to `false` when it does not exist any more. */
   update(session: Pick<StoredSession, 'id' | 'payload' | 'expiresAt'>): Promise<boolean>;
-  /** Forgets a session, if it is there. */
+  /** Deletes a session, if it exists. */
   delete(id: string): Promise<void>;
-  /** Ends all sessions of a user. Resolves to their number. */
+  /** Deletes all sessions of a user. Resolves to their number. */
   deleteOfUser(userId: string): Promise<number>;
 }
 
-/**
- * A secret of the server itself, shared by all nodes: a key that signs tokens, or one that signs cookies. Times are in
- * seconds since 1970.
- */
+/** A key of the server, shared by all nodes, that signs tokens or cookies. Times are in seconds since 1970. */
 export interface StoredKey {
   /** The `kid` of a signing key. */
   readonly id: string;
   readonly use: 'token' | 'cookie';
-  /** 1, 2, 3 ... per use: two nodes that make a key at the same time make the same generation, and one of them loses. */
+  /** 1, 2, 3 ... per use. The unique number lets only one of two nodes add a key when both create one at the same time. */
   readonly generation: number;
-  /** The JWK as JSON text, or that text encrypted under the key-encryption key. */
+  /** The JWK as JSON text, or that text encrypted with the key-encryption key. */
   readonly material: string;
   readonly createdAt: number;
-  /** From when it signs. */
+  /** From when on it signs. */
   readonly activeAt: number;
-  /** Until when tokens signed with it are accepted; `undefined` while it is the newest. */
+  /** Until when tokens signed with it are accepted; `undefined` while it is the newest key. */
   readonly retiresAt: number | undefined;
 }
 
-/** Keeps the server's own keys: the `keys` of a {@link Storage}. */
+/** Stores the server's own keys: the `keys` of a {@link Storage}. */
 export interface KeyStore {
-  /** All keys of one use, oldest generation first. */
+  /** Lists all keys of one use, oldest generation first. */
   list(use: StoredKey['use']): Promise<readonly StoredKey[]>;
-  /** Adds a key; resolves to `false`, adding nothing, when its use has that generation already. */
+  /** Adds a key. Resolves to `false`, adding nothing, when a key of that use has that generation already. */
   add(key: StoredKey): Promise<boolean>;
   /** Sets when a key retires, in seconds since 1970. */
   retire(id: string, retiresAt: number): Promise<void>;
 }
 
-/** An answer that is given again. */
+/** The response to a request with an `Idempotency-Key`, sent again when the request is repeated. */
 export interface StoredAnswer {
   readonly status: number;
   /** JSON text. */
   readonly body: string;
 }
 
-/** A request with an `Idempotency-Key`, from its begin on. Times are in seconds since 1970. */
+/** A request with an `Idempotency-Key`. Times are in seconds since 1970. */
 export interface StoredRequest {
   /** SHA-256 of the caller and the key, base64url. */
   readonly id: string;
-  /** SHA-256 of the method, the path and the body, base64url: the same key with another request is a mistake. */
+  /** SHA-256 of the method, the path and the body, base64url: a key that is sent again with another request is refused. */
   readonly fingerprint: string;
-  /** Who runs it: made up for each attempt, so that one that was given up cannot end another's. */
+  /**
+   * A random id of the attempt that runs the request, so that an attempt whose lease has ended cannot finish another one's run.
+   */
   readonly attempt: string;
-  /** Until when the attempt is trusted to be alive. */
+  /** Until when no other attempt may take the request over. */
   readonly leasedUntil: number;
   readonly expiresAt: number;
-  /** Absent while it runs. */
+  /** `undefined` while the request runs. */
   readonly answer: StoredAnswer | undefined;
 }
 
-/** Keeps what was answered, so that a request that is sent again runs once: the `idempotency` of a {@link Storage}. */
+/**
+ * Stores the responses to requests with an `Idempotency-Key`, so that a repeated request runs once: the `idempotency` of a
+ * {@link Storage}.
+ */
 export interface IdempotencyStore {
   /**
-   * Begins a request: one caller ever gets `undefined` and runs it; the others get what is there. A request whose lease
-   * has ended without an answer, as of `now`, is taken over by one caller that has the same fingerprint; one that has
-   * expired, by any. The attempt that runs a request gets `undefined` again, as when the answer to it was lost.
+   * Starts a request. Exactly one caller gets `undefined` and runs it; every other one gets the stored request. A request whose
+   * lease ended before `now` without an answer is taken over by one caller with the same fingerprint; an expired one by any
+   * caller. The attempt that runs the request gets `undefined` again when it repeats the call, such as after a lost database
+   * response.
    *
    * @param now - in seconds since 1970
    */
   begin(request: StoredRequest, now: number): Promise<StoredRequest | undefined>;
   /**
-   * Moves the end of the lease, and `expiresAt` along when it would come first. `false`: the request has an answer, or is
-   * another attempt's by now.
+   * Moves the end of the lease, and `expiresAt` too when that is earlier. Resolves to `false` when the request has an answer,
+   * or another attempt has taken it over.
    *
    * @param leasedUntil - in seconds since 1970
    */
   extend(request: Pick<StoredRequest, 'id' | 'attempt'>, leasedUntil: number): Promise<boolean>;
   /**
-   * Keeps the answer; told twice, the first one stays. `false`: the request is another attempt's by now, and theirs
-   * counts.
+   * Stores the answer; a repeated call keeps the first one. Resolves to `false` when another attempt has taken the request
+   * over, whose answer is stored instead.
    *
-   * @param transaction - what {@link Storage.transaction} has handed to work that is still under way: then the answer is
-   * kept with what that does, or not at all
+   * @param transaction - the running transaction of {@link Storage.transaction}, with which the answer is committed or rolled
+   * back
    */
   finish(
     request: Pick<StoredRequest, 'id' | 'attempt'>,
     answer: StoredAnswer,
     transaction?: unknown,
   ): Promise<boolean>;
-  /** Forgets a request that did nothing, so that the key can be used again. One that has an answer stays. */
+  /** Deletes a request that had no effect, so that the key can be used again. A request with an answer stays. */
   abandon(request: Pick<StoredRequest, 'id' | 'attempt'>): Promise<void>;
 }
 
-/** How many attempts are counted, and for how long. Times are in seconds since 1970. */
+/** A limit of attempts in a window of time. Times are in seconds since 1970. */
 export interface AttemptWindow {
   /** At least 1. */
   readonly limit: number;
   readonly now: number;
-  /** When the window ends that this attempt opens, if none is open. */
+  /** When a window ends that this attempt opens. An open window keeps its own end. */
   readonly expiresAt: number;
 }
 
 /**
- * Counts attempts at something that can be guessed: the `attempts` of a {@link Storage}. The ids tell nothing of what is
- * counted: they are made with a secret of the server.
+ * Counts attempts to authenticate: the `attempts` of a {@link Storage}. The ids are keyed hashes, so that a row does not reveal
+ * the account or the address.
  */
 export interface AttemptStore {
   /**
-   * Counts one more attempt, unless there are `limit` of them already: of any number of callers at once, on any node, no
-   * more than `limit` are counted until the window ends, which is from its `expiresAt` on.
+   * Counts one attempt, unless `limit` of them are counted already. Concurrent callers on any number of nodes never count more
+   * than `limit` in total until the window ends, which is at its `expiresAt`.
    *
-   * @returns `undefined` when it is counted; else when the window ends, in seconds since 1970
+   * @returns `undefined` when the attempt is counted; else the end of the window, in seconds since 1970
    */
   count(id: string, window: AttemptWindow): Promise<number | undefined>;
-  /** Takes back one attempt that was counted. */
+  /** Uncounts one attempt. */
   giveBack(id: string): Promise<void>;
-  /** Takes back all of them. */
+  /** Uncounts all attempts. */
   forget(id: string): Promise<void>;
 }

@@ -1,37 +1,37 @@
 import type { Client, Finding, Gate, Storage } from '../contracts/index.ts';
 
-/** What is looked at. */
+/** The parts and the configuration of a server that the checks read. */
 export interface CheckedServer {
   readonly storage: Storage;
-  /** Names are compared with it when it is known. */
+  /** `undefined`: not known, so that the names of roles and permissions are not checked. */
   readonly gate: Pick<Gate, 'has' | 'roles'> | undefined;
   readonly scopes: ReadonlyMap<string, unknown> | undefined;
   readonly keys: {
-    /** Whether a key-encryption key is given, so that new keys are written encrypted. */
+    /** Whether a key-encryption key is configured, so that new keys are stored encrypted. */
     readonly encrypts: boolean;
     isEncrypted(material: string): boolean;
-    /** Rejects when the key cannot be read. */
+    /** Rejects when the key cannot be decrypted. */
     read(material: string): Promise<unknown>;
   };
-  /** The cookie keys that the host gives; `undefined`: they are in the storage. */
+  /** The option `cookieKeys`; `undefined`: the keys are in the storage. */
   readonly cookieKeys: readonly string[] | undefined;
   /** In seconds; 0: keys are rotated by hand. */
   readonly keyRotation: number;
-  /** In seconds; 0: somebody else prunes. */
+  /** In seconds; 0: the server does not prune, but for example a cron job. */
   readonly pruneInterval: number;
-  /** Whether keys that are stored as they are are worth a finding: in production, or when the host has chosen it. */
-  readonly plainKeysMatter: boolean;
-  /** To be probed over the network, as the world sees it; `undefined`: nothing is probed. */
+  /** Whether unencrypted keys are reported: in production, or when the option `keyEncryptionKey` is `false`. */
+  readonly reportPlainKeys: boolean;
+  /** The URL at which the server is probed over the network; `undefined`: it is not probed. */
   readonly issuer: string | undefined;
 }
 
-/** Looks at one thing and tells what an operator should do about it. */
+/** Checks one aspect of a server and resolves to the problems, with their remedies. */
 export type Check = (server: CheckedServer) => Promise<readonly Finding[]>;
 
-// Enough to begin with, and a message that fits a screen whatever the number of clients.
+// Limited, so that a message fits a screen whatever the number of clients.
 const MOST_NAMED = 3;
 
-/** Clients that have something in common, to be named in a message; remembers only as many as it names. */
+/** The clients of a finding, for its message. Stores the first names only, and the count of all. */
 export class NamedClients {
   readonly #names: string[] = [];
   #count = 0;

@@ -1,67 +1,68 @@
 import { now } from '../contracts/clock.ts';
-import type { Client, ClientSecret, Finding, StoredClient } from '../contracts/index.ts';
+import { isLoopback } from '../contracts/loopback.ts';
+import type { Client, Finding, StoredClient } from '../contracts/index.ts';
 import { NamedClients } from './check.ts';
 import type { CheckedServer } from './check.ts';
 
-/** Sees one client after the other, and tells in the end what it found. Remembers a few of them at most. */
-export interface ClientLook {
-  see(stored: StoredClient): void;
+/** A check of clients, which are added one by one. Its memory does not grow with their number. */
+interface ClientCheck {
+  add(stored: StoredClient): void;
   findings(): readonly Finding[];
 }
 
 const PAGE = 100;
-// Secrets are read client by client; a database server answers some at a time.
-const AT_ONCE = 10;
+// Secrets are read per client, in parallel queries.
+const CONCURRENCY = 10;
 
-/** Walks through the clients that are not disabled, a page at a time. */
+/** Checks all clients that are not disabled, one page at a time. */
 export async function checkClients(server: CheckedServer): Promise<readonly Finding[]> {
-  const looks: readonly ClientLook[] = [lookAtRedirectUris(), lookAtSecrets(), lookAtNames(server)];
+  const checks: readonly ClientCheck[] = [checkRedirectUris(), checkSecrets(), checkNames(server)];
   const { clients } = server.storage;
   for (let after: string | undefined; ;) {
     const page = await clients.list({ after, limit: PAGE });
     const enabled = page.filter(({ disabled }) => !disabled);
-    for (let start = 0; start < enabled.length; start += AT_ONCE) {
-      const some = enabled.slice(start, start + AT_ONCE);
+    for (let start = 0; start < enabled.length; start += CONCURRENCY) {
+      const some = enabled.slice(start, start + CONCURRENCY);
       const stored = await Promise.all(some.map(async (client) => withSecrets(server, client)));
-      for (const one of stored) for (const look of looks) if (one) look.see(one);
+      for (const one of stored) for (const check of checks) if (one) check.add(one);
     }
     if (page.length < PAGE) break;
     after = page.at(-1)!.id;
   }
-  return looks.flatMap((look) => look.findings());
+  return checks.flatMap((check) => check.findings());
 }
 
 async function withSecrets({ storage }: CheckedServer, client: Client): Promise<StoredClient | undefined> {
   return client.confidential ? storage.clients.find(client.id) : { client, secrets: [], sequence: 0 };
 }
 
-/** Names that the gate or the server has lost: nobody is told when they no longer give anything. */
-function lookAtNames({ gate, scopes }: Pick<CheckedServer, 'gate' | 'scopes'>): ClientLook {
-  const found = [
-    lookForNames('role', gate && ((name) => Object.hasOwn(gate.roles, name))),
-    lookForNames('permission', gate && ((name) => gate.has(name))),
-    lookForNames('scope', scopes && ((name) => scopes.has(name))),
+/** Finds names that the gate or the server no longer defines, because they silently have no effect. */
+function checkNames({ gate, scopes }: Pick<CheckedServer, 'gate' | 'scopes'>): ClientCheck {
+  const kinds = [
+    nameCheck('role', gate && ((name) => Object.hasOwn(gate.roles, name))),
+    nameCheck('permission', gate && ((name) => gate.has(name))),
+    nameCheck('scope', scopes && ((name) => scopes.has(name))),
   ];
   return {
-    see({ client: { id, name, roles, permissions, scopes: allowed = [] } }) {
-      const held = { role: roles, permission: permissions, scope: allowed };
-      for (const { kind, known, clients } of found) {
-        const unknown = known ? held[kind].find((one) => !known(one)) : undefined;
+    add({ client: { id, name, roles, permissions, scopes: allowed = [] } }) {
+      const names = { role: roles, permission: permissions, scope: allowed };
+      for (const { kind, isDefined, clients } of kinds) {
+        const unknown = isDefined ? names[kind].find((one) => !isDefined(one)) : undefined;
         if (unknown !== undefined) clients.add({ id, name }, unknown);
       }
     },
-    findings: () => found.flatMap(({ kind, clients }) => unknownName(kind, clients)),
+    findings: () => kinds.flatMap(({ kind, clients }) => unknownName(kind, clients)),
   };
 }
 
 type Kind = 'role' | 'permission' | 'scope';
 
-/** @param known - `undefined`: nobody knows the names, so none is looked at */
-function lookForNames(
+/** @param isDefined - `undefined`: the defined names are not known, so that none is reported */
+function nameCheck(
   kind: Kind,
-  known: ((name: string) => boolean) | undefined,
-): { kind: Kind; known: typeof known; clients: NamedClients } {
-  return { kind, known, clients: new NamedClients() };
+  isDefined: ((name: string) => boolean) | undefined,
+): { kind: Kind; isDefined: typeof isDefined; clients: NamedClients } {
+  return { kind, isDefined, clients: new NamedClients() };
 }
 
 function unknownName(kind: Kind, clients: NamedClients): Finding[] {
@@ -76,12 +77,12 @@ function unknownName(kind: Kind, clients: NamedClients): Finding[] {
   ];
 }
 
-/** Codes that travel over http can be read on the way. Loopback addresses never leave the machine. */
-function lookAtRedirectUris(): ClientLook {
+/** Finds redirect URIs with http, over which the network can read authorization codes. */
+function checkRedirectUris(): ClientCheck {
   const insecure = new NamedClients();
   return {
-    see({ client }) {
-      const uri = client.redirectUris.find(leavesTheMachineInClear);
+    add({ client }) {
+      const uri = client.redirectUris.find(isInsecure);
       if (uri !== undefined) insecure.add(client, uri);
     },
     findings() {
@@ -98,33 +99,27 @@ function lookAtRedirectUris(): ClientLook {
   };
 }
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
-
-function leavesTheMachineInClear(uri: string): boolean {
+function isInsecure(uri: string): boolean {
   const url = URL.parse(uri);
-  return url?.protocol === 'http:' && !LOOPBACK.test(url.hostname);
+  return url?.protocol === 'http:' && !isLoopback(url.hostname);
 }
 
-// In seconds: two weeks to give an app a new secret.
+// In seconds: two weeks to deploy a new secret.
 const SOON = 14 * 86_400;
 
-/** A confidential client needs a secret that lives. One that has expired beside one that lives harms nobody. */
-function lookAtSecrets(): ClientLook {
+/** Finds confidential clients whose last secret has expired or expires soon. */
+function checkSecrets(): ClientCheck {
   const without = new NamedClients();
   const expiring = new NamedClients();
   return {
-    see({ client, secrets }) {
+    add({ client, secrets }) {
       if (!client.confidential) return;
-      const ends = Math.max(0, ...secrets.map(endOf));
-      if (ends <= now()) without.add(client, secrets.length > 0 ? `since ${day(ends)}` : '');
-      else if (ends <= now() + SOON) expiring.add(client, day(ends));
+      const lastExpiry = Math.max(0, ...secrets.map(({ expiresAt = Infinity }) => expiresAt));
+      if (lastExpiry <= now()) without.add(client, secrets.length > 0 ? `since ${day(lastExpiry)}` : '');
+      else if (lastExpiry <= now() + SOON) expiring.add(client, day(lastExpiry));
     },
     findings: () => [...withoutSecret(without), ...expiresSoon(expiring)],
   };
-}
-
-function endOf({ expiresAt }: ClientSecret): number {
-  return expiresAt ?? Infinity;
 }
 
 function day(seconds: number): string {

@@ -5,16 +5,17 @@ import type { CheckedServer } from './check.ts';
 const WELL_KNOWN = '/.well-known/oauth-authorization-server';
 
 /**
- * Whether the server is at its issuer, as seen from outside: proxies in front of it decide that as much as the server
- * itself does. Begins an authorization of one of the clients, of which nothing is kept, and signs nobody out.
+ * Checks the server at its issuer over the network, because the proxies in front of it can break it as much as its
+ * configuration can. Sends an authorization request of one of the clients, which stores nothing, and a logout without a
+ * session.
  */
 export async function checkIssuer(server: CheckedServer): Promise<readonly Finding[]> {
   const { issuer } = server;
   if (issuer === undefined) return [];
   const { findings, metadata } = await readMetadata(issuer);
   if (!metadata) return findings;
-  const wrong = [...findings, ...compare(issuer, metadata)];
-  if (wrong.length > 0) return wrong;
+  const metadataFindings = [...findings, ...compareMetadata(issuer, metadata)];
+  if (metadataFindings.length > 0) return metadataFindings;
   const unreachable = await checkPublishedKeys(String(metadata['jwks_uri']));
   if (unreachable.length > 0) return unreachable;
   return [
@@ -26,20 +27,20 @@ export async function checkIssuer(server: CheckedServer): Promise<readonly Findi
   ];
 }
 
-interface Reading {
+interface MetadataResult {
   readonly findings: readonly Finding[];
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
-async function readMetadata(issuer: string): Promise<Reading> {
+async function readMetadata(issuer: string): Promise<MetadataResult> {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');
-  // RFC 8414 section 3.1 puts the issuer's path behind the well-known one.
+  // RFC 8414 section 3.1 puts the issuer's path after the well-known path.
   const standard = `${origin}${WELL_KNOWN}${path}`;
   const answer = await probe(standard);
-  const metadata = metadataOf(answer);
+  const metadata = parseMetadata(answer);
   if (metadata) return { findings: [], metadata };
-  const below = path === '' ? undefined : metadataOf(await probe(issuer + WELL_KNOWN));
+  const below = path === '' ? undefined : parseMetadata(await probe(issuer + WELL_KNOWN));
   if (!below) return { findings: [noMetadata(standard, answer)] };
   return {
     metadata: below,
@@ -54,7 +55,7 @@ async function readMetadata(issuer: string): Promise<Reading> {
   };
 }
 
-function metadataOf(answer: Answer): Readonly<Record<string, unknown>> | undefined {
+function parseMetadata(answer: ProbeResult): Readonly<Record<string, unknown>> | undefined {
   if (!('body' in answer) || answer.status !== 200) return undefined;
   try {
     const metadata: unknown = JSON.parse(answer.body);
@@ -65,12 +66,12 @@ function metadataOf(answer: Answer): Readonly<Record<string, unknown>> | undefin
   }
 }
 
-function noMetadata(url: string, answer: Answer): Finding {
-  if ('trouble' in answer) {
+function noMetadata(url: string, answer: ProbeResult): Finding {
+  if ('failure' in answer) {
     return {
       code: 'issuer_unreachable',
       severity: 'error',
-      message: `Nothing answers at ${url}: ${answer.trouble}.`,
+      message: `Nothing answers at ${url}: ${answer.failure}.`,
       remedy:
         'Start the server, and check that its host name, port, certificate and proxy can be reached from this machine.',
     };
@@ -85,7 +86,7 @@ function noMetadata(url: string, answer: Answer): Finding {
   };
 }
 
-function compare(issuer: string, metadata: Readonly<Record<string, unknown>>): Finding[] {
+function compareMetadata(issuer: string, metadata: Readonly<Record<string, unknown>>): Finding[] {
   if (metadata['issuer'] !== issuer) {
     return [
       {
@@ -115,20 +116,20 @@ async function checkAuthorization(
   server: CheckedServer,
   { issuer, endpoint }: { issuer: string; endpoint: string },
 ): Promise<readonly Finding[]> {
-  const client = await findCodeClient(server);
+  const client = await findAuthorizationCodeClient(server);
   if (!client) return [];
   const answer = await probe(authorizationRequest(endpoint, client));
-  if ('trouble' in answer || answer.status >= 500) {
+  if ('failure' in answer || answer.status >= 500) {
     return [
       {
         code: 'authorization_fails',
         severity: 'error',
-        message: `An authorization request to ${endpoint} fails: ${inWords(answer)}.`,
+        message: `An authorization request to ${endpoint} fails: ${describe(answer)}.`,
         remedy: 'Read the logs of the server and of the proxy.',
       },
     ];
   }
-  if (!isAskedToLogIn(answer.location, issuer)) {
+  if (!isInteraction(answer.location, issuer)) {
     return [
       {
         code: 'authorization_unanswered',
@@ -142,16 +143,16 @@ async function checkAuthorization(
   return [];
 }
 
-function isAskedToLogIn(location: string | null, issuer: string): boolean {
-  const asked = location === null ? null : URL.parse(location, issuer);
-  return asked?.href.startsWith(`${issuer}/oauth/interaction/`) === true;
+function isInteraction(location: string | null, issuer: string): boolean {
+  const url = location === null ? null : URL.parse(location, issuer);
+  return url?.href.startsWith(`${issuer}/oauth/interaction/`) === true;
 }
 
-/** Looks at the cookie by which a session begins and ends. Pages of the host's own may have no such logout. */
+/** Checks the session cookie that a logout sets. The pages of the host may have no such logout, which is not reported. */
 async function checkCookies(issuer: string): Promise<readonly Finding[]> {
   const endpoint = `${issuer}/oauth/logout`;
   const answer = await probe(endpoint, 'POST');
-  if ('trouble' in answer || answer.status !== 200) return [];
+  if ('failure' in answer || answer.status !== 200) return [];
   if (answer.cookies.length === 0) {
     return [
       {
@@ -162,7 +163,7 @@ async function checkCookies(issuer: string): Promise<readonly Finding[]> {
       },
     ];
   }
-  const insecure = answer.cookies.filter((cookie) => !/;\s*secure/i.test(cookie)).map(nameOf);
+  const insecure = answer.cookies.filter((cookie) => !/;\s*secure/i.test(cookie)).map(cookieName);
   if (insecure.length === 0 || !issuer.startsWith('https:')) return [];
   return [
     {
@@ -174,12 +175,12 @@ async function checkCookies(issuer: string): Promise<readonly Finding[]> {
   ];
 }
 
-async function findCodeClient({ storage }: CheckedServer): Promise<Client | undefined> {
+async function findAuthorizationCodeClient({ storage }: CheckedServer): Promise<Client | undefined> {
   try {
     const page = await storage.clients.list({});
     return page.find(({ disabled, grantType }) => !disabled && grantType === 'authorization_code');
   } catch (error) {
-    // What is wrong with the storage has been found already, and is no reason to say nothing of the server.
+    // The checks of the storage have reported this error, and the remaining checks of the server do not need a client.
     if (error instanceof GatehouseError) return undefined;
     throw error;
   }
@@ -191,34 +192,34 @@ function authorizationRequest(endpoint: string, { id, redirectUris }: Client): s
     client_id: id,
     response_type: 'code',
     redirect_uri: redirectUris[0] ?? '',
-    // The S256 challenge of RFC 7636, appendix B: nobody will come to redeem the code.
+    // The S256 challenge of RFC 7636, appendix B. Its verifier is public, which is safe because the request issues no code.
     code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
     code_challenge_method: 'S256',
   }).toString();
   return url.href;
 }
 
-function nameOf(cookie: string): string {
+function cookieName(cookie: string): string {
   return cookie.slice(0, cookie.indexOf('='));
 }
 
-/** What a web server answered, or why it did not. */
-export type Answer =
+/** The response to a probe, or the reason why there was none. */
+type ProbeResult =
   | {
       readonly status: number;
       readonly location: string | null;
       readonly cookies: readonly string[];
       readonly body: string;
     }
-  | { readonly trouble: string };
+  | { readonly failure: string };
 
 // In milliseconds.
-const PATIENCE = 5000;
+const TIMEOUT = 5000;
 
-/** Requests a URL once, for five seconds at most, and follows no redirect. */
-async function probe(url: string, method = 'GET'): Promise<Answer> {
+/** Requests a URL once, without following redirects. */
+async function probe(url: string, method = 'GET'): Promise<ProbeResult> {
   try {
-    const response = await fetch(url, { method, redirect: 'manual', signal: AbortSignal.timeout(PATIENCE) });
+    const response = await fetch(url, { method, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT) });
     return {
       status: response.status,
       location: response.headers.get('location'),
@@ -226,24 +227,24 @@ async function probe(url: string, method = 'GET'): Promise<Answer> {
       body: await response.text(),
     };
   } catch (error) {
-    return { trouble: reasonOf(error) };
+    return { failure: failureReason(error) };
   }
 }
 
-/** What is wrong with the network is the cause of what `fetch` throws, and its code says it best. */
-function reasonOf(error: unknown): string {
-  if (error instanceof Error && error.name === 'TimeoutError') return `no answer within ${PATIENCE / 1000} s`;
+/** The reason why `fetch` failed: the network error is the `cause` of its error, with a code such as `ECONNREFUSED`. */
+function failureReason(error: unknown): string {
+  if (error instanceof Error && error.name === 'TimeoutError') return `no answer within ${TIMEOUT / 1000} s`;
   const cause = error instanceof Error ? error.cause : undefined;
   if (cause instanceof Error) return 'code' in cause ? String(cause.code) : cause.message;
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What came of a probe, at the end of a sentence. */
-function inWords(answer: Answer): string {
-  return 'trouble' in answer ? answer.trouble : `the response was ${answer.status}`;
+/** The result of a probe, for the end of a sentence. */
+function describe(answer: ProbeResult): string {
+  return 'failure' in answer ? answer.failure : `the response was ${answer.status}`;
 }
 
-/** Whether the server's endpoints can be reached where its metadata says: its keys are one that anybody may ask for. */
+/** Checks that the endpoints can be reached at the URLs of the metadata, by the JWK Set, which needs no authentication. */
 async function checkPublishedKeys(url: string): Promise<readonly Finding[]> {
   const answer = await probe(url);
   if ('status' in answer && answer.status === 200) return [];
@@ -251,7 +252,7 @@ async function checkPublishedKeys(url: string): Promise<readonly Finding[]> {
     {
       code: 'endpoints_unreachable',
       severity: 'error',
-      message: `The server's public keys are not at ${url}, the jwks_uri of its metadata: ${inWords(answer)}.`,
+      message: `The server's public keys are not at ${url}, the jwks_uri of its metadata: ${describe(answer)}.`,
       remedy:
         'Let the proxy pass /oauth/ to the server; if it removes the path of the issuer, set the option mountPath.',
     },

@@ -4,24 +4,24 @@ import type { CheckedServer } from './check.ts';
 
 const DAY = 86_400;
 
-/** Whether the server's own keys are there, can be read, are encrypted where that matters, and are not too old. */
+/** Checks that the server's own keys exist, can be decrypted, are encrypted where required, and are rotated in time. */
 export async function checkKeys(server: CheckedServer): Promise<readonly Finding[]> {
   const { storage, cookieKeys } = server;
-  const signing = (await storage.keys.list('token')).filter(isLive);
-  const own = cookieKeys === undefined ? (await storage.keys.list('cookie')).filter(isLive) : [];
+  const signing = (await storage.keys.list('token')).filter(isInUse);
+  const cookie = cookieKeys === undefined ? (await storage.keys.list('cookie')).filter(isInUse) : [];
   return [
-    ...presence(signing),
-    ...encryption(server, [...signing, ...own]),
-    ...(await legibility(server, [...signing, ...own])),
-    ...age(server, signing),
+    ...checkPresence(signing),
+    ...checkEncryption(server, [...signing, ...cookie]),
+    ...(await checkDecryption(server, [...signing, ...cookie])),
+    ...checkAge(server, signing),
   ];
 }
 
-function isLive({ retiresAt }: StoredKey): boolean {
+function isInUse({ retiresAt }: StoredKey): boolean {
   return retiresAt === undefined || retiresAt > now();
 }
 
-function presence(signing: readonly StoredKey[]): Finding[] {
+function checkPresence(signing: readonly StoredKey[]): Finding[] {
   if (signing.length > 0) return [];
   return [
     {
@@ -33,12 +33,12 @@ function presence(signing: readonly StoredKey[]): Finding[] {
   ];
 }
 
-function encryption(
-  { keys, plainKeysMatter, storage }: CheckedServer,
+function checkEncryption(
+  { keys, reportPlainKeys, storage }: CheckedServer,
   stored: readonly StoredKey[],
 ): Finding[] {
   const plain = stored.filter(({ material }) => !keys.isEncrypted(material));
-  if (plain.length === 0 || !storage.durable || (!keys.encrypts && !plainKeysMatter)) return [];
+  if (plain.length === 0 || !storage.durable || (!keys.encrypts && !reportPlainKeys)) return [];
   return [
     {
       code: 'keys_unencrypted',
@@ -51,7 +51,7 @@ function encryption(
   ];
 }
 
-async function legibility({ keys }: CheckedServer, stored: readonly StoredKey[]): Promise<Finding[]> {
+async function checkDecryption({ keys }: CheckedServer, stored: readonly StoredKey[]): Promise<Finding[]> {
   const encrypted = stored.filter(({ material }) => keys.isEncrypted(material));
   if (encrypted.length === 0) return [];
   if (!keys.encrypts) {
@@ -77,16 +77,16 @@ async function legibility({ keys }: CheckedServer, stored: readonly StoredKey[])
   ];
 }
 
-function age({ keyRotation }: CheckedServer, signing: readonly StoredKey[]): Finding[] {
+function checkAge({ keyRotation }: CheckedServer, signing: readonly StoredKey[]): Finding[] {
   if (keyRotation === 0 || signing.length === 0) return [];
-  const newest = now() - Math.max(...signing.map(({ createdAt }) => createdAt));
-  // A day for servers that were not running when it was time.
-  if (newest <= keyRotation + DAY) return [];
+  const age = now() - Math.max(...signing.map(({ createdAt }) => createdAt));
+  // One day of tolerance for servers that were not running when the rotation was due.
+  if (age <= keyRotation + DAY) return [];
   return [
     {
       code: 'signing_key_old',
       severity: 'warning',
-      message: `The newest signing key is ${Math.floor(newest / DAY)} days old; a new one was due after ${Math.floor(keyRotation / DAY)}.`,
+      message: `The newest signing key is ${Math.floor(age / DAY)} days old; a new one was due after ${Math.floor(keyRotation / DAY)}.`,
       remedy: 'Run `gatehouse keys rotate`, and check that a server is running, which rotates keys.',
     },
   ];

@@ -6,7 +6,7 @@ import { checkClients } from './clients.ts';
 import { checkIssuer } from './issuer.ts';
 import { checkKeys } from './keys.ts';
 
-/** Runs every check that the state of the storage allows, and tells what an operator should look at, errors first. */
+/** Runs every check that the state of the storage permits. Resolves to the findings, errors first. */
 export async function runChecks(server: CheckedServer): Promise<readonly Finding[]> {
   const findings = [
     ...(await withStorage(server, [checkMigrations], [checkClock, checkPruning, checkKeys, checkClients])),
@@ -16,7 +16,7 @@ export async function runChecks(server: CheckedServer): Promise<readonly Finding
   return findings.toSorted((one, other) => rank(one) - rank(other));
 }
 
-/** @param then - only when the first ones found nothing: without its tables nothing else can be asked of a storage */
+/** @param then - run only when the first checks have no findings, because they need the tables of this version */
 async function withStorage(
   server: CheckedServer,
   first: readonly Check[],
@@ -47,27 +47,27 @@ function rank({ severity }: Finding): number {
   return severity === 'error' ? 0 : 1;
 }
 
-// In milliseconds. A code lives a minute, and a key is published a minute before it signs.
-const NOTICEABLE = 2000;
-const HARMFUL = 30_000;
+// In milliseconds. Above the second one, half the lifetime of a code (one minute) and of the delay of a new key is lost.
+const WARNING_DIFFERENCE = 2000;
+const ERROR_DIFFERENCE = 30_000;
 
 /**
- * Whether this machine's clock agrees with the database's, which stands for the other nodes': tokens that are issued on
- * a node whose clock is ahead are not valid yet on the others.
+ * Compares this machine's clock with the database's, as a reference for all nodes: tokens that are issued on a node whose clock
+ * is ahead are not valid yet on the others.
  */
 async function checkClock({ storage }: CheckedServer): Promise<readonly Finding[]> {
-  const asked = Date.now();
+  const before = Date.now();
   const { clock } = await storage.diagnose();
-  const answered = Date.now();
+  const after = Date.now();
   if (clock === undefined) return [];
-  // The database read its clock somewhere between the two: what is outside of them is surely wrong.
-  const difference = clock > answered ? clock - answered : Math.min(clock - asked, 0);
-  if (Math.abs(difference) <= NOTICEABLE) return [];
+  // The database has read its clock between the two times, so that a clock within them may be exact.
+  const difference = clock > after ? clock - after : Math.min(clock - before, 0);
+  if (Math.abs(difference) <= WARNING_DIFFERENCE) return [];
   const seconds = Math.round(Math.abs(difference) / 1000);
   return [
     {
       code: 'clock_differs',
-      severity: Math.abs(difference) > HARMFUL ? 'error' : 'warning',
+      severity: Math.abs(difference) > ERROR_DIFFERENCE ? 'error' : 'warning',
       message: `The clock of the database is ${seconds} s ${difference > 0 ? 'ahead of' : 'behind'} this machine's.`,
       remedy:
         'Synchronize the clocks of all machines with a time service such as chrony or systemd-timesyncd.',
@@ -75,15 +75,15 @@ async function checkClock({ storage }: CheckedServer): Promise<readonly Finding[
   ];
 }
 
-// 32 random characters of any usual alphabet have more, the hexadecimal digits included.
-const LEAST_DIFFERENT_CHARACTERS = 8;
+// 32 random characters of any usual alphabet, hexadecimal digits included, have more different ones.
+const MIN_DIFFERENT_CHARACTERS = 8;
 
 /**
- * Whether the cookie keys that the host gives can be guessed. How long they are is checked when a server starts; those
- * that a server makes itself are random, and shared by all nodes.
+ * Finds keys of the option `cookieKeys` that can be guessed. Their length is checked when a server starts. Keys that a server
+ * has generated itself are random, and need no check.
  */
 async function checkCookieKeys({ cookieKeys = [] }: CheckedServer): Promise<readonly Finding[]> {
-  const weak = cookieKeys.filter((key) => new Set(key).size < LEAST_DIFFERENT_CHARACTERS);
+  const weak = cookieKeys.filter((key) => new Set(key).size < MIN_DIFFERENT_CHARACTERS);
   if (weak.length === 0) return [];
   return [
     {
@@ -96,7 +96,7 @@ async function checkCookieKeys({ cookieKeys = [] }: CheckedServer): Promise<read
   ];
 }
 
-/** Whether the tables are those of this version. */
+/** Finds migrations that have not run. */
 async function checkMigrations({ storage }: CheckedServer): Promise<readonly Finding[]> {
   const pending = await storage.pendingMigrations();
   return pending.map((name) => ({
@@ -110,25 +110,25 @@ async function checkMigrations({ storage }: CheckedServer): Promise<readonly Fin
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
-/** Whether expired rows are removed as fast as they come. */
+/** Checks that expired rows are deleted in time. */
 async function checkPruning({ storage, pruneInterval }: CheckedServer): Promise<readonly Finding[]> {
   const { oldestExpired } = await storage.diagnose();
   if (oldestExpired === undefined) return [];
   const lag = now() - oldestExpired;
-  // Where a server does not prune, a nightly job is what people have.
+  // Without an interval of the server, a daily cron job is expected.
   if (lag <= 2 * (pruneInterval || DAY)) return [];
   return [
     {
       code: 'pruning_behind',
       severity: 'warning',
-      message: `Rows that expired ${inWords(lag)} ago have not been removed.`,
+      message: `Rows that expired ${describeLag(lag)} ago have not been removed.`,
       remedy:
         'Run `gatehouse prune` now, and check that a server runs with `pruneInterval`, or that `gatehouse prune` runs every day.',
     },
   ];
 }
 
-function inWords(seconds: number): string {
+function describeLag(seconds: number): string {
   const [count, unit] =
     seconds < 2 * DAY ? [Math.floor(seconds / HOUR), 'hour'] : [Math.floor(seconds / DAY), 'day'];
   return `${count} ${unit}${count === 1 ? '' : 's'}`;

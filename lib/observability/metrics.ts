@@ -1,5 +1,5 @@
 /**
- * Figures for Prometheus. Install `prom-client`.
+ * Metrics for Prometheus. Install `prom-client`.
  *
  * @module koa-gatehouse/metrics
  */
@@ -13,41 +13,43 @@ import type { AuditLog, AuditRecord, EndpointOutcome, GuardOutcome, Observer } f
 import { serverPartsOf } from '../http/server-parts.ts';
 import type { ServerParts } from '../http/server-parts.ts';
 
-/** A register of prom-client, of either text format. */
+/** A registry of prom-client, of either text format. */
 export type MetricsRegister = Registry | Registry<OpenMetricsContentType>;
 
-/** The authorization server that `createAuthServer()` made, as far as the metrics ask it by public names. */
+/** The members of a server of `createAuthServer()` that the metrics read. */
 export interface ObservedServer {
   readonly events: Pick<AuditLog, 'on'>;
   readonly keys: {
     /** The signing keys, with times in seconds since 1970. */
     list(): readonly { readonly status: string; readonly createdAt: number; readonly activeAt: number }[];
   };
-  /** Tells of each request to the endpoints and the guard. The function that comes back stops it. */
+  /** Adds an observer of the requests to the endpoints and the guard. The returned function removes it. */
   observe(this: void, observer: Observer): () => void;
 }
 
-/** What `createMetrics()` takes. */
+/** The options of `createMetrics()`. */
 export interface MetricsOptions {
   /**
-   * Where the metrics are registered. Pass prom-client's own `register` to have them next to those of the process; two
-   * servers need two.
-   * @default one of their own
+   * The registry for the metrics. Pass prom-client's own `register` to have them next to those of the process. Two servers need
+   * different registries.
+   * @default a new registry
    */
   readonly register?: MetricsRegister;
 }
 
-/** The figures of one server on this node. */
+/** The metrics of one server on this node. */
 export interface Metrics {
   readonly register: MetricsRegister;
-  /** Answers with all metrics of the register. Put it where strangers do not get to. */
+  /**
+   * Responds with all metrics of the registry. It needs no authentication: mount it where only your monitoring can reach it.
+   */
   readonly middleware: Middleware;
-  /** Stops counting. What was counted stays in the register. */
+  /** Stops counting. The values so far stay in the registry. */
   stop(): void;
 }
 
 /**
- * Counts what an authorization server does, for Prometheus.
+ * Creates Prometheus metrics of an authorization server.
  *
  *     const metrics = createMetrics(auth);
  *     router.get('/metrics', metrics.middleware);
@@ -55,18 +57,18 @@ export interface Metrics {
  * - `gatehouse_tokens_issued_total{grant_type}`
  * - `gatehouse_tokens_refused_total{grant_type, error}`
  * - `gatehouse_token_request_duration_seconds{grant_type}`: a histogram
- * - `gatehouse_guard_admitted_total{cache}`: `warm`, the token was remembered, or `cold`, it was verified
+ * - `gatehouse_guard_admitted_total{cache}`: `warm`, the token was in the cache, or `cold`, it was verified
  * - `gatehouse_guard_refused_total{code}`: the code of the problem, such as `token_missing` or `missing_permission`
- * - `gatehouse_guard_cold_duration_seconds`: a histogram of what a token costs that is not remembered
+ * - `gatehouse_guard_cold_duration_seconds`: a histogram of the verification of tokens that are not in the cache
  * - `gatehouse_logins_total{outcome}`: `succeeded`, `failed`, `throttled`
  * - `gatehouse_revocations_total{target}`: `token`, `grant`, `user`, `client`
- * - `gatehouse_requests_in_progress`: how many requests are let in and have not ended
- * - `gatehouse_signing_key_age_seconds`: how long the key has been signing that signs
+ * - `gatehouse_requests_in_progress`: the number of running requests
+ * - `gatehouse_signing_key_age_seconds`: for how long the active signing key has been signing
  *
- * No label is text that a caller sent; a grant type that the server does not know is `other`.
+ * No label is text from a request; a grant type that the server does not know is `other`.
  *
  * @throws ConfigError when `auth` is not a server of `createAuthServer()`
- * @throws Error by prom-client, when the register has metrics of these names
+ * @throws Error of prom-client, when the registry has metrics of these names
  */
 export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}): Metrics {
   const { register = new Registry() } = options;
@@ -76,7 +78,7 @@ export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}
     auth.observe({ answered: countTokens(registers), guarded: countGuard(registers) }),
     auth.events.on('*', countEvents(registers)),
   ];
-  showNow({ concurrencyLimit, keys: auth.keys }, registers);
+  registerGauges({ concurrencyLimit, keys: auth.keys }, registers);
   return {
     register,
     async middleware(ctx) {
@@ -98,7 +100,7 @@ const OUTCOMES: Readonly<Partial<Record<AuditRecord['type'], string>>> = {
 
 const TARGETS = ['token', 'grant', 'user', 'client'];
 
-/** Registers the figures of logins and revocations; the function that comes back counts an event. */
+/** Registers the metrics of logins and revocations. The returned function counts an event. */
 function countEvents(registers: MetricsRegister[]): (record: AuditRecord) => void {
   const logins = new Counter({
     name: 'gatehouse_logins_total',
@@ -122,8 +124,8 @@ function countEvents(registers: MetricsRegister[]): (record: AuditRecord) => voi
   };
 }
 
-/** Registers what can be read off a server at any time. It is read when somebody looks. */
-function showNow(
+/** Registers the gauges, whose values are read from the server when the metrics are requested. */
+function registerGauges(
   { concurrencyLimit, keys }: Pick<ServerParts, 'concurrencyLimit'> & Pick<ObservedServer, 'keys'>,
   registers: MetricsRegister[],
 ): void {
@@ -141,13 +143,13 @@ function showNow(
     registers,
     collect() {
       const active = keys.list().find(({ status }) => status === 'active');
-      // The first key of all signs from the beginning of time.
+      // The first key of a storage has the `activeAt` 0.
       if (active) keyAge.set(Math.round(Date.now() / 1000) - Math.max(active.createdAt, active.activeAt));
     },
   });
 }
 
-/** Registers the figures of the guard; the function that comes back counts a request. */
+/** Registers the metrics of the guard. The returned function counts a request. */
 function countGuard(registers: MetricsRegister[]): (outcome: GuardOutcome) => void {
   const admitted = new Counter({
     name: 'gatehouse_guard_admitted_total',
@@ -167,7 +169,7 @@ function countGuard(registers: MetricsRegister[]): (outcome: GuardOutcome) => vo
     buckets: SECONDS,
     registers,
   });
-  // Looked up once: this runs in each request to the API.
+  // Looked up once, because the counters are incremented in every request to the API.
   const warm = admitted.labels('warm');
   const cold = admitted.labels('cold');
   warm.inc(0);
@@ -187,7 +189,7 @@ function countGuard(registers: MetricsRegister[]): (outcome: GuardOutcome) => vo
 
 const GRANT_TYPES = ['authorization_code', 'refresh_token', 'client_credentials'];
 
-/** Registers the figures of the token endpoint; the function that comes back counts a request. */
+/** Registers the metrics of the token endpoint. The returned function counts a request. */
 function countTokens(registers: MetricsRegister[]): (outcome: EndpointOutcome) => void {
   const issued = new Counter({
     name: 'gatehouse_tokens_issued_total',
@@ -208,7 +210,7 @@ function countTokens(registers: MetricsRegister[]): (outcome: EndpointOutcome) =
     buckets: SECONDS,
     registers,
   });
-  // A series that begins at its first event hides that event from `rate()`.
+  // Each series starts at 0, because `rate()` does not count the first value of a series as an increase.
   for (const grantType of GRANT_TYPES) issued.inc({ grant_type: grantType }, 0);
 
   return function count({ endpoint, error, grantType = 'other', seconds, status }) {

@@ -1,28 +1,30 @@
 import type { EndpointOutcome, GuardOutcome, Logger, Observer } from '../contracts/index.ts';
 
-/** Those who want figures. What nobody wants is `undefined`, so that it costs a request one comparison. */
+/**
+ * The observers of one server. A member is `undefined` without observers of it, so that a request only makes one comparison.
+ */
 export interface Observers {
   readonly answered: ((outcome: EndpointOutcome) => void) | undefined;
   readonly guarded: ((outcome: GuardOutcome) => void) | undefined;
 }
 
-/** The observers of one server, and the way to become one. The function that comes back from `add` ends it. */
+/** Creates the list of observers. The function that `add` returns removes the observer. */
 export function createObservers(
   logger: Logger,
 ): Observers & { add(this: void, observer: Observer): () => void } {
-  // Objects of their own, so that an observer that was given twice is told twice and taken back once.
+  // Objects around the observers, so that an observer that is added twice is called twice and removed once at a time.
   const entries = new Set<{ readonly observer: Observer }>();
-  const told: { -readonly [Name in keyof Observers]: Observers[Name] } = {
+  const observers: { -readonly [Name in keyof Observers]: Observers[Name] } = {
     answered: undefined,
     guarded: undefined,
   };
 
   function refresh(): void {
-    told.answered = listenersOf('answered');
-    told.guarded = listenersOf('guarded');
+    observers.answered = createNotifier('answered');
+    observers.guarded = createNotifier('guarded');
   }
 
-  function listenersOf<Name extends keyof Observers>(
+  function createNotifier<Name extends keyof Observers>(
     name: Name,
   ): ((outcome: Parameters<NonNullable<Observers[Name]>>[0]) => void) | undefined {
     const listeners = [...entries].flatMap(({ observer }) => observer[name]?.bind(observer) ?? []);
@@ -38,7 +40,7 @@ export function createObservers(
     };
   }
 
-  return Object.assign(told, {
+  return Object.assign(observers, {
     add(observer: Observer) {
       const entry = { observer };
       entries.add(entry);

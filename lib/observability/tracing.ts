@@ -5,14 +5,14 @@ import type { Trace, WorkSpan } from '../contracts/index.ts';
 const require = createRequire(import.meta.url);
 
 /**
- * Makes spans with the OpenTelemetry API when the host has it (`@opentelemetry/api`, an optional peer dependency) and has
- * registered an SDK with it, which may be at any time; until then work is done and nothing else.
+ * Creates spans with the OpenTelemetry API once the host has registered an SDK with it (`@opentelemetry/api`, an optional peer
+ * dependency), at start or later. Until then `trace` only runs the work.
  */
 export function createTracing(): Trace {
   const file = findApi();
   let traced: Trace | undefined;
   return async function trace(name, work) {
-    // Loading the API takes 20 ms of CPU time. An SDK loads it, so there is none until somebody has.
+    // Loading the API takes 20 ms of CPU time. An SDK loads it itself, so without it in the cache there is no SDK.
     if (file === undefined || !(file in require.cache)) return work();
     traced ??= traceWith(require('@opentelemetry/api') as Api);
     return traced(name, work);
@@ -30,23 +30,23 @@ function findApi(): string | undefined {
 }
 
 function traceWith({ SpanKind, SpanStatusCode, trace }: Api): Trace {
-  // The API hands its calls on to the SDK that is registered with it by then, and does nothing without one.
+  // The tracer forwards each call to the SDK that is registered at that time, and does nothing without one.
   const tracer = trace.getTracer('koa-gatehouse');
 
   return async function traced(name, work) {
-    // The host's own instrumentation makes the span of the HTTP request, which this one is a part of.
+    // INTERNAL, because the host's HTTP instrumentation creates the SERVER span of the request, the parent of this one.
     return tracer.startActiveSpan(name, { kind: SpanKind.INTERNAL }, async (span) => {
       if (!span.isRecording()) return work();
-      const own: WorkSpan = {
+      const workSpan: WorkSpan = {
         set: (attributes) => void span.setAttributes(attributes),
         fail(error) {
           span.setStatus({ code: SpanStatusCode.ERROR }).setAttribute('error.type', kindOf(error));
         },
       };
       try {
-        return await work(own);
+        return await work(workSpan);
       } catch (error) {
-        own.fail(error);
+        workSpan.fail(error);
         throw error;
       } finally {
         span.end();

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Configuration, Grant, KoaContextWithOIDC } from 'oidc-provider';
 
 import { isUnlimited, consentScopes } from '../clients/consents.ts';
-import type { Wanted } from '../clients/consents.ts';
+import type { RequestedScopes } from '../clients/consents.ts';
 import type { ClientDirectory } from '../clients/directory.ts';
 import { isOnDevice, redirectHost } from '../clients/fields.ts';
 import type { Client, ConsentStore } from '../contracts/index.ts';
@@ -77,7 +77,7 @@ export function createLoadGrant({
   }
 }
 
-function requestedConsent(ctx: KoaContextWithOIDC): Wanted {
+function requestedConsent(ctx: KoaContextWithOIDC): RequestedScopes {
   const scopes = [...ctx.oidc.requestParamScopes];
   return { scopes, limited: scopes.length > 0 || requestOf(ctx).isLimitedToNoScope };
 }
@@ -103,7 +103,7 @@ export function isConsentMissing(ctx: KoaContextWithOIDC): boolean {
  */
 export async function rememberConsent(
   consents: Pick<ConsentStore, 'add'>,
-  consented: Wanted & { userId: string; client: Client; redirectUri: string; at: number },
+  consented: RequestedScopes & { userId: string; client: Client; redirectUri: string; at: number },
 ): Promise<boolean> {
   const scopes = consentScopes(consented);
   const host = redirectHost(consented.redirectUri, consented.client);

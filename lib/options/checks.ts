@@ -1,6 +1,7 @@
-/** One check per option: each gives the value to use, or throws a `ConfigError` that names the option and the remedy. */
+/** One check per option: each returns the value to use, or throws a `ConfigError` that names the option and the remedy. */
 import type { Gate, Logger } from '../contracts/index.ts';
 import { parseDuration } from '../contracts/duration.ts';
+import { isLoopback } from '../contracts/loopback.ts';
 import { ConfigError } from '../errors.ts';
 import type { LifetimePreset, Lifetimes, ResolvedOptions, Scope, SigningAlgorithm } from './options.ts';
 
@@ -27,8 +28,6 @@ const PRESETS = {
   },
 } as const;
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
-
 export function checkIssuer(
   issuer: unknown,
 ): Pick<ResolvedOptions, 'issuer' | 'origin' | 'basePath' | 'secure'> {
@@ -41,7 +40,7 @@ export function checkIssuer(
       `leave out query, fragment and credentials (RFC 8414 section 2), ${example}`,
     );
   }
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.test(url.hostname))) {
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
     throw new ConfigError(
       'issuer',
       `use https; http is accepted for loopback addresses only, not for ${url.host}`,
@@ -225,11 +224,11 @@ export function checkLogger(logger: unknown): Logger {
       );
     }
   }
-  return steadyLogger(logger as Logger);
+  return safeLogger(logger as Logger);
 }
 
-/** An object such as `{ ... }`: no array, no Map, no function. */
-function isLiteral(value: unknown): boolean {
+/** Whether a value is an object such as `{ ... }`, and not an array, a Map or a function. */
+export function isLiteral(value: unknown): boolean {
   return Object.prototype.toString.call(value) === '[object Object]';
 }
 
@@ -262,15 +261,15 @@ const stderrLogger: Logger = Object.freeze({
   },
 });
 
-/** The same logger, except that what it throws is dropped: a full disk under the log must not stop the service. */
-function steadyLogger(logger: Logger): Logger {
-  const at = (level: keyof Logger) =>
+/** Wraps a logger so that its errors are ignored: a full disk under the log must not fail requests. */
+function safeLogger(logger: Logger): Logger {
+  const safe = (level: keyof Logger) =>
     function write(fields: object, message: string): void {
       try {
         logger[level](fields, message);
       } catch {
-        // There is nowhere to say it.
+        // The failed logger is the only place where the error could be reported.
       }
     };
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  return { debug: safe('debug'), info: safe('info'), warn: safe('warn'), error: safe('error') };
 }

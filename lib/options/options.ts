@@ -5,63 +5,71 @@ import type { Client, Gate, Interactions, Logger, Storage, User, UserStore } fro
 import type { Duration } from '../contracts/duration.ts';
 import type { ResolvedThrottling, Throttling } from './throttling-options.ts';
 
-/** What a scope means: a sentence for the consent page, and the permissions a token with it is limited to. */
+/** A scope: its description for the consent page, and the permissions that it allows. */
 export interface Scope<P extends string = string> {
   /** Shown on the consent page, such as "See your schools". */
   readonly description: string;
-  /** What a token with this scope lets through, of what its user or client holds. Several scopes add up. */
+  /** The permissions that a token with this scope is limited to. For several scopes the permissions add up. */
   readonly permissions: readonly P[];
 }
 
-/** How long things live. What is left out comes from the preset. */
+/** The lifetimes of tokens, sessions and pages. A member that is left out has the value of the preset. */
 export interface Lifetimes {
-  /** Where the lifetimes come from that are left out. @default 'long' */
+  /** The preset for the lifetimes that are left out. @default 'long' */
   readonly preset?: LifetimePreset;
   /** Of each access token. @default '1 year', preset `short`: '1 hour' */
   readonly accessToken?: Duration;
-  /** Of a refresh token that is not used; every refresh starts it anew. @default '1 year', preset `short`: '30 days' */
+  /** Of a refresh token that is not used; each refresh issues a new one. @default '1 year', preset `short`: '30 days' */
   readonly refreshToken?: Duration;
   /**
-   * How long an authorization can be refreshed, however often: from the consent on. The person authorizes the app again then.
+   * How long an authorization can be refreshed in total, from the consent on. After it, the user has to authorize the app
+   * again.
    * @default '5 years', preset `short`: '1 year'
    */
   readonly refreshTokenAbsolute?: Duration;
-  /** At most 10 minutes (RFC 6749 section 4.1.2). @default '60 seconds' */
+  /** Of an authorization code: at most 10 minutes (RFC 6749 section 4.1.2). @default '60 seconds' */
   readonly authorizationCode?: Duration;
-  /** Of a login in a browser that is not used; every use starts it anew, to within a hundredth of it. @default '14 days' */
+  /** Of a login session that is not used; each use restarts it, with a precision of a hundredth of it. @default '14 days' */
   readonly session?: Duration;
-  /** Of a login in a browser, however often it is used. @default '90 days', preset `short`: '30 days' */
+  /** Of a login session in total. @default '90 days', preset `short`: '30 days' */
   readonly sessionAbsolute?: Duration;
-  /** How long a login or consent page stays open. @default '1 hour' */
+  /** How long a login or consent page can be submitted. @default '1 hour' */
   readonly interaction?: Duration;
 }
 
-/** `long`: a year for access tokens and to refresh. `short`: an hour, and 30 days to refresh. */
+/**
+ * A set of lifetimes. `long`: access tokens and refresh tokens live a year. `short`: access tokens live an hour, refresh tokens
+ * 30 days.
+ */
 export type LifetimePreset = 'long' | 'short';
 
 /** Algorithms that can sign access tokens (RFC 7518, RFC 8037). */
 export type SigningAlgorithm = 'ES256' | 'RS256' | 'EdDSA';
 
-/** Whom an access token is for: a user through a client, or a client for itself. */
+/** The client of a new access token, and its user unless the token is for the client itself. */
 export type TokenClaimsContext<U extends User = User> = {
   readonly client: Client;
-  /** Those of the token. Empty: none limits it, or it may do nothing. */
+  /**
+   * The scopes of the token. Empty: the token has no scopes, so that it permits everything or, for a limited client, nothing.
+   */
   readonly scopes: readonly string[];
 } & (
   | {
       readonly user: U;
-      /** The authorization that it comes from, the claim `grant_id`. */
+      /** The id of the grant that the token is issued from: the claim `grant_id`. */
       readonly grantId: string;
     }
   | { readonly user: undefined; readonly grantId: undefined }
 );
 
-/** Gives the claims to add to a token, at once or later; `undefined`: none. */
+/** Returns the claims to add to an access token, or a promise of them; `undefined`: none. */
 export type TokenClaims<U extends User = User> = (
   context: TokenClaimsContext<U>,
 ) => Readonly<Record<string, unknown>> | undefined | Promise<Readonly<Record<string, unknown>> | undefined>;
 
-/** What `createAuthServer()` takes. Checked once at start; every mistake is a `ConfigError` that names the option. */
+/**
+ * The options of `createAuthServer()`. They are checked once at start; each mistake is a `ConfigError` that names the option.
+ */
 export interface AuthServerOptions<
   P extends string = string,
   R extends string = string,
@@ -69,18 +77,18 @@ export interface AuthServerOptions<
   S extends object = object,
 > {
   /**
-   * The server's identity and base URL (RFC 8414 section 2), such as `https://platform.example`. All URLs that the
-   * server gives out start with it, whatever the `Host` header says. `http` is for loopback addresses only.
+   * The server's identity and base URL (RFC 8414 section 2), such as `https://platform.example`. All URLs of the server start
+   * with it; the `Host` header of requests is not used. `http` is accepted for loopback addresses only.
    */
   readonly issuer: string;
   /**
-   * Where the server's paths begin in this app. Set it to `'/'` when a proxy removes the issuer's path.
+   * The path of this app below which the server's paths are. Set it to `'/'` when a proxy removes the issuer's path.
    * @default the issuer's path
    */
   readonly mountPath?: string;
-  /** The people: your user table behind two to four methods. */
+  /** The users: your user table as an object with two to four methods. */
   readonly users: UserStore<U>;
-  /** Who is logged in by the host's own session. With it, people who are logged in already see no login page. */
+  /** Returns the user of the host's own login session. Users who are logged in there see no login page. */
   readonly currentUser?: (ctx: Context) => NoInfer<U> | undefined | Promise<NoInfer<U> | undefined>;
   /**
    * Ends the host's own session, such as `(ctx) => { ctx.session = null; }`. It is called when a user signs out at
@@ -89,29 +97,33 @@ export interface AuthServerOptions<
    */
   readonly signOut?: (ctx: Context) => void | Promise<void>;
   /**
-   * The host's own login page, a path or URL; people come with `?return_to=`. Needs `currentUser`, which tells who has logged
-   * in there.
+   * The host's own login page, a path or URL. Users are redirected to it with `?return_to=`. Requires `currentUser`, from which
+   * the server learns who has logged in.
    * @default the bundled login page
    */
   readonly loginUrl?: string;
   /**
-   * Where developers register and manage apps, below the issuer's path. It is there when the gate has the permission
-   * `manage_apps`; who holds `manage_all_apps` too sees everybody's. `false`: nowhere.
+   * The path of the developer area, where users register and manage apps, below the issuer's path. It exists when the gate has
+   * the permission `manage_apps`; users with `manage_all_apps` too see the apps of all users. `false`: no developer area.
    * @default '/developer/apps'
    */
   readonly developerPath?: string | false;
   /**
-   * What people may not call their apps, besides the brand of the pages, such as the names of your own apps: neither this nor
-   * what looks like it. Who holds `manage_all_apps` may. @default []
+   * Names that users cannot give to their apps, such as the names of your own apps; names that look like them are refused too.
+   * The brand of the pages is always reserved. Users with `manage_all_apps` are exempt.
+   * @default []
    */
   readonly reservedNames?: readonly string[];
-  /** Where people see the apps that they have authorized, and disconnect them. `false`: nowhere. @default '/account/apps' */
+  /**
+   * The path of the page on which users see and disconnect the apps that they have authorized. `false`: no page.
+   * @default '/account/apps'
+   */
   readonly accountPath?: string | false;
-  /** `knexStorage(knex)`, or `memoryStorage()` for tests and first steps. */
+  /** The storage: `knexStorage(knex)`, or `memoryStorage()` for tests and first steps. */
   readonly storage: Storage;
   /**
-   * Whether to run `storage.migrate()` at start when migrations are pending; several nodes may do so at once. Without it,
-   * `createAuthServer()` throws `MigrationsPendingError` then. @default false
+   * Whether to run `storage.migrate()` at start when migrations are pending; several nodes may do so at once. When `false`,
+   * `createAuthServer()` throws `MigrationsPendingError` instead. @default false
    */
   readonly migrate?: boolean;
   /**
@@ -124,96 +136,106 @@ export interface AuthServerOptions<
    * @default a gate without permissions
    */
   readonly gate?: Gate<P, R, S>;
-  /** The scopes that clients may ask for, by name (RFC 6749 section 3.3). @default none */
+  /** The scopes that clients may request, by name (RFC 6749 section 3.3). @default none */
   readonly scopes?: Readonly<Record<string, Scope<NoInfer<P>>>>;
   /** A preset's name, or single lifetimes. @default 'long' */
   readonly lifetimes?: LifetimePreset | Lifetimes;
   /**
-   * Whether every client has to use PKCE (RFC 7636). Left out, those have to that keep no secret; others may, and are held to
-   * it once they have begun. @default false
+   * Whether every client has to use PKCE (RFC 7636). When `false`, public clients have to; confidential clients may, and after
+   * an authorization request with a `code_challenge` the code exchange requires the `code_verifier`.
+   * @default false
    */
   readonly requirePkce?: boolean;
   /**
-   * Adds claims of your own to access tokens, such as a tenant, for APIs that read tokens themselves. Called for each access token
-   * of the token endpoint and of `auth.issueToken()`; what it throws, the client gets as `server_error`, and no token. Small, because
-   * every request carries them, and no secret: a client can read its token. The names of RFC 7519, RFC 9068, RFC 7662 and of this
-   * server are refused with a `ConfigError` that names them; `roles`, `groups` and `entitlements` (RFC 9068 section 2.2.3.1) are yours.
+   * Adds claims of your own to access tokens, such as a tenant, for APIs that read tokens themselves. Called for each access
+   * token of the token endpoint and of `auth.issueToken()`. When it throws, no token is issued and the client gets
+   * `server_error`. Keep the claims small, because every request carries them, and free of secrets, because clients can read
+   * their tokens. The claim names of RFC 7519, RFC 9068, RFC 7662 and of this server are refused with a `ConfigError`; `roles`,
+   * `groups` and `entitlements` (RFC 9068 section 2.2.3.1) are available.
    *
    *     tokenClaims: ({ user }) => ({ tenant: user?.tenant })
    *
-   * @default no claims but the server's
+   * @default no additional claims
    */
   readonly tokenClaims?: TokenClaims<NoInfer<U>>;
-  /** What access tokens are signed with. @default 'ES256' */
+  /** The algorithm that signs access tokens. @default 'ES256' */
   readonly signingAlgorithm?: SigningAlgorithm;
   /**
    * Keys that sign the server's cookies, newest first, the same on every node: random strings of at least 32 characters.
-   * @default one made on first start and kept in the storage
+   * @default one generated at the first start and stored in the storage
    */
   readonly cookieKeys?: readonly string[];
   /**
-   * Encrypts the server's own keys in the storage: a random string of at least 32 characters that is not in the
-   * database. To change it give the new one and, behind it, the old one. `false`: the keys are stored as they are, and whoever
-   * reads the database can make any token. With `NODE_ENV=production` and a storage that is `durable`, it is one or the other.
-   * @default the keys are stored as they are, but for production
+   * Encrypts the server's own keys in the storage: a random string of at least 32 characters that is not in the database. To
+   * replace it, pass a list of the new one and the old one. `false`: the keys are stored unencrypted, and read access to the
+   * database is enough to sign tokens. With `NODE_ENV=production` and a `durable` storage, a key or `false` is required.
+   * @default the keys are stored unencrypted, except in production
    */
   readonly keyEncryptionKey?: string | readonly string[] | false;
   /** How long a revocation on one node may take to reach the others. At least one second. @default '5 seconds' */
   readonly revocationLag?: Duration;
   /**
-   * How long a refresh token that was used gets the same new refresh token again, so that two tabs, or a retry after a crash
-   * or a failover, do not log a person out. It ends as soon as the new one is used. `0` turns it off. @default '60 seconds'
+   * How long a used refresh token returns the same new refresh token again, so that two tabs, or a retry after a crash or a
+   * failover, do not end the user's authorization. It ends earlier when the new refresh token is used. `0`: reuse always
+   * revokes the grant.
+   * @default '60 seconds'
    */
   readonly refreshGrace?: Duration;
-  /** How often a new signing key takes over, on whatever node comes first. `0`: only by `auth.keys.rotate()`. @default '90 days' */
+  /** How often a new signing key is created, by one of the nodes. `0`: only by `auth.keys.rotate()`. @default '90 days' */
   readonly keyRotation?: Duration;
-  /** How often expired rows are removed. `0`: only by `auth.prune()` or the command line. @default '1 hour' */
+  /** How often expired rows are deleted. `0`: only by `auth.prune()` or the command line. @default '1 hour' */
   readonly pruneInterval?: Duration;
-  /** How long events are kept for `auth.audit`. `0`: they are not, and `auth.events` tells them still. @default '90 days' */
+  /**
+   * How long events are stored for `auth.audit`. `0`: they are not stored, and `auth.events` still emits them.
+   * @default '90 days'
+   */
   readonly auditRetention?: Duration;
   /**
-   * How many requests to the server's own endpoints and pages and to the API may run at once, from when they arrive until they
-   * are answered. Those that come on top are answered with 503 and `Retry-After` at once, instead of filling the memory while the storage is slow. `0`: any number.
+   * The number of requests to the server's endpoints and pages and to the API that may run at once, from their arrival to the
+   * end of the response. Further requests get 503 with `Retry-After` at once, so that a slow storage does not fill the memory.
+   * `0`: no limit.
    * @default 1000
    */
   readonly maxRequests?: number;
   /**
-   * How long the body of a request may take to arrive. Who is slower is answered with 408, and when `maxRequests` are running
-   * after a second already: who sends slowly keeps nobody out. At least one second. @default '30 seconds'
+   * How long the body of a request may take to arrive; after it, the response is 408. While `maxRequests` are running, one
+   * second is allowed, so that slow senders do not use up the limit. At least one second.
+   * @default '30 seconds'
    */
   readonly bodyTimeout?: Duration;
   /**
-   * In bytes: how large the bodies of all requests that are running may be together. Only those above 64 KiB count, such as
-   * bulks; over the limit they are answered with 503 and `Retry-After`, and one that is larger by itself with 413. `0`: any
-   * size. @default 33554432
+   * The total size of the bodies of all running requests, in bytes. Only bodies above 64 KiB count, such as those of bulk
+   * requests. Over the limit, such a request gets 503 with `Retry-After`; a single body above the limit gets 413. `0`: no
+   * limit.
+   * @default 33554432
    */
   readonly maxBodyBytes?: number;
   /**
-   * How often people and clients may guess. `false`: as often as they like, for hosts that see to it in front of the app.
+   * Limits of failed authentications of users and clients. `false`: none, for hosts with limits in front of the app.
    * @default the limits that are documented at each member
    */
   readonly throttling?: Throttling | false;
   /**
-   * For `callback()`: take the last address of `X-Forwarded-For`, which the proxy in front has written, for the client's.
-   * In your own app set `app.proxy`, and `app.maxIpsCount` to the number of your proxies. @default false
+   * For `callback()`: whether the last address of `X-Forwarded-For`, which the proxy in front has added, is the address of the
+   * request. In your own app set `app.proxy`, and `app.maxIpsCount` to the number of your proxies. @default false
    */
   readonly trustProxy?: boolean;
-  /** A pino-shaped logger. @default warnings and errors on stderr */
+  /** A logger with the methods of pino. @default warnings and errors on stderr */
   readonly logger?: Logger;
   /**
-   * The one escape hatch: receives the configuration of the engine, `oidc-provider`, and returns the one to use. It is
-   * called again whenever the signing keys change. The claims that the guard needs are in every token, whatever its
-   * `extraTokenClaims` gives; for claims of your own there is `tokenClaims`.
+   * Receives the configuration of the engine, `oidc-provider`, and returns the one to use: for everything without an option of
+   * its own. It is called again whenever the signing keys change. The claims that the guard needs are in every token, whatever
+   * `extraTokenClaims` returns; to add claims use `tokenClaims`.
    */
   readonly configure?: (configuration: Configuration) => Configuration;
   /**
-   * Called with each engine that is made: at start, and again whenever the signing keys change. What you do to `auth.provider`
-   * by yourself, such as listeners and grant types of your own, is lost with the engine that it was done to.
+   * Called with each new engine: at start, and again whenever the signing keys change. Add listeners and grant types here,
+   * because those that are added to `auth.provider` are lost when the engine is replaced.
    */
   readonly engine?: (provider: Provider) => void;
 }
 
-/** The options, checked and complete. Later code has no defaults of its own. */
+/** The options, checked and with their defaults, so that later code has no defaults of its own. */
 export interface ResolvedOptions<
   P extends string = string,
   R extends string = string,
@@ -228,16 +250,16 @@ export interface ResolvedOptions<
 > {
   readonly issuer: string;
   readonly origin: string;
-  /** The issuer's path without a trailing slash, in front of every path given out: `''` or `/auth`. */
+  /** The issuer's path without a trailing slash, in front of the paths of all URLs of the server: `''` or `/auth`. */
   readonly basePath: string;
-  /** What is removed from the path of a request. */
+  /** The prefix that is removed from the path of a request. */
   readonly mountPath: string;
   readonly secure: boolean;
   /** `undefined`: the bundled pages. */
   readonly interactions: Interactions | undefined;
   readonly currentUser: AuthServerOptions<P, R, U>['currentUser'];
   readonly signOut: AuthServerOptions<P, R, U>['signOut'];
-  /** Called with users of `users` only. */
+  /** Called with users of the option `users` only, which makes dropping the type parameter `U` safe. */
   readonly tokenClaims: TokenClaims | undefined;
   readonly loginUrl: string | undefined;
   readonly developerPath: string | undefined;
@@ -247,7 +269,7 @@ export interface ResolvedOptions<
   /** In seconds. */
   readonly lifetimes: Readonly<Record<keyof Omit<Lifetimes, 'preset'>, number>>;
   readonly cookieKeys: readonly string[] | undefined;
-  /** Newest first; none: the keys are stored as they are. */
+  /** Newest first; empty: the keys are stored unencrypted. */
   readonly keyEncryptionKeys: readonly string[];
   readonly revocationLag: number;
   readonly refreshGrace: number;

@@ -2,7 +2,7 @@ import type { Interactions, Pages, Storage, User, UserStore } from '../contracts
 import { ConfigError } from '../errors.ts';
 import { checkSecrets } from './checks.ts';
 
-/** Checks of what a host hands in to be called: it has the methods that are needed. */
+/** Checks that the objects of the host have the required methods. */
 
 export function checkUsers<U extends User>(users: UserStore<U> | undefined): UserStore<U> {
   if (typeof users?.authenticate !== 'function' || typeof users.find !== 'function') {
@@ -35,16 +35,16 @@ export function checkStorage(storage: Storage | undefined): Storage {
 
 export function checkInteractions(interactions: Interactions): Interactions {
   if (typeof interactions === 'function') return interactions;
-  throw notPages();
+  throw invalidPages();
 }
 
-/** What the host's `interactions` made. */
+/** Checks the result of the host's `interactions` function. */
 export function checkPages(pages: Pages | undefined): Pages {
   if (typeof pages?.middleware === 'function' && typeof pages.error === 'function') return pages;
-  throw notPages();
+  throw invalidPages();
 }
 
-function notPages(): ConfigError {
+function invalidPages(): ConfigError {
   return new ConfigError(
     'interactions',
     'pass pages() from koa-gatehouse/interactions or a function of your own, or leave it out',
@@ -58,16 +58,16 @@ export function checkGate<G extends { readonly authorize: unknown }>(gate: G | u
 
 const OPTION = 'keyEncryptionKey';
 
-/** The keys, newest first; none when the server's own keys are stored as they are. */
+/** Returns the keys, newest first; an empty list when the server's own keys are stored unencrypted. */
 export function checkKeyEncryptionKey(given: unknown): readonly string[] {
   return given === undefined || given === false ? [] : checkSecrets(OPTION, [given].flat());
 }
 
 /**
- * Demands a decision before keys are written: in production, a database or a backup of it that somebody reads must not be
- * enough to make tokens.
+ * Requires an explicit choice in production before keys are written, because with unencrypted keys read access to the database
+ * or a backup is enough to sign tokens.
  *
- * @throws ConfigError when there is neither a key nor a `false`, and the storage outlives the process
+ * @throws ConfigError in production, when the option is left out and the storage outlives the process
  */
 export function requireKeyEncryptionKey(given: unknown, { durable }: Pick<Storage, 'durable'>): void {
   if (given !== undefined || !durable || process.env['NODE_ENV'] !== 'production') return;

@@ -66,14 +66,14 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof AuthServerOptions>([
 ]);
 
 /**
- * Checks the options once, fills in the defaults and freezes the result.
+ * Checks the options, fills in the defaults and freezes the result.
  *
- * @param noPermissions - the gate of a server that is given none
- * @throws ConfigError naming the first option that is wrong, with the remedy
+ * @param emptyGate - the default of the option `gate`
+ * @throws ConfigError for the first option that is wrong, with the remedy
  */
 export function resolveOptions<P extends string, R extends string, U extends User>(
   options: AuthServerOptions<P, R, U>,
-  noPermissions: Gate<P, R>,
+  emptyGate: Gate<P, R>,
 ): ResolvedOptions<P, R, U> {
   if (typeof options !== 'object' || options === null) {
     throw new ConfigError('options', 'pass an object such as { issuer, users, storage }');
@@ -89,7 +89,7 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     auditRetention = '90 days',
     bodyTimeout = '30 seconds',
     developerPath = '/developer/apps',
-    gate = noPermissions,
+    gate = emptyGate,
     interactions,
     keyRotation = '90 days',
     lifetimes = 'long',
@@ -112,7 +112,7 @@ export function resolveOptions<P extends string, R extends string, U extends Use
   checkStorage(storage);
   checkGate(gate);
   requireKeyEncryptionKey(options.keyEncryptionKey, storage);
-  const developers = checkPagePath('developerPath', developerPath);
+  const checkedDeveloperPath = checkPagePath('developerPath', developerPath);
   return Object.freeze({
     ...issuer,
     mountPath: checkMountPath(options.mountPath, issuer.basePath),
@@ -120,7 +120,7 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     currentUser: checkFunction('currentUser', options.currentUser),
     signOut: checkFunction('signOut', options.signOut),
     loginUrl: checkLoginUrl(options.loginUrl, issuer.issuer, options.currentUser !== undefined),
-    developerPath: gate.has('manage_apps') ? developers : undefined,
+    developerPath: gate.has('manage_apps') ? checkedDeveloperPath : undefined,
     reservedNames: checkNames('reservedNames', reservedNames),
     accountPath: checkPagePath('accountPath', accountPath),
     storage,

@@ -1,5 +1,5 @@
 import { ConfigError } from '../errors.ts';
-import { checkDuration } from './checks.ts';
+import { checkDuration, isLiteral } from './checks.ts';
 import type { ResolvedThrottling, Throttling } from './throttling-options.ts';
 
 const LOGIN = {
@@ -12,7 +12,7 @@ const LOGIN = {
 } as const;
 const CLIENTS = { perClientAndAddress: 10, perAddress: 100, window: '5 minutes' } as const;
 
-// RFC 6265bis section 5.5.
+// The limit of browsers for a cookie's lifetime (RFC 6265bis section 5.5).
 const LONGEST_DEVICE_LIFETIME = 400 * 86_400;
 
 export function checkThrottling(throttling: Throttling | false): ResolvedThrottling {
@@ -44,7 +44,7 @@ function checkLimits<Name extends string>(
 }
 
 function checkNames<T extends object>(option: string, given: T, names: readonly string[]): T {
-  if (Object.prototype.toString.call(given) !== '[object Object]') {
+  if (!isLiteral(given)) {
     throw new ConfigError(option, `give an object with some of ${names.join(', ')}, or false for no limits`);
   }
   for (const name of Object.keys(given)) {

@@ -25,29 +25,29 @@ import type { RevocationTarget } from '../tokens/revoke.ts';
 import { pruneExpired, PAUSES } from './jobs.ts';
 import type { PruneOptions } from './jobs.ts';
 
-/** What `createAdministration()` takes: of the options of the server, those that concern what is stored. */
+/** The options of `createAdministration()`: those of `createAuthServer()` that concern stored data. */
 export interface AdministrationOptions<P extends string = string, R extends string = string> extends Pick<
   AuthServerOptions<P, R>,
   'storage' | 'scopes' | 'keyEncryptionKey' | 'auditRetention' | 'logger'
 > {
-  /** The servers' gate: names of roles and permissions are checked with it. @default they are taken as they are given */
+  /** The gate of the servers, by which names of roles and permissions are checked. @default they are not checked */
   readonly gate?: Gate<P, R>;
-  /** The servers' lifetimes: those of clients are checked with them. @default they are taken as they are given */
+  /** The lifetimes of the servers, which limit those of clients. @default no limit */
   readonly lifetimes?: LifetimePreset | Lifetimes;
 }
 
-/** How a key is made: as the servers that will sign with it are set up. */
+/** The options of `keys.rotate()`. They have to match the configuration of the servers that will sign with the key. */
 export interface KeyRotation {
-  /** More than twice the servers' `revocationLag`. @default '1 minute' */
+  /** The delay after which the key signs: more than twice the servers' `revocationLag`. @default '1 minute' */
   readonly after?: Duration;
-  /** At least the servers' `lifetimes.accessToken`: how long the previous key is kept. @default '1 year' */
+  /** How long the previous key is kept: at least the servers' `lifetimes.accessToken`. @default '1 year' */
   readonly accessTokenLifetime?: Duration;
   /** The servers' `signingAlgorithm`. @default that of the newest key, else 'ES256' */
   readonly algorithm?: SigningAlgorithm;
 }
 
 /**
- * What an operator does with a storage, while servers use it or while none runs.
+ * Administration of a storage, with or without running servers.
  *
  * Every method but `check()` throws `StorageError` when the storage cannot be reached.
  */
@@ -55,48 +55,48 @@ export interface Administration<P extends string = string, R extends string = st
   /** The registered clients. Running servers see a change within their `revocationLag`. */
   readonly clients: ClientRegistry<P, R>;
   /**
-   * Takes over a client that another server registered, with its id and its secret. One whose id is there already is left
-   * as it is, so that an import can be run again.
+   * Imports a client of another server with its id and its secret. When a client with this id exists, it stays unchanged, so
+   * that an import can be repeated.
    *
-   * @param options.dryRun - checks only, and tells what would happen
+   * @param options.dryRun - checks the client and resolves to the outcome without importing it
    * @throws ClientInvalidError with one entry per mistake, on a dry run too
    */
   importClient(client: ImportedClient<P, R>, options?: { dryRun?: boolean }): Promise<ImportOutcome>;
   /** The keys that sign access tokens. */
   readonly keys: {
-    /** The live signing keys, newest first. */
+    /** Lists the signing keys that have not retired, newest first. */
     list(): Promise<readonly SigningKey[]>;
     /**
-     * Makes a new key, published at once, that signs after some time, by when every server knows it. The first one of a
-     * storage signs at once. Tokens of the key before it stay good until they expire.
+     * Creates a new key. It is published at once and signs after a delay, by which every server has read it; the first key of a
+     * storage signs at once. Tokens that were signed with the previous key stay valid until they expire.
      *
-     * @throws ConfigError when an option is wrong, or the keys are encrypted and the `keyEncryptionKey` is not the servers', or
-     * there is none in production and the storage is `durable`
+     * @throws ConfigError when an option is wrong, when stored keys are encrypted with another `keyEncryptionKey`, and when the
+     * option is missing in production and the storage is `durable`
      */
     rotate(options?: KeyRotation): Promise<SigningKey>;
   };
   /**
    * Revokes, as `auth.revoke()` does, all tokens of a client, all tokens and logins of a user, or one grant. Running servers
-   * know within their `revocationLag`.
+   * refuse them within their `revocationLag`.
    *
-   * @throws ConfigError for anything else, a token too: only a server can read one
+   * @throws ConfigError for anything else, a token included: only a server can verify one
    */
   revoke(target: Exclude<RevocationTarget, { readonly token: string }>): Promise<void>;
-  /** Removes what has expired, in small batches. Resolves to the number of rows removed. */
+  /** Deletes expired rows in small batches. Resolves to the number of rows deleted. */
   prune(options?: PruneOptions): Promise<number>;
   /**
-   * What an operator should look at, errors first; empty when all is well. A storage that is not there is one of them.
+   * Checks the storage, keys and clients. Resolves to the problems, errors first; an unreachable storage is one of them.
    *
-   * @param options.issuer - visits the server there, over the network, and compares
+   * @param options.issuer - also checks the server at this URL over the network
    * @throws ConfigError when the issuer is not a base URL
    */
   check(options?: { issuer?: string }): Promise<readonly Finding[]>;
-  /** Writes what is still to be written, and releases what the storage opened. */
+  /** Writes the pending audit events, and closes the connections that the storage has opened. */
   close(): Promise<void>;
 }
 
 /**
- * Makes what an operator does without serving; the command line is made of it.
+ * Creates the administration of a storage without a server, for scripts; the command line uses it.
  *
  * @throws ConfigError when an option is wrong; it names the option and the remedy
  */
@@ -127,7 +127,7 @@ export function createAdministration<P extends string, R extends string>(
         const tokenLifetime = checkDuration('accessTokenLifetime', accessTokenLifetime, 1);
         const newest = (await storage.keys.list('token')).at(-1);
         const ring = await createKeyRing(storage.keys, material, {
-          algorithm: algorithm ? checkAlgorithm(algorithm) : await algorithmOf(newest, material),
+          algorithm: algorithm ? checkAlgorithm(algorithm) : await serverAlgorithm(newest, material),
           tokenLifetime,
           audit,
         });
@@ -140,7 +140,7 @@ export function createAdministration<P extends string, R extends string>(
       const revoke = createRevoke(storage, { verify: async () => undefined, audit });
       await revoke(target);
     },
-    prune: async (how = {}) => pruneExpired(storage, how, PAUSES.ofCommand),
+    prune: async (pruning = {}) => pruneExpired(storage, pruning, PAUSES.command),
     check: async ({ issuer } = {}) =>
       runChecks({
         storage,
@@ -148,21 +148,24 @@ export function createAdministration<P extends string, R extends string>(
         scopes,
         keys: material,
         cookieKeys: undefined,
-        // How the servers are set up is not known here: they rotate by default, and anybody may prune.
+        // The configuration of the servers is not known here: keys are rotated by default, and any cron job may prune.
         keyRotation: 90 * 86_400,
         pruneInterval: 0,
-        plainKeysMatter: options.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
+        reportPlainKeys: options.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
         issuer: issuer === undefined ? undefined : checkIssuer(issuer).issuer,
       }),
     async close() {
-      // What could not be written is in the log.
+      // The audit log logs a failed write itself.
       await audit.flush().catch(() => {});
       await storage.close();
     },
   };
 }
 
-/** The servers' algorithm is that of their newest key: they would never sign with a key of another one. */
-async function algorithmOf(newest: StoredKey | undefined, material: KeyMaterial): Promise<SigningAlgorithm> {
+/** The algorithm of the servers is that of the newest key, because a server never signs with a key of another algorithm. */
+async function serverAlgorithm(
+  newest: StoredKey | undefined,
+  material: KeyMaterial,
+): Promise<SigningAlgorithm> {
   return newest ? checkAlgorithm((await material.read(newest.material)).alg) : 'ES256';
 }

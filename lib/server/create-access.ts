@@ -20,7 +20,7 @@ import type { ResolvedOptions } from '../options/options.ts';
 import type { CacheInvalidation } from '../tokens/cache-invalidation.ts';
 import { isTokenActive } from '../tokens/revoke.ts';
 
-/** What access asks of the rest of the server. */
+/** The parts of the server that the guard and the clients need. */
 export interface AccessParts {
   readonly concurrencyLimit: Pick<ConcurrencyLimit, 'isClosing'>;
   readonly audit: AuditLog;
@@ -31,7 +31,7 @@ export interface AccessParts {
   readonly verify: VerifyAccessToken;
 }
 
-/** Who may do what: the guard, and the clients and people that it lets through. */
+/** The guard, the clients, and the permissions of clients and users. */
 export interface Access<P extends string, R extends string, U extends User> {
   readonly assignments: Assignments<P, R>;
   readonly directory: ClientDirectory;
@@ -42,7 +42,7 @@ export interface Access<P extends string, R extends string, U extends User> {
   readonly registryFor: RegistryFor;
 }
 
-/** Puts them together; the guard and the directory forget at once what is changed on this node. */
+/** Creates them, and connects their caches to the changes on this node, which take effect at once. */
 export function createAccess<P extends string, R extends string, U extends User>(
   { gate, issuer, lifetimes, logger, revocationLag, scopes, storage, users }: ResolvedOptions<P, R, U>,
   { concurrencyLimit, audit, invalidation, lastUses, observers, trace, verify }: AccessParts,
@@ -64,7 +64,7 @@ export function createAccess<P extends string, R extends string, U extends User>
       if (active && claims.principal === 'user') recordUse(claims.sub, claims.client_id);
       return active;
     },
-    // Not from the directory: what it and the guard remember would add up to twice the lag.
+    // Not the directory: a cached client in a cached principal could be up to twice `revocationLag` old.
     loadPrincipal: createPrincipalLoader({
       userAssignments,
       clientPermissions,
@@ -74,9 +74,9 @@ export function createAccess<P extends string, R extends string, U extends User>
     }),
     sources: { userAssignments, clientPermissions, gate, scopes },
   });
-  invalidation.add((what) => guard.forget(what));
-  invalidation.add((what) => {
-    if (what?.clientId !== undefined) directory.forget(what.clientId);
+  invalidation.add((changed) => guard.forget(changed));
+  invalidation.add((changed) => {
+    if (changed?.clientId !== undefined) directory.forget(changed.clientId);
   });
   const registryFor = createClientRegistry(
     storage.clients,

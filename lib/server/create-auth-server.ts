@@ -6,7 +6,7 @@ import type { Context, Middleware } from 'koa';
 import { defineGate } from '../access/gate.ts';
 import { createRequires } from '../access/requires.ts';
 import { createAuditLog } from '../audit/audit-log.ts';
-import { followLastUses } from '../clients/last-use.ts';
+import { trackLastUses } from '../clients/last-use.ts';
 import type { AuditOrigin, Logger, User } from '../contracts/index.ts';
 import { createAuthorizedApps } from '../developer/authorized-apps.ts';
 import { createDeveloperArea } from '../developer/developer-area.ts';
@@ -37,11 +37,11 @@ import { createVerifyAccessToken } from '../tokens/verify-access-token.ts';
 import type { AuthServer } from './auth-server.ts';
 import { createAccess } from './create-access.ts';
 import { createReadiness, healthEndpoints } from './health.ts';
-import { jobsOf, pruneExpired, PAUSES, startJobs } from './jobs.ts';
+import { PAUSES, pruneExpired, serverJobs, startJobs } from './jobs.ts';
 import { createClose } from './shutdown.ts';
 
 /**
- * Makes an authorization server from options.
+ * Creates an authorization server from options.
  *
  *     const auth = await createAuthServer({
  *       issuer: 'https://platform.example',
@@ -50,10 +50,11 @@ import { createClose } from './shutdown.ts';
  *     });
  *     app.use(auth.middleware());
  *
- * The storage has to be migrated: by `storage.migrate()` or `gatehouse migrate` before, or at start by the option `migrate`.
+ * The storage has to be migrated: before the start by `storage.migrate()` or `gatehouse migrate`, or at start by the option
+ * `migrate`.
  *
  * @throws ConfigError when an option is wrong; it names the option and the remedy
- * @throws MigrationsPendingError when the storage has not been migrated, and `migrate` is not set
+ * @throws MigrationsPendingError when migrations are pending and `migrate` is not set
  * @throws StorageError when the storage cannot be reached
  */
 export async function createAuthServer<
@@ -73,7 +74,7 @@ export async function createAuthServer<
   const options = { ...resolved, storage };
   const { gate, issuer, logger, revocationLag, scopes, users } = options;
 
-  // What is told of requests, and how many may run.
+  // The concurrency limit, the audit log, metrics and traces.
   const concurrencyLimit = createConcurrencyLimit(options);
   const audit = createAuditLog(storage.audit, { logger, retention: options.auditRetention });
   logLogins(audit, logger);
@@ -91,14 +92,14 @@ export async function createAuthServer<
   });
   const throttles = createThrottles(storage.attempts, { ...options, secrets: cookieKeys });
 
-  // Tokens, clients, and who may do what.
+  // Tokens, clients and access.
   const verify = createVerifyAccessToken({
     issuer,
     audience: issuer,
     signing: () => keyRing.signing,
     findKeys: () => keyRing.reload(),
   });
-  const lastUses = followLastUses(storage);
+  const lastUses = trackLastUses(storage);
   const { assignments, directory, guard, clientPermissions, userAssignments, recordUse, registryFor } =
     createAccess(options, { concurrencyLimit, audit, invalidation, lastUses, observers, trace, verify });
   const revokeFor = (origin?: AuditOrigin): ReturnType<typeof createRevoke> =>
@@ -107,11 +108,11 @@ export async function createAuthServer<
       audit: origin ? { ...audit, record: (event) => audit.record(event, origin) } : audit,
     });
 
-  // The engine and the pages: each calls the other, so the engine is started when the pages are there.
+  // The engine and the pages call each other, so the engine is started after the pages have been created.
   const engine = new Engine();
   const requests = createAuthorizationRequests(options, cookieKeys);
   const reservedNames = new Set(options.reservedNames);
-  const enterDeveloperArea = createDeveloperArea({
+  const developerAreaFor = createDeveloperArea({
     registryFor,
     audit,
     gate,
@@ -123,7 +124,7 @@ export async function createAuthServer<
     reservedNames,
     idempotency: storage.idempotency,
   });
-  const authorizedAppsOf = createAuthorizedApps({ storage, scopes, audit });
+  const authorizedAppsFor = createAuthorizedApps({ storage, scopes, audit });
   const flow = createInteractionFlow(options, {
     audit,
     browsers: throttles.browsers,
@@ -131,10 +132,10 @@ export async function createAuthServer<
     logins: throttles.logins,
     requests,
     provider: engine.provider,
-    developer: async (ctx, user) => enterDeveloperArea(user, originOf(ctx)),
-    authorizedApps: (ctx, user) => authorizedAppsOf(user, originOf(ctx)),
+    developer: async (ctx, user) => developerAreaFor(user, originOf(ctx)),
+    authorizedApps: (ctx, user) => authorizedAppsFor(user, originOf(ctx)),
   });
-  // Imported on demand: a server with pages of its own loads neither EJS nor the bundled views.
+  // Imported on demand, so that a server with pages of its own loads neither EJS nor the bundled views.
   const makePages = options.interactions ?? (await import('koa-gatehouse/interactions')).pages();
   const pages = checkPages(makePages(flow));
   if (pages.brand !== undefined) reservedNames.add(pages.brand);
@@ -166,10 +167,10 @@ export async function createAuthServer<
     unwrapToken: createUnwrapToken(verify),
   });
 
-  // Every node has read the new key by then, also one whose clock is some seconds ahead; and verifiers elsewhere may fetch
-  // it when they meet it: jose asks at most every 30 seconds.
+  // A new key signs after this delay. By then every node has read it, also one whose clock is some seconds ahead, and verifiers
+  // elsewhere can fetch it when they first see it: jose fetches a JWK Set at most every 30 seconds.
   const keyDelay = Math.max(60, 2 * revocationLag + 5);
-  const stopJobs = startJobs(jobsOf(options, { keyDelay, keyRing, storage }), logger);
+  const stopJobs = startJobs(serverJobs(options, { keyDelay, keyRing, storage }), logger);
 
   const ready = createReadiness({ storage, server: concurrencyLimit, logger });
   const health = healthEndpoints(ready);
@@ -191,7 +192,7 @@ export async function createAuthServer<
       list: () => keyRing.list(),
       rotate: async ({ after = keyDelay } = {}) => keyRing.rotate(checkDuration('after', after, 0)),
     },
-    prune: async (how = {}) => pruneExpired(storage, how, PAUSES.ofServer),
+    prune: async (pruning = {}) => pruneExpired(storage, pruning, PAUSES.server),
     check: async () =>
       runChecks({
         storage,
@@ -201,7 +202,7 @@ export async function createAuthServer<
         cookieKeys: options.cookieKeys,
         keyRotation: options.keyRotation,
         pruneInterval: options.pruneInterval,
-        plainKeysMatter: given.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
+        reportPlainKeys: given.keyEncryptionKey === false || process.env['NODE_ENV'] === 'production',
         issuer: undefined,
       }),
     ready,
@@ -217,7 +218,7 @@ export async function createAuthServer<
   return auth;
 }
 
-/** Serves an authorization server in a Koa app of its own. */
+/** Creates the request listener that serves an authorization server in a Koa app of its own. */
 function createCallback({
   health,
   logger,
@@ -229,7 +230,7 @@ function createCallback({
   readonly logger: Logger;
   readonly trustProxy: boolean;
 }): RequestListener {
-  // Of what the header says, only the last address is the proxy's own word.
+  // The proxy appends one address to `X-Forwarded-For`. The client can have sent the ones before it, so only the last is used.
   const app = new Koa({ proxy: trustProxy, maxIpsCount: 1 });
   app.on('error', (error: Error & { expose?: boolean }, ctx?: Context) => {
     if (!error.expose && !isConnectionError(error, ctx)) logger.error({ err: error }, 'request failed');

@@ -5,13 +5,13 @@ import type { Middleware } from 'koa';
 import type { Logger, Storage } from '../contracts/index.ts';
 import { StorageError } from '../errors.ts';
 
-/** Why a server cannot serve. */
+/** The reason why a server is not ready for requests. */
 export type NotReadyReason = 'closing' | 'storage_unreachable' | 'migrations_pending' | 'keys_missing';
 
-/** Whether a server can serve, and if not, why. */
+/** Whether a server is ready for requests, and the reason when it is not. */
 export type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: NotReadyReason };
 
-/** What readiness depends on. */
+/** The parts of a server that its readiness depends on. */
 export interface ReadinessParts {
   readonly storage: {
     readonly keys: Pick<Storage['keys'], 'list'>;
@@ -21,20 +21,21 @@ export interface ReadinessParts {
   readonly logger: Logger;
 }
 
-// In milliseconds. Probes give up after a second by default.
-const PATIENCE = 800;
-const REMEMBERED = 1000;
+// In milliseconds. The probes of Kubernetes time out after a second by default.
+const TIMEOUT = 800;
+const MAX_AGE = 1000;
 
 /**
- * Makes the function that finds out whether a server can serve. It answers within a second, also when the storage hangs,
- * never throws, and asks the storage once a second at most, and not again while an answer is outstanding.
+ * Creates the function behind `auth.ready()`. It resolves within a second, also when the storage hangs, and never throws. It
+ * reads from the storage at most once a second, and not again while a read is outstanding, so that probes do not load a slow
+ * database.
  */
 export function createReadiness({ logger, server, storage }: ReadinessParts): () => Promise<Readiness> {
   let last: { readonly readiness: Readiness; readonly at: number } | undefined;
-  let looking: Promise<Readiness> | undefined;
-  let waiting: Promise<Readiness> | undefined;
+  let probe: Promise<Readiness> | undefined;
+  let check: Promise<Readiness> | undefined;
 
-  async function look(): Promise<Readiness> {
+  async function probeStorage(): Promise<Readiness> {
     try {
       if ((await storage.pendingMigrations()).length > 0) return notReady('migrations_pending');
       if ((await storage.keys.list('token')).length === 0) return notReady('keys_missing');
@@ -45,21 +46,21 @@ export function createReadiness({ logger, server, storage }: ReadinessParts): ()
     }
   }
 
-  async function lookInTime(): Promise<Readiness> {
-    const enough = new AbortController();
-    looking ??= look().finally(() => {
-      looking = undefined;
+  async function probeWithTimeout(): Promise<Readiness> {
+    const done = new AbortController();
+    probe ??= probeStorage().finally(() => {
+      probe = undefined;
     });
-    const tooLate = delay(PATIENCE, notReady('storage_unreachable'), { signal: enough.signal });
+    const timeout = delay(TIMEOUT, notReady('storage_unreachable'), { signal: done.signal });
     try {
-      return remember(await Promise.race([looking, tooLate]));
+      return cache(await Promise.race([probe, timeout]));
     } finally {
-      enough.abort();
-      tooLate.catch(() => {});
+      done.abort();
+      timeout.catch(() => {});
     }
   }
 
-  function remember(readiness: Readiness): Readiness {
+  function cache(readiness: Readiness): Readiness {
     logChange(readiness);
     last = { readiness, at: performance.now() };
     return readiness;
@@ -74,11 +75,11 @@ export function createReadiness({ logger, server, storage }: ReadinessParts): ()
 
   return async function ready() {
     if (server.isClosing) return notReady('closing');
-    if (last && performance.now() - last.at < REMEMBERED) return last.readiness;
-    waiting ??= lookInTime().finally(() => {
-      waiting = undefined;
+    if (last && performance.now() - last.at < MAX_AGE) return last.readiness;
+    check ??= probeWithTimeout().finally(() => {
+      check = undefined;
     });
-    return waiting;
+    return check;
   };
 }
 
@@ -90,9 +91,9 @@ const LIVE = '/livez';
 const READY = '/readyz';
 
 /**
- * Serves `GET /livez`, which answers as long as the process does, and `GET /readyz`, for whoever decides where requests
- * go. The body is that of draft-inadarei-api-health-check-06, section 3: `status` is `pass` or `fail`, and `output` the
- * reason. It is for everybody and holds nothing that is not.
+ * Serves `GET /livez`, for restarts of the process, and `GET /readyz`, for load balancers. The body has the form of
+ * draft-inadarei-api-health-check-06, section 3: `status` is `pass` or `fail`, and `output` the reason. The endpoints need no
+ * authentication, so the body holds no other detail.
  */
 export function healthEndpoints(ready: () => Promise<Readiness>): Middleware {
   return async function health(ctx, next) {

@@ -5,58 +5,59 @@ import type { Logger, Storage } from '../contracts/index.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 
-/** Work that a server does from time to time. */
+/** Periodic work of a server. */
 export interface Job {
   readonly name: string;
   /** In seconds; 0: never. */
   readonly every: number;
-  /** @param signal - aborted when the server stops: what is long ends early */
+  /** @param signal - aborted when the server closes, so that a long job ends early */
   readonly run: (signal: AbortSignal) => Promise<unknown>;
 }
 
-// The longest that a timer can wait, in milliseconds.
-const LONGEST_WAIT = 2 ** 31 - 1;
+// The longest delay of a timer in Node, in milliseconds.
+const LONGEST_DELAY = 2 ** 31 - 1;
 
 /**
- * Runs jobs until it is stopped. A job that fails is logged and tried again at its next time; one that takes longer
- * than its interval is not begun twice. The timers keep no process alive.
+ * Starts jobs at their intervals. The error of a failed job is logged, and the job runs again after its interval; a job that
+ * takes longer than its interval is not started a second time. The timers do not keep the process alive.
  *
- * @returns a function that stops, and resolves when the jobs under way have ended
+ * @returns a function that stops the timers and resolves when the running jobs have ended
  */
 export function startJobs(jobs: readonly Job[], logger: Logger): () => Promise<void> {
   const stopping = new AbortController();
-  const underway = new Map<string, Promise<unknown>>();
+  const running = new Map<string, Promise<unknown>>();
   const timers = jobs
     .filter(({ every }) => every > 0)
-    .map((job) => setInterval(() => begin(job), Math.min(job.every * 1000, LONGEST_WAIT)).unref());
+    .map((job) => setInterval(() => start(job), Math.min(job.every * 1000, LONGEST_DELAY)).unref());
 
-  function begin({ name, run }: Job): void {
-    if (underway.has(name)) return;
+  function start({ name, run }: Job): void {
+    if (running.has(name)) return;
     const work = run(stopping.signal)
       .catch((error: unknown) => logger.warn({ err: error, job: name }, 'job failed'))
-      .finally(() => underway.delete(name));
-    underway.set(name, work);
+      .finally(() => running.delete(name));
+    running.set(name, work);
   }
 
   return async function stop() {
     stopping.abort();
     for (const timer of timers) clearInterval(timer);
-    // A job may wait for a timer that keeps no process alive; who stops wants to see its end.
-    const alive = setInterval(() => {}, LONGEST_WAIT);
-    await Promise.all(underway.values());
-    clearInterval(alive);
+    // A running job may await a timer that does not keep the process alive; without this one the process could end before the
+    // job.
+    const keepAlive = setInterval(() => {}, LONGEST_DELAY);
+    await Promise.all(running.values());
+    clearInterval(keepAlive);
   };
 }
 
-/** What a server does from time to time: it follows the keys of the other nodes, makes new ones, and removes what has expired. */
-export function jobsOf(
+/** The jobs of a server: reading the keys of the other nodes, rotating the keys, and deleting expired rows. */
+export function serverJobs(
   { keyRotation, pruneInterval, revocationLag }: ResolvedOptions,
   {
     keyDelay,
     keyRing,
     storage,
   }: {
-    /** In seconds, until a new key signs. */
+    /** The delay after which a new key signs, in seconds. */
     readonly keyDelay: number;
     readonly keyRing: KeyRing;
     readonly storage: Pick<Storage, 'prune'>;
@@ -72,29 +73,31 @@ export function jobsOf(
     {
       name: 'prune',
       every: pruneInterval,
-      run: (signal) => pruneExpired(storage, { signal }, PAUSES.ofServer),
+      run: (signal) => pruneExpired(storage, { signal }, PAUSES.server),
     },
   ];
 }
 
-/** How pruning is followed and stopped. */
+/** The progress and the end of `prune()`. */
 export interface PruneOptions {
-  /** Told after each batch how many rows have been removed so far. */
+  /** Called after each batch with the number of rows deleted so far. */
   readonly onProgress?: ((removed: number) => void) | undefined;
-  /** Stops it after the batch under way. */
+  /** When aborted, pruning ends after the current batch. */
   readonly signal?: AbortSignal | undefined;
 }
 
-// So few rows that requests hardly wait for a batch: SQLite blocks the thread meanwhile, and a server locks the rows.
+// Small, because requests wait for a batch: SQLite blocks the thread, and a database server locks the rows.
 const BATCH = 100;
 
-/** For `pause`: a server has its requests to answer in between; a command shares the database with servers. */
-export const PAUSES = { ofServer: 3, ofCommand: 1 } as const;
+/**
+ * Values for `pause`. In a server pruning delays its requests, in a command only those of the servers with the same database.
+ */
+export const PAUSES = { server: 3, command: 1 } as const;
 
 /**
- * Removes what has expired, in small batches, while servers use the storage. Resolves to the number of rows removed.
+ * Deletes expired rows in small batches, while servers use the storage. Resolves to the number of rows deleted.
  *
- * @param pause - how long it waits after each batch, in multiples of what the batch took, so that requests get through
+ * @param pause - the pause for requests after each batch, as a multiple of the duration of the batch
  */
 export async function pruneExpired(
   storage: Pick<Storage, 'prune'>,

@@ -4,29 +4,30 @@ import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import type { LastUses } from '../clients/last-use.ts';
 import { checkDuration } from '../options/checks.ts';
 
-/** How a server closes. */
+/** The options of `auth.close()`. */
 export interface CloseOptions {
-  /** How long requests that are running may take to end. `0`: they are not waited for. @default '10 seconds' */
+  /** How long to wait for the running requests. `0`: not at all. @default '10 seconds' */
   readonly timeout?: Duration;
 }
 
-/** What there is to end, in a server. */
+/** The parts of a server that are stopped. */
 export interface RunningParts {
   readonly concurrencyLimit: Pick<ConcurrencyLimit, 'close' | 'count'>;
   readonly audit: { flush(): Promise<void> };
   readonly lastUses: Pick<LastUses, 'written'>;
   readonly storage: Pick<Storage, 'close'>;
   readonly logger: Logger;
-  /** Ends what the server does from time to time. Resolves when what is under way has ended. */
+  /** Stops the jobs. Resolves when the running ones have ended. */
   readonly stopJobs: () => Promise<void>;
 }
 
-// In seconds. The storage has a time of its own for each call, which is as long by default.
-const TIME_TO_WRITE = 5;
+// In seconds. The storage's own timeout for each query has the same default.
+const WRITE_TIMEOUT = 5;
 
 /**
- * Makes the function that closes a server: requests that are running end, later ones are refused, what is still to be
- * written is written, and then the storage is closed. Every call gives the same promise; the first one's timeout counts.
+ * Creates the function that closes a server: it waits for the running requests while new ones are refused, writes the pending
+ * audit events and last uses, and closes the storage. Every call returns the same promise; the timeout of the first call
+ * applies.
  */
 export function createClose(parts: RunningParts): (options?: CloseOptions) => Promise<void> {
   const { concurrencyLimit, audit, lastUses, logger, stopJobs, storage } = parts;
@@ -37,15 +38,15 @@ export function createClose(parts: RunningParts): (options?: CloseOptions) => Pr
     if (!(await endsWithin(timeout, ended))) {
       logger.warn({ requests: concurrencyLimit.count, timeout }, 'closing before all requests have ended');
     }
-    // Requests leave these behind, so they come last. What could not be written is in the log.
+    // After the requests, because they add to these. The audit log logs a failed write itself.
     const written = Promise.all([lastUses.written(), audit.flush().catch(() => {})]);
-    if (!(await endsWithin(TIME_TO_WRITE, written))) {
+    if (!(await endsWithin(WRITE_TIMEOUT, written))) {
       logger.error({}, 'closing before all events are written: the storage does not answer');
     }
     await storage.close();
   }
 
-  // Not async: that would make a promise for each call.
+  // Not async, because an async function would return a different promise from each call.
   // oxlint-disable-next-line typescript/promise-function-async
   return (options = {}) => {
     closing ??= close(checkDuration('close({ timeout })', options.timeout ?? '10 seconds', 0));
@@ -53,12 +54,12 @@ export function createClose(parts: RunningParts): (options?: CloseOptions) => Pr
   };
 }
 
-/** Whether work ends within so many seconds. */
+/** Whether a promise settles within a number of seconds. */
 async function endsWithin(seconds: number, work: Promise<unknown>): Promise<boolean> {
-  const tooLate = Promise.withResolvers<false>();
-  const timer = setTimeout(() => tooLate.resolve(false), seconds * 1000);
+  const timeout = Promise.withResolvers<false>();
+  const timer = setTimeout(() => timeout.resolve(false), seconds * 1000);
   try {
-    return await Promise.race([work.then(() => true), tooLate.promise]);
+    return await Promise.race([work.then(() => true), timeout.promise]);
   } finally {
     clearTimeout(timer);
   }

@@ -7,7 +7,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { startPlatform } from '../harness/platform.ts';
-import { gatehouse, gatehouseJson } from './gatehouse.ts';
+import { gatehouse, gatehouseJson, gatehouseProcess } from './gatehouse.ts';
 
 interface ClientDocument {
   readonly client: { readonly client_id: string } & Record<string, unknown>;
@@ -285,6 +285,25 @@ test('permissions are added and removed, checked by a gate where one is given', 
     unchecked.output,
     `Client ID    ${id}\nName         Nightly\nRoles        registrar\nPermissions  view_shools\n`,
   );
+});
+
+test('permissions that several commands add at the same time are all added', async (t) => {
+  await using given = await database();
+  const { id } = (
+    await given.administration.clients.create({ name: 'Nightly', grantType: 'client_credentials' })
+  ).client;
+  const permissions = ['edit_schools', 'view_grades', 'view_schools', 'view_users'];
+  const outcomes = await Promise.all(
+    permissions.map(async (permission) =>
+      gatehouseProcess(['client', 'permissions', id, '--add', permission], { DATABASE_URL: given.address }),
+    ),
+  );
+  t.deepEqual(
+    outcomes.map(({ code }) => code),
+    [0, 0, 0, 0],
+  );
+  const nightly = await given.administration.clients.find(id);
+  t.deepEqual(nightly?.permissions.toSorted(), permissions);
 });
 
 test('clients are listed by name, a page at a time', async (t) => {

@@ -4,7 +4,7 @@ import type { Client } from 'koa-gatehouse';
 import { confirm } from '../terminal.ts';
 import { clientJson } from '../report.ts';
 import type { Report } from '../report.ts';
-import { findClient, opened } from '../session.ts';
+import { findClient, withSession } from '../session.ts';
 import type { Session } from '../session.ts';
 
 /** `gatehouse client disable | enable | revoke-tokens | delete` */
@@ -16,7 +16,7 @@ export function addClientChanges(client: Command): void {
     .description('Disable a client and its tokens until it is enabled again.')
     .addHelpText('after', '\nJSON: {"client": {...}}, as in `client show`')
     .action(
-      opened(async ({ administration }, _options: object, id: string) =>
+      withSession(async ({ administration }, _options: object, id: string) =>
         changed(await administration.clients.disable(id)),
       ),
     );
@@ -27,7 +27,7 @@ export function addClientChanges(client: Command): void {
     .description('Enable a disabled client.')
     .addHelpText('after', '\nJSON: {"client": {...}}, as in `client show`')
     .action(
-      opened(async ({ administration }, _options: object, id: string) =>
+      withSession(async ({ administration }, _options: object, id: string) =>
         changed(await administration.clients.enable(id)),
       ),
     );
@@ -40,7 +40,7 @@ export function addClientChanges(client: Command): void {
     )
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"revoked": "<client-id>"}')
-    .action(opened(revokeTokens));
+    .action(withSession(revokeTokens));
   client
     .command('delete')
     .argument('<client-id>')
@@ -48,7 +48,7 @@ export function addClientChanges(client: Command): void {
     .description('Delete a client with its secrets, consents and tokens. This cannot be undone.')
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"deleted": "<client-id>"}')
-    .action(opened(deleteClient));
+    .action(withSession(deleteClient));
 }
 
 function changed(client: Client): Report {
@@ -71,7 +71,7 @@ async function revokeTokens(session: Session, options: { yes?: boolean }, id: st
 
 async function deleteClient(session: Session, options: { yes?: boolean }, id: string): Promise<Report> {
   const { clients } = session.administration;
-  // One that was interrupted has left a client's grants behind without the client.
+  // An interrupted deletion may have left grants of a client that no longer exists; calling `delete` again deletes them.
   if (!(await clients.find(id))) await clients.delete(id);
   const { name } = await findClient(session, id);
   await confirm(`Delete "${name}" (${id}) with its secrets, consents and tokens?`, options);

@@ -7,7 +7,7 @@ import { clientJson, secretJson } from '../report.ts';
 import { changedLifetimes, lifetimeOptions, repeated } from '../arguments.ts';
 import type { LifetimeOptions } from '../arguments.ts';
 import type { Report } from '../report.ts';
-import { opened } from '../session.ts';
+import { withSession } from '../session.ts';
 import type { Session } from '../session.ts';
 import { uncheckedNames } from '../gate-file.ts';
 
@@ -54,7 +54,7 @@ export function addClientCreate(client: Command): void {
         '  gatehouse client create --name Portal --grant-type authorization_code --redirect-uri https://portal.example/callback\n\n' +
         'JSON: {"client": {...}, "client_secret": "..." | null, "secret": {...} | null, "notes": []},\n  as in `client show`',
     )
-    .action(opened(create));
+    .action(withSession(create));
   for (const option of lifetimeOptions()) command.addOption(option);
 }
 

@@ -6,7 +6,7 @@ import { INTERRUPTED, interruptible, startProgress } from '../terminal.ts';
 import { importClients, countResults, importText } from '../passport/import-clients.ts';
 import type { ImportResult } from '../passport/import-clients.ts';
 import type { Report } from '../report.ts';
-import { opened } from '../session.ts';
+import { withSession } from '../session.ts';
 import type { Session } from '../session.ts';
 
 interface Options {
@@ -41,7 +41,7 @@ export function addClientImport(client: Command): void {
         '  "clients": [{"client_id", "name", "result": "imported" | "present" | "skipped" | "refused", "grant_type",\n' +
         '  "disabled", "notes": [], "errors": [{"field", "message"}]}]}; on a dry run "imported" are those that would be',
     )
-    .action(opened(run));
+    .action(withSession(run));
 }
 
 async function run(

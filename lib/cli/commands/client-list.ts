@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { clientText, secretsText } from '../client-text.ts';
 import { clientJson, secretJson } from '../report.ts';
 import type { Report } from '../report.ts';
-import { findClient, opened } from '../session.ts';
+import { findClient, withSession } from '../session.ts';
 import type { Session } from '../session.ts';
 import { table } from '../table.ts';
 
@@ -26,7 +26,7 @@ export function addClientList(client: Command): void {
     .option('--limit <number>', 'how many at most, 1 to 200', limit, 50)
     .option('--after <client-id>', 'the page after this client')
     .addHelpText('after', '\nJSON: {"clients": [{...}], "next": "<client-id for --after>" | null}')
-    .action(opened(list));
+    .action(withSession(list));
 }
 
 async function list(
@@ -83,7 +83,7 @@ export function addClientShow(client: Command): void {
         '  "created_at", "updated_at"},\n' +
         '  "secrets": [{"id", "label", "hint", "created_at", "expires_at", "last_used_at"}]}',
     )
-    .action(opened(show));
+    .action(withSession(show));
 }
 
 async function show(session: Session, _options: object, id: string): Promise<Report> {

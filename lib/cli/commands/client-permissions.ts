@@ -3,9 +3,9 @@ import type { Client, PermissionSource } from 'koa-gatehouse';
 
 import { repeated } from '../arguments.ts';
 import type { Report } from '../report.ts';
-import { findClient, opened } from '../session.ts';
+import { findClient, withSession } from '../session.ts';
 import type { Session } from '../session.ts';
-import { facts, table } from '../table.ts';
+import { properties, table } from '../table.ts';
 import { uncheckedNames } from '../gate-file.ts';
 
 interface Options {
@@ -33,19 +33,18 @@ export function addClientPermissions(client: Command): void {
       '\nJSON: {"client_id", "roles": [], "permissions": [], "effective": [{"permission", "sources":\n' +
         '  [{"type": "direct"} | {"type": "role", "role"}]}] (null without --gate), "notes": []}',
     )
-    .action(opened(permissions));
+    .action(withSession(permissions));
 }
 
 async function permissions(session: Session, options: Options, id: string): Promise<Report> {
   const { add = [], addRole = [], remove = [], removeRole = [] } = options;
-  const before = await findClient(session, id);
   const isChange = [...add, ...addRole, ...remove, ...removeRole].length > 0;
   const client = isChange
-    ? await session.administration.clients.update(id, {
-        roles: changed(before.roles, addRole, removeRole),
-        permissions: changed(before.permissions, add, remove),
-      })
-    : before;
+    ? await session.administration.clients.update(id, (current) => ({
+        roles: changed(current.roles, addRole, removeRole),
+        permissions: changed(current.permissions, add, remove),
+      }))
+    : await findClient(session, id);
   const effective = session.names && [...session.names.gate.effective(client)];
   return {
     json: {
@@ -73,15 +72,15 @@ function toText(
   { id, name, permissions: direct, roles }: Client,
   effective: readonly Effective[] | undefined,
 ): string {
-  const held = facts([
+  const assigned = properties([
     ['Client ID', id],
     ['Name', name],
     ['Roles', roles],
     ['Permissions', direct],
   ]);
-  if (!effective || effective.length === 0) return held;
-  const because = effective.map(([permission, sources]) => [permission, sources.map(sourceText).join(', ')]);
-  return [held, table([{ title: 'May' }, { title: 'Because of' }], because)].join('\n\n');
+  if (!effective || effective.length === 0) return assigned;
+  const rows = effective.map(([permission, sources]) => [permission, sources.map(sourceText).join(', ')]);
+  return [assigned, table([{ title: 'May' }, { title: 'Because of' }], rows)].join('\n\n');
 }
 
 function sourceText(source: PermissionSource): string {

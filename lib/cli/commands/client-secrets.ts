@@ -7,7 +7,7 @@ import { confirm } from '../terminal.ts';
 import { UsageError } from '../failure.ts';
 import { secretJson } from '../report.ts';
 import type { Report } from '../report.ts';
-import { opened } from '../session.ts';
+import { withSession } from '../session.ts';
 import type { Session } from '../session.ts';
 
 /** `gatehouse client secrets list | add | delete`, `gatehouse client rotate-secret` */
@@ -25,7 +25,7 @@ export function addClientSecrets(client: Command): void {
     .summary('list the secrets, without their values')
     .description('List the secrets of a client, without their values.')
     .addHelpText('after', '\nJSON: {"client_id", "secrets": [{...}]}, a secret as in `client show`')
-    .action(opened(list));
+    .action(withSession(list));
   secrets
     .command('add')
     .argument('<client-id>')
@@ -34,7 +34,7 @@ export function addClientSecrets(client: Command): void {
     .option('--label <text>', 'a label, such as "production, May"', '')
     .option('--expires <date>', 'such as 2027-05-31 or 2027-05-31T12:00Z (default: never)', futureTime)
     .addHelpText('after', '\nJSON: {"client_id", "client_secret": "...", "secret": {...}}')
-    .action(opened(add));
+    .action(withSession(add));
   secrets
     .command('delete')
     .argument('<client-id>')
@@ -43,7 +43,7 @@ export function addClientSecrets(client: Command): void {
     .description('Delete a secret. It stops working at once.')
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"client_id", "deleted": "<secret-id>"}')
-    .action(opened(deleteSecret));
+    .action(withSession(deleteSecret));
   client
     .command('rotate-secret')
     .argument('<client-id>')
@@ -53,7 +53,7 @@ export function addClientSecrets(client: Command): void {
     .option('--label <text>', 'a label', '')
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"client_id", "client_secret": "...", "secret": {...}}')
-    .action(opened(rotate));
+    .action(withSession(rotate));
 }
 
 async function list({ administration }: Session, _options: object, id: string): Promise<Report> {

@@ -7,7 +7,7 @@ import { clientJson } from '../report.ts';
 import { changedLifetimes, lifetimeOptions, repeated } from '../arguments.ts';
 import type { LifetimeOptions } from '../arguments.ts';
 import type { Report } from '../report.ts';
-import { opened } from '../session.ts';
+import { withSession } from '../session.ts';
 import type { Session } from '../session.ts';
 import { uncheckedNames } from '../gate-file.ts';
 
@@ -40,7 +40,7 @@ export function addClientUpdate(client: Command): void {
     .option('--all-scopes', 'it may request every scope')
     .option('--server-lifetimes', "remove its own lifetimes: the server's apply")
     .addHelpText('after', '\nJSON: {"client": {...}, "notes": []}, a client as in `client show`')
-    .action(opened(update));
+    .action(withSession(update));
   for (const option of lifetimeOptions()) command.addOption(option);
 }
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Finding } from 'koa-gatehouse';
 
 import type { Report } from '../report.ts';
-import { opened } from '../session.ts';
+import { withSession } from '../session.ts';
 import type { Session } from '../session.ts';
 import { wrap } from '../table.ts';
 
@@ -24,7 +24,7 @@ export function addDoctor(program: Command): void {
       '\nExits with 1 when there is an error, with 0 for warnings.\n\n' +
         'JSON: {"findings": [{"code", "severity", "message", "remedy"}], "errors": 0, "warnings": 1}',
     )
-    .action(opened(examine, { tables: false }));
+    .action(withSession(examine, { tables: false }));
 }
 
 async function examine({ administration }: Session, { issuer }: Options): Promise<Report> {

@@ -5,7 +5,7 @@ import type { Administration, SigningKey } from 'koa-gatehouse';
 import { keyJson, timeText } from '../report.ts';
 import { duration } from '../arguments.ts';
 import type { Report } from '../report.ts';
-import { opened } from '../session.ts';
+import { withSession } from '../session.ts';
 import type { Session } from '../session.ts';
 import { table } from '../table.ts';
 
@@ -26,7 +26,7 @@ export function addKeysCommands(program: Command): void {
       'after',
       '\nJSON: {"keys": [{"kid", "status": "next" | "active" | "retired", "created_at", "active_at", "retires_at"}]}',
     )
-    .action(opened(list));
+    .action(withSession(list));
   keys
     .command('rotate')
     .summary('create a signing key')
@@ -54,7 +54,7 @@ export function addKeysCommands(program: Command): void {
       ).choices(['ES256', 'RS256', 'EdDSA']),
     )
     .addHelpText('after', '\nJSON: {"key": {...}, "notes": []}, a key as in `keys list`')
-    .action(opened(rotate));
+    .action(withSession(rotate));
 }
 
 async function list({ administration }: Session): Promise<Report> {

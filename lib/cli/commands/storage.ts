@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 
 import type { Report } from '../report.ts';
-import { opened } from '../session.ts';
+import { withSession } from '../session.ts';
 import type { Session } from '../session.ts';
-import { inGroups, INTERRUPTED, interruptible, startProgress } from '../terminal.ts';
+import { formatCount, INTERRUPTED, interruptible, startProgress } from '../terminal.ts';
 
 /** `gatehouse prune` */
 export function addPrune(program: Command): void {
@@ -12,7 +12,7 @@ export function addPrune(program: Command): void {
     .summary('remove expired rows')
     .description('Remove expired rows, in small batches. Servers can use the database meanwhile.')
     .addHelpText('after', '\nJSON: {"removed": 1200, "interrupted": false}')
-    .action(opened(prune));
+    .action(withSession(prune));
 }
 
 async function prune({ administration }: Session): Promise<Report> {
@@ -24,8 +24,8 @@ async function prune({ administration }: Session): Promise<Report> {
   return {
     json: { removed, interrupted },
     text: interrupted
-      ? `Interrupted: removed ${inGroups(removed)} expired rows, there may be more.`
-      : `Removed ${inGroups(removed)} expired rows.`,
+      ? `Interrupted: removed ${formatCount(removed)} expired rows, there may be more.`
+      : `Removed ${formatCount(removed)} expired rows.`,
     exitCode: interrupted ? INTERRUPTED : 0,
   };
 }
@@ -38,7 +38,7 @@ export function addMigrate(program: Command): void {
     .description('Create the tables of the database, or bring them up to date.')
     .addHelpText('after', '\nJSON: {"migrated": ["0001_first_tables"]}')
     .action(
-      opened(
+      withSession(
         async ({ storage }) => {
           const migrated = await storage.pendingMigrations();
           await storage.migrate();

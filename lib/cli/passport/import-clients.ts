@@ -2,14 +2,17 @@ import type { Administration, ClientGrantType, ClientInvalidError, FieldError } 
 import type { PassportClient, PassportSource } from 'koa-gatehouse/adapters/knex';
 
 import { table, wrap } from '../table.ts';
-import { inGroups } from '../terminal.ts';
+import { formatCount } from '../terminal.ts';
 import { mapClient } from './map-client.ts';
 
-/** What became of one client. On a dry run: what would. */
+/** The result of the import of one client; on a dry run, the expected result. */
 export interface ImportResult {
   readonly id: string;
   readonly name: string;
-  /** `present`: a client with this id was there already. `skipped`: of a kind that there is not here. `refused`: see the errors. */
+  /**
+   * `present`: a client with this id existed. `skipped`: a kind of client that this server does not have. `refused`: see
+   * `errors`.
+   */
   readonly result: 'imported' | 'present' | 'skipped' | 'refused';
   readonly grantType?: ClientGrantType;
   readonly disabled: boolean;
@@ -17,7 +20,7 @@ export interface ImportResult {
   readonly errors: readonly FieldError[];
 }
 
-/** Imports one client after the other, each of them whole. What was imported before is left as it is. */
+/** Imports the clients one by one. Clients that exist already stay unchanged. */
 export async function importClients(
   source: PassportSource,
   administration: Administration,
@@ -52,7 +55,12 @@ async function importOne(
     return { ...known, result, grantType, notes: result === 'imported' ? notes : [] };
   } catch (error) {
     if (!isInvalid(error)) throw error;
-    return { ...known, result: 'refused', grantType, errors: error.fields.map((one) => named(one, row)) };
+    return {
+      ...known,
+      result: 'refused',
+      grantType,
+      errors: error.fields.map((one) => withRedirectUri(one, row)),
+    };
   }
 }
 
@@ -62,15 +70,15 @@ function isInvalid(error: unknown): error is ClientInvalidError {
   );
 }
 
-/** With the redirect URI itself: its place in a list of Passport's tells nobody which one it is. */
-function named(error: FieldError, { redirectUris }: PassportClient): FieldError {
-  const place = /^redirectUris\[(\d+)\]$/.exec(error.field)?.[1];
-  return place === undefined
+/** Adds the redirect URI to the message of an error, because its index is not visible in Passport. */
+function withRedirectUri(error: FieldError, { redirectUris }: PassportClient): FieldError {
+  const index = /^redirectUris\[(\d+)\]$/.exec(error.field)?.[1];
+  return index === undefined
     ? error
-    : { ...error, message: `${error.message} (${redirectUris[Number(place)]})` };
+    : { ...error, message: `${error.message} (${redirectUris[Number(index)]})` };
 }
 
-/** The results for people: a table, and below it what is to be known, each thing once. */
+/** The results as text: a table, with numbered notes below it, each distinct note once. */
 export function importText(
   results: readonly ImportResult[],
   { dryRun, interrupted }: { dryRun: boolean; interrupted: boolean },
@@ -82,7 +90,7 @@ export function importText(
     dryRun && result.result === 'imported' ? 'to import' : result.result,
     result.grantType ?? '',
     remarks(result)
-      .map((remark) => numbered(footnotes, remark))
+      .map((remark) => footnoteNumber(footnotes, remark))
       .join(', '),
   ]);
   const columns = [
@@ -100,12 +108,12 @@ export function importText(
     [
       summary(results, dryRun),
       ...(interrupted ? ['Interrupted: run it again for the rest.'] : []),
-      ...next(results, dryRun),
+      ...nextSteps(results, dryRun),
     ].join('\n'),
   ].join('\n\n');
 }
 
-/** How many there are of each kind of result. */
+/** The number of results of each kind. */
 export function countResults(results: readonly ImportResult[]): Record<ImportResult['result'], number> {
   const counts = { imported: 0, present: 0, skipped: 0, refused: 0 };
   for (const { result } of results) counts[result] += 1;
@@ -120,7 +128,7 @@ function remarks({ disabled, errors, notes, result }: ImportResult): readonly st
   ];
 }
 
-function numbered(footnotes: Map<string, number>, text: string): number {
+function footnoteNumber(footnotes: Map<string, number>, text: string): number {
   const number = footnotes.get(text) ?? footnotes.size + 1;
   footnotes.set(text, number);
   return number;
@@ -129,16 +137,16 @@ function numbered(footnotes: Map<string, number>, text: string): number {
 function summary(results: readonly ImportResult[], dryRun: boolean): string {
   const { imported, present, refused, skipped } = countResults(results);
   return [
-    `${inGroups(imported)} ${dryRun ? 'to import' : 'imported'}`,
-    `${inGroups(present)} already present`,
-    `${inGroups(skipped)} skipped`,
-    `${inGroups(refused)} refused`,
+    `${formatCount(imported)} ${dryRun ? 'to import' : 'imported'}`,
+    `${formatCount(present)} already present`,
+    `${formatCount(skipped)} skipped`,
+    `${formatCount(refused)} refused`,
   ]
     .join(', ')
     .concat('.');
 }
 
-function next(results: readonly ImportResult[], dryRun: boolean): readonly string[] {
+function nextSteps(results: readonly ImportResult[], dryRun: boolean): readonly string[] {
   const { imported, refused } = countResults(results);
   return [
     ...(refused > 0 ? ['Correct the refused clients in Passport, and run it again.'] : []),

@@ -1,23 +1,25 @@
 import type { ClientGrantType, ImportedClient } from 'koa-gatehouse';
 import type { PassportClient } from 'koa-gatehouse/adapters/knex';
 
-/** What becomes of a Passport client here, and what its developers should know. */
-export type Mapped =
+import { isLoopback } from '../../contracts/loopback.ts';
+
+/** The client to import for a client of Passport, with notes for its developers; or the reason to skip it. */
+export type MappedClient =
   | { readonly client: ImportedClient; readonly notes: readonly string[] }
   | { readonly skipped: string };
 
-/** Translates a client of Laravel Passport. A client has one grant type here: what it cannot keep is said. */
-export function mapClient(row: PassportClient): Mapped {
-  const kind = personalOrPassword(row);
+/** Maps a client of Laravel Passport. A client has one grant type here, so the notes list the grants that it loses. */
+export function mapClient(row: PassportClient): MappedClient {
+  const kind = unsupportedKind(row);
   if (kind !== undefined) return { skipped: kind };
   const grants = grantsOf(row);
   const grantType = chooseGrant(row, grants);
   if (grantType === undefined) return { skipped: reasonToSkip(row, grants) };
 
   const isCode = grantType === 'authorization_code';
-  const safe = row.redirectUris.filter((uri) => !isInsecure(uri));
-  // With nothing left, the import refuses the client and says why.
-  const redirectUris = safe.length > 0 ? safe : row.redirectUris;
+  const secureUris = row.redirectUris.filter((uri) => !isInsecure(uri));
+  // Without a secure one, the import refuses the client with an error for each insecure one.
+  const redirectUris = secureUris.length > 0 ? secureUris : row.redirectUris;
   const confidential = row.secret !== undefined;
   const { secret, note: secretNote } = mapSecret(row.secret);
   const { ownerId, note: ownerNote } = mapOwner(row);
@@ -39,7 +41,7 @@ export function mapClient(row: PassportClient): Mapped {
     notes: [
       ...lostGrants(grants, grantType),
       ...(isCode ? [] : [NO_PERMISSIONS]),
-      isCode ? leftOut(row.redirectUris.filter((uri) => !redirectUris.includes(uri))) : undefined,
+      isCode ? insecureUrisNote(row.redirectUris.filter((uri) => !redirectUris.includes(uri))) : undefined,
       secretNote,
       ownerNote,
       providerNote(row),
@@ -50,21 +52,22 @@ export function mapClient(row: PassportClient): Mapped {
 const NO_PERMISSIONS =
   'It has no permissions yet, because Passport has none for clients. Add them with `gatehouse client permissions`.';
 
-// What Passport's own commands register for clients that need no redirect URI.
-const FILLER = 'http://localhost';
+// The redirect URI that Passport's own commands register for clients that need none.
+const PLACEHOLDER = 'http://localhost';
 
 /**
- * Upgrades to version 13 have listed every grant that a client could have had, codes and client credentials for personal
- * access and password clients among them. Those have the filler; what has a real redirect URI is more than that.
+ * The reason to skip a personal access or password client. An upgrade to Passport 13 gives such a client every grant that it
+ * could have had before, authorization codes and client credentials included. A client with a redirect URI other than the
+ * placeholder also uses one of those, and is imported.
  */
-function personalOrPassword({
+function unsupportedKind({
   grantTypes,
   password,
   personalAccess,
   redirectUris,
 }: PassportClient): string | undefined {
   const has = (grant: string, flag: boolean): boolean =>
-    grantTypes ? grantTypes.includes(grant) && redirectUris.every((uri) => uri === FILLER) : flag;
+    grantTypes ? grantTypes.includes(grant) && redirectUris.every((uri) => uri === PLACEHOLDER) : flag;
   if (has('personal_access', personalAccess)) {
     return 'A personal access client: personal access tokens are not supported.';
   }
@@ -74,7 +77,7 @@ function personalOrPassword({
   return undefined;
 }
 
-/** Before version 13 a client might do whatever its redirect URIs and its secret allowed. */
+/** The grants of a client. Before version 13 they follow from its redirect URIs and its secret. */
 function grantsOf({ grantTypes, redirectUris, secret }: PassportClient): readonly string[] {
   return (
     grantTypes ?? [
@@ -113,13 +116,13 @@ function lostGrants(grants: readonly string[], chosen: ClientGrantType): readonl
   ];
 }
 
-/** Codes would be sent in clear: such an address is not registered here. */
+/** Whether a redirect URI is refused here, because authorization codes would be sent over http. */
 function isInsecure(uri: string): boolean {
   const url = URL.parse(uri);
-  return url?.protocol === 'http:' && !/^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(url.hostname);
+  return url?.protocol === 'http:' && !isLoopback(url.hostname);
 }
 
-function leftOut(uris: readonly string[]): string | undefined {
+function insecureUrisNote(uris: readonly string[]): string | undefined {
   if (uris.length === 0) return undefined;
   return `Redirect URIs with http are not imported (RFC 9700 section 2.6): ${uris.join(', ')}. Register them with https.`;
 }
@@ -134,8 +137,8 @@ function providerNote({ provider }: PassportClient): string | undefined {
 }
 
 /**
- * Keeps an owner who is a user. Somebody of another table has ids of their own: a team's would make a stranger with the
- * same id the owner.
+ * Maps the owner when it is a user. An owner from another table, such as a team, is left out: its id may be the same as the id
+ * of a user, who would become the owner.
  */
 function mapOwner({ owner, provider = 'users' }: PassportClient): {
   readonly ownerId: string | undefined;
@@ -151,7 +154,7 @@ function mapOwner({ owner, provider = 'users' }: PassportClient): {
   };
 }
 
-/** Takes a secret as Passport stores it: hashed by bcrypt, or, before version 13, plain. */
+/** Maps a secret as Passport stores it: hashed with bcrypt, or, before version 13, in plain text. */
 function mapSecret(stored: string | undefined): {
   readonly secret: ImportedClient['secret'];
   readonly note?: string;
