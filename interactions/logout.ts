@@ -3,7 +3,7 @@ import { sentence } from './sentence.ts';
 import type { PageContext } from './page-context.ts';
 import { describeViewer, displayName } from './viewer.ts';
 
-/** Asks whether to sign out, or says that nobody is signed in. */
+/** Asks for confirmation of the logout, or shows that no user is signed in. */
 export async function askForLogout(ctx: Context, pageContext: PageContext): Promise<void> {
   const { flow, show, text, brand } = pageContext;
   const user = await flow.currentUser(ctx);
@@ -25,7 +25,7 @@ export async function askForLogout(ctx: Context, pageContext: PageContext): Prom
   }
 }
 
-/** Signs out and says so. */
+/** Signs the user out and shows a notice. */
 export async function submitLogout(ctx: Context, { flow, show, text }: PageContext): Promise<void> {
   await flow.logout(ctx);
   show(ctx, {
