@@ -3,18 +3,18 @@ import { readFileSync } from 'node:fs';
 import type { Context, Next } from 'koa';
 import { setAssetHeaders } from '../lib/http/headers.ts';
 
-/** A file that the pages refer to. */
+/** A file that pages link to. */
 export interface Asset {
   readonly name: string;
   readonly type: string;
   readonly content: Buffer;
 }
 
-/** The pages' files, by name. Each one's URL holds a hash of its content, so browsers may keep it for good. */
+/** The assets by name. Each URL contains a hash of the content, so that browsers can cache it without a time limit. */
 export interface Assets {
   /** The path of a file below the server's own path. */
   path(name: string): string;
-  /** Answers `/oauth/assets/:hash/:name`; a name that is not ours falls through. */
+  /** Answers `/oauth/assets/:hash/:name`; an unknown name falls through. */
   readonly serve: (ctx: Context, next: Next) => Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export function bundledAsset(name: string, type: string): Asset {
   return { name, type, content: readFileSync(new URL(import.meta.resolve(`#public/${name}`))) };
 }
 
-/** Hashes the files, once, at start. */
+/** Computes the hashes of the files; called once, at start. */
 export function publishAssets(files: readonly Asset[]): Assets {
   const published = new Map(
     files.map((file) => [
@@ -44,7 +44,8 @@ export function publishAssets(files: readonly Asset[]): Assets {
         await next();
         return;
       }
-      // A hash that is not ours is of another version that runs beside this one: better its style than none.
+      // An unknown hash is from another version of the server behind the same load balancer. The page gets this version's
+      // file, which the browser must not cache under that URL.
       setAssetHeaders(ctx, hash === file.hash);
       ctx.type = file.type;
       ctx.body = file.content;

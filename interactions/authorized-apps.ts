@@ -8,10 +8,10 @@ import type { PageContext, PageContextFor } from './page-context.ts';
 import { describeViewer, signedIn } from './viewer.ts';
 
 /**
- * Routes people's connected apps.
+ * Routes of a user's authorized apps.
  *
- * @param view - in front of every page
- * @param form - in front of every form that is posted
+ * @param view - middleware before each page
+ * @param form - middleware before each posted form
  */
 export function authorizedAppRoutes(
   { basePath }: InteractionFlow,
@@ -27,20 +27,20 @@ export function authorizedAppRoutes(
     .get(path, ...view, run(listAuthorizedApps))
     .get(`${path}/:id/disconnect`, ...view, run(askToDisconnect))
     .post(`${path}/:id/disconnect`, ...form, run(disconnect));
-  // The router adds to the context itself what its type asks of it.
+  // The router's type requires a context with members that the router adds itself.
   return router.routes() as Middleware;
 }
 
-/** A request of somebody who is signed in. */
+/** A request of a signed-in user. */
 interface AccountRequest {
   readonly ctx: Context;
   readonly pageContext: PageContext;
   readonly user: User;
-  /** URL path of the connected apps. */
+  /** URL path of the list of authorized apps. */
   readonly home: string;
 }
 
-/** Lists the apps that a person has authorized: what each may do, since when, and when it last did. */
+/** Lists the apps that a user has authorized, with their scopes, the time of the consent and of its last use. */
 async function listAuthorizedApps(request: AccountRequest): Promise<void> {
   const { ctx, pageContext, user } = request;
   const { brand, count, flow, show, text } = pageContext;
@@ -78,7 +78,7 @@ function describe(
   };
 }
 
-/** Asks whether an app is really to lose its access. One that is not connected leads back to the list. */
+/** Asks for confirmation before an app loses its access. For an app that is not authorized, redirects to the list. */
 async function askToDisconnect({ ctx, home, pageContext, user }: AccountRequest): Promise<void> {
   const { flow, show, text } = pageContext;
   const id = idOf(ctx);
@@ -96,7 +96,7 @@ async function askToDisconnect({ ctx, home, pageContext, user }: AccountRequest)
   });
 }
 
-/** Takes the access away. What is gone already, from another tab or by a second click, is as good. */
+/** Withdraws the consent. It succeeds also when it was withdrawn already, in another tab or by a second click. */
 async function disconnect({ ctx, home, pageContext, user }: AccountRequest): Promise<void> {
   await pageContext.flow.authorizedApps(ctx, user).disconnect(idOf(ctx));
   seeOther(ctx, `${home}?done=disconnected`);

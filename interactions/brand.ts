@@ -7,14 +7,18 @@ import type { Asset } from './assets.ts';
 const LOGO = 'interactions.brand.logo';
 const LARGEST_LOGO = 256 * 1024;
 
-/** The brand's logo: an image of ours to serve, or the URL of one that is served elsewhere. */
+/** The brand's logo: an image that this server serves, or the URL of one on another server. */
 export type Logo =
   | { readonly kind: 'image'; readonly name: string; readonly type: string; readonly content: Buffer }
   | { readonly kind: 'remote'; readonly url: URL }
-  /** No logo was given: the bundled mark stands for it. */
+  /** No logo was given; pages show the bundled mark. */
   | { readonly kind: 'mark' };
 
-/** Reads the logo, or refuses it with a ConfigError that says what to give instead. */
+/**
+ * Reads the logo.
+ *
+ * @throws ConfigError with the remedy, for a logo that cannot be used
+ */
 export function resolveLogo(logo: string | URL | undefined): Logo {
   if (logo === undefined) return { kind: 'mark' };
   const url = urlOf(logo);
@@ -43,7 +47,7 @@ function decodeDataUrl(url: URL): Buffer {
   }
 }
 
-// The content decides: browsers are told not to guess, so a PNG called `logo.svg` would not show at all.
+// By content, not by file name: with `X-Content-Type-Options: nosniff`, browsers do not show a PNG that is named `logo.svg`.
 function imageFormat(content: Buffer): { extension: string; type: string } | undefined {
   const start = content.toString('latin1', 0, 1024);
   if (start.startsWith('\x89PNG\r\n')) return { extension: 'png', type: 'image/png' };
@@ -57,7 +61,7 @@ function imageFormat(content: Buffer): { extension: string; type: string } | und
 
 const STYLESHEET = 'interactions.brand.stylesheet';
 
-/** Reads the brand's own stylesheet, to be served beside the bundled ones. */
+/** Reads the brand's stylesheet, which is served in addition to the bundled ones. */
 export function resolveStylesheet(stylesheet: string | URL | undefined): Asset | undefined {
   if (stylesheet === undefined) return undefined;
   const url = urlOf(stylesheet);
@@ -66,12 +70,12 @@ export function resolveStylesheet(stylesheet: string | URL | undefined): Asset |
   return { name: 'brand.css', type: 'text/css', content: readOptionFile(STYLESHEET, url) };
 }
 
-/** The URL that an option gives, or that of the absolute path that it gives. */
+/** The URL of an option, which is a URL or an absolute path; `null` when it is neither. */
 function urlOf(given: string | URL): URL | null {
   return typeof given === 'string' && isAbsolute(given) ? pathToFileURL(given) : URL.parse(String(given));
 }
 
-/** Reads the file that an option names, once, at start. */
+/** Reads the file of an option; called once, at start. */
 function readOptionFile(option: string, url: URL): Buffer {
   try {
     return readFileSync(url);

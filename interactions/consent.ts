@@ -4,7 +4,7 @@ import { sentence } from './sentence.ts';
 import type { PageContext } from './page-context.ts';
 import { displayName } from './viewer.ts';
 
-/** Shows the consent page: which app wants what, who is asked, and where they go next. */
+/** Shows the consent page: the app, the scopes it asks for, the signed-in user, and the destination of the redirect. */
 export function askForConsent(ctx: Context, interaction: Interaction, pageContext: PageContext): void {
   const { brand, nameOf, show, text } = pageContext;
   const { action, canSwitchUser, client, limited, redirectUri, scopes, user } = interaction;
@@ -23,7 +23,8 @@ export function askForConsent(ctx: Context, interaction: Interaction, pageContex
   });
 }
 
-// A private-use scheme has no origin: `com.example.app:/callback` opens the app that has claimed `com.example.app:`.
+// A private-use scheme (RFC 8252 section 7.1) has no origin: `com.example.app:/callback` opens the app that has registered
+// `com.example.app:`.
 function destination(redirectUri: string): string {
   const url = URL.parse(redirectUri);
   if (!url) return redirectUri;

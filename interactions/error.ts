@@ -10,7 +10,7 @@ import type { TextKey } from './text.ts';
 
 type ErrorName = { [K in TextKey]: K extends `error.${infer Name}.heading` ? Name : never }[TextKey];
 
-/** What a person may run into on the pages themselves. Everything else is a fault, and the caller's to log. */
+/** The errors that users can cause on the pages. Any other error is a fault of the server, which the caller logs. */
 const ERROR_PAGES: Partial<Record<GatehouseErrorCode, ErrorName>> = {
   ERR_INTERACTION_EXPIRED: 'interaction_expired',
   ERR_CROSS_SITE: 'cross_site',
@@ -19,13 +19,13 @@ const ERROR_PAGES: Partial<Record<GatehouseErrorCode, ErrorName>> = {
   ERR_PERMISSION_MISSING: 'not_permitted',
 };
 
-/** Those whose message tells a person more than the page does, and its language, unless the host wrote it. */
-const TELLING: Partial<Record<GatehouseErrorCode, { readonly language?: string }>> = {
+/** The errors whose message the page shows as well, with its language; a message of the host has no known language. */
+const WITH_MESSAGE: Partial<Record<GatehouseErrorCode, { readonly language?: string }>> = {
   ERR_BODY: { language: 'en' },
   ERR_PERMISSION_MISSING: {},
 };
 
-/** Shows an error in words for a person; below them, small, what the developer of the app needs. */
+/** Shows the error page: a sentence for the user, and below it, in small print, the details for the developer of the app. */
 export function showError(ctx: Context, error: PageError, { show, text }: PageContext): void {
   const { status, error: code, description, reference } = error;
   const known = isErrorName(code) ? code : undefined;
@@ -43,7 +43,7 @@ export function showError(ctx: Context, error: PageError, { show, text }: PageCo
   });
 }
 
-/** Answers what a page's step refuses with a page, and lets every other error pass. */
+/** Middleware that shows an error page for the errors that users can cause, and throws every other error again. */
 export function answerErrors(pageContextFor: PageContextFor): Middleware {
   return async function answerError(ctx, next) {
     try {
@@ -54,7 +54,7 @@ export function answerErrors(pageContextFor: PageContextFor): Middleware {
   };
 }
 
-/** Shows what was refused, in the frame of the person who is signed in, if any. Throws every other error again. */
+/** Shows an error that users can cause, with the header of the signed-in user, if any. Throws every other error again. */
 export function showExpectedError(
   ctx: Context,
   error: unknown,
@@ -63,14 +63,14 @@ export function showExpectedError(
 ): void {
   const name = error instanceof GatehouseError ? ERROR_PAGES[error.code] : undefined;
   if (!(error instanceof GatehouseError) || !name) throw error;
-  const telling = TELLING[error.code];
+  const message = WITH_MESSAGE[error.code];
   show(ctx, {
     view: 'notice',
     status: error.status,
     viewer,
     heading: sentence(text[`error.${name}.heading`]),
     lead: sentence(text[`error.${name}.lead`]),
-    details: telling ? [{ label: text['error.description'], value: error.message, ...telling }] : [],
+    details: message ? [{ label: text['error.description'], value: error.message, ...message }] : [],
   });
 }
 

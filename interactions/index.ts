@@ -1,7 +1,7 @@
 /**
- * The pages that people see: login, consent, logout, errors, the developer area and the apps that they have authorized.
+ * The pages for users: login, consent, logout, errors, the developer area and the list of authorized apps.
  *
- * Begin at {@link pages}. The other names are for views and sentences of your own.
+ * Begin at {@link pages}. The other names are for your own views and texts.
  *
  * @module koa-gatehouse/interactions
  */

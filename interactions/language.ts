@@ -4,36 +4,36 @@ import type { Names, Sentence } from './sentence.ts';
 import type { Language, TextKey, Texts } from './text.ts';
 
 /**
- * Chooses the language of a page: what the app asked for (`ui_locales`, OpenID Connect Core 1.0 section 3.1.2.1), else
- * what the browser prefers (RFC 9110 section 12.5.4), else the first one that the pages are in.
+ * Chooses the language of a page: the one that the app asked for (`ui_locales`, OpenID Connect Core 1.0 section 3.1.2.1), else
+ * the one that the browser prefers (RFC 9110 section 12.5.4), else the first of the configured languages.
  *
- * @param uiLocales - BCP 47 tags, the best first
+ * @param uiLocales - BCP 47 tags, the most preferred first
  */
 export function chooseLanguage(
   ctx: Context,
-  spoken: readonly [Language, ...Language[]],
+  supported: readonly [Language, ...Language[]],
   uiLocales: readonly string[],
 ): Language {
-  const [first, ...others] = spoken;
+  const [first, ...others] = supported;
   if (others.length === 0) return first;
   for (const tag of uiLocales) {
     const [primary = ''] = tag.toLowerCase().split('-');
-    const language = spoken.find((one) => one === primary);
+    const language = supported.find((one) => one === primary);
     if (language) return language;
   }
-  const preferred = ctx.acceptsLanguages(...spoken);
-  return spoken.find((one) => one === preferred) ?? first;
+  const preferred = ctx.acceptsLanguages(...supported);
+  return supported.find((one) => one === preferred) ?? first;
 }
 
-/** A sentence that says how many: it is in the table once per form, such as `authorizedApps.lead.one` and `.other`. */
+/** The key of a sentence with a number, which has one text per plural form, such as `authorizedApps.lead.one` and `.other`. */
 type PluralKey = {
   [K in TextKey]: K extends `${infer Name}.other` ? CountedKey<Name> : never;
 }[TextKey];
 
-// `apps.problem.other` is no form of anything.
+// `apps.problem.other` is not a plural form: there is no `apps.problem.one`.
 type CountedKey<Name extends string> = `${Name}.one` extends TextKey ? Name : never;
 
-/** Says how many of something there are, in the form that the number asks for. `{count}` is the number. */
+/** Makes a sentence with a number, `{count}`, in the plural form that the number needs. */
 export type Count = (key: PluralKey, count: number, names?: Names) => Sentence;
 
 export function countIn(language: Language, text: Texts): Count {
@@ -45,7 +45,7 @@ export function countIn(language: Language, text: Texts): Count {
   };
 }
 
-/** A moment, for programs and for people. */
+/** A point in time, in a form for programs and one for people. */
 export interface Moment {
   /** For `<time datetime>`. */
   readonly iso: string;
@@ -53,15 +53,15 @@ export interface Moment {
   readonly words: string;
 }
 
-/** How one language writes moments. */
+/** Formats times in one language. */
 export interface Clock {
-  /** The day of a moment in seconds since 1970. */
+  /** The date of a time in seconds since 1970. */
   day(seconds: number): Moment;
-  /** The minute of a moment in milliseconds since 1970. */
+  /** The date and time, to the minute, of a time in milliseconds since 1970. */
   minute(milliseconds: number): Moment;
 }
 
-/** Writes moments in UTC: the server does not know where a person is, and a log is compared with other logs. */
+/** Formats times in UTC, because the server does not know the user's time zone, and users compare activity with server logs. */
 export function clockIn(language: string): Clock {
   const day = lazily(() => new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' }));
   const minute = lazily(
@@ -89,7 +89,7 @@ export function clockIn(language: string): Clock {
   };
 }
 
-/** Makes something when it is first asked for: what no page has needed yet does not hold up the start. */
+/** Creates an object at its first use, because creating the `Intl` objects of all languages would make the start slower. */
 function lazily<T extends object>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());

@@ -8,7 +8,7 @@ import { plain, sentence } from './sentence.ts';
 import type { Sentence } from './sentence.ts';
 import type { PageContext } from './page-context.ts';
 
-/** Goes on without the login page when the host knows who this is; else shows it. Resolves to where to go, if anywhere. */
+/** Skips the login page when the host has a session of the user; else shows it. Resolves to the URL to redirect to, if any. */
 export async function askForLogin(
   ctx: Context,
   interaction: Interaction,
@@ -20,7 +20,7 @@ export async function askForLogin(
   return next;
 }
 
-/** Checks what was typed. Resolves to where to go, or shows the page again with 422. */
+/** Checks the login form. Resolves to the URL to redirect to, or shows the page again with 422. */
 export async function submitLogin(
   ctx: Context,
   interaction: Interaction,
@@ -45,17 +45,17 @@ function showLoginOf(
   });
 }
 
-/** The login page outside an authorization, for the pages that people have here. Whoever is signed in goes on. */
+/** The login page outside an authorization request, for the pages of this server. Redirects a user who is signed in already. */
 export async function askToSignIn(ctx: Context, pageContext: PageContext): Promise<void> {
   const { flow } = pageContext;
-  const goOn = returnTo(ctx, pageContext);
-  const loginUrl = flow.loginUrl(goOn);
-  if (await flow.currentUser(ctx)) seeOther(ctx, goOn);
+  const target = returnTo(ctx, pageContext);
+  const loginUrl = flow.loginUrl(target);
+  if (await flow.currentUser(ctx)) seeOther(ctx, target);
   else if (isElsewhere(loginUrl, pageContext)) seeOther(ctx, loginUrl);
   else showSignIn(ctx, pageContext, { login: '', problems: [] });
 }
 
-/** Checks what was typed, signs in, and goes on; or shows the page again with 422. */
+/** Checks the login form and signs the user in, or shows the page again with 422. */
 export async function submitSignIn(ctx: Context, pageContext: PageContext): Promise<void> {
   const checked = await checkLogin(ctx, pageContext);
   if ('user' in checked) {
@@ -77,34 +77,34 @@ function showSignIn(ctx: Context, pageContext: PageContext, form: LoginForm): vo
 
 const LOGIN = '/oauth/login';
 
-/** The path to go on to: that of `?return_to=` if it is of this server, else the person's own page. */
+/** The path to redirect to after the login: the one in `?return_to=` if it is on this server, else the user's own page. */
 function returnTo(ctx: Context, { flow }: PageContext): string {
   const wanted = ctx.query['return_to'];
   const path = typeof wanted === 'string' ? flow.pathHere(wanted) : undefined;
   return path ?? (flow.accountPath === undefined ? '/' : flow.basePath + flow.accountPath);
 }
 
-/** Whether people sign in on a page of the host. */
+/** Whether the login page is one of the host. */
 function isElsewhere(loginUrl: string, { flow }: PageContext): boolean {
   const { origin, pathname } = new URL(loginUrl, flow.origin);
   return origin !== flow.origin || pathname !== flow.basePath + LOGIN;
 }
 
-/** The login form: what was typed, and what is wrong with it. */
+/** The login form as it was posted, and its problems. */
 interface LoginForm {
   readonly login: string;
   readonly problems: readonly Problem[];
-  /** Nothing is missing, but it does not fit. */
+  /** The form is complete, but the user store does not accept login and password. */
   readonly refused?: boolean;
-  /** In seconds: when it may be sent again, after too many that did not fit. */
+  /** In seconds: the wait before the next attempt, after too many failed ones. */
   readonly retryAfter?: number;
 }
 
-/** Checks what was typed. Resolves to the user, or to the form to show again. */
+/** Checks the login form. Resolves to the user, or to the form to show again. */
 async function checkLogin(ctx: Context, pageContext: PageContext): Promise<{ user: User } | LoginForm> {
   const { flow, text } = pageContext;
   const { login: typed = '', password = '' } = await readForm(ctx);
-  // Pasted addresses bring blanks along; in a password they may be meant.
+  // Blanks around a login come from pasting; in a password they may be intended.
   const login = typed.trim();
 
   const problems: Problem[] = [];
@@ -118,21 +118,21 @@ async function checkLogin(ctx: Context, pageContext: PageContext): Promise<{ use
   } catch (error) {
     if (!(error instanceof TooManyAttemptsError)) throw error;
     const { retryAfter } = error;
-    return { login, problems: [{ message: plain(whenToTryAgain(pageContext, retryAfter)) }], retryAfter };
+    return { login, problems: [{ message: plain(retrySentence(pageContext, retryAfter)) }], retryAfter };
   }
   return { login, problems: [{ field: 'login', message: text['login.refused'] }], refused: true };
 }
 
-// A count of seconds above this is nothing that people wait by.
+// Longer waits are shown in minutes.
 const LONGEST_IN_SECONDS = 90;
 
-function whenToTryAgain({ count }: PageContext, seconds: number): Sentence {
+function retrySentence({ count }: PageContext, seconds: number): Sentence {
   return seconds > LONGEST_IN_SECONDS
     ? count('login.throttledMinutes', Math.ceil(seconds / 60))
     : count('login.throttledSeconds', seconds);
 }
 
-/** Shows the login page; with 422 when there is something to mend, and with 429 after too much of it. */
+/** Shows the login page, with 422 when there are problems, and with 429 after too many failed attempts. */
 function showLogin(
   ctx: Context,
   { show, text }: PageContext,
@@ -144,7 +144,7 @@ function showLogin(
     view: 'login',
     status: retryAfter === undefined ? wrong : 429,
     heading: sentence(text['login.heading']),
-    // Where people go on from here may lead to another site.
+    // The login may redirect to the client's site, which the CSP directive `form-action 'self'` would block.
     formsStayHere: false,
     refused: false,
     ...page,

@@ -3,7 +3,7 @@ import { sentence } from './sentence.ts';
 import type { PageContext } from './page-context.ts';
 import { describeViewer, displayName } from './viewer.ts';
 
-/** Asks whether to sign out, or says that nobody is signed in. */
+/** Asks for confirmation of the logout, or shows that no user is signed in. */
 export async function askForLogout(ctx: Context, pageContext: PageContext): Promise<void> {
   const { flow, show, text, brand } = pageContext;
   const user = await flow.currentUser(ctx);
@@ -25,7 +25,7 @@ export async function askForLogout(ctx: Context, pageContext: PageContext): Prom
   }
 }
 
-/** Signs out and says so; or says that the user is still signed in, when the host's own session goes on. */
+/** Signs the user out and shows a notice, which says so if the user is still signed in to the host. */
 export async function submitLogout(ctx: Context, { brand, flow, show, text }: PageContext): Promise<void> {
   const { hostSessionContinues } = await flow.logout(ctx);
   const result = hostSessionContinues ? 'logout.stillSignedIn' : 'logout.done';

@@ -1,13 +1,13 @@
 import type { Context } from 'koa';
 import { printable } from './sentence.ts';
 
-/** A link, or a button that looks like one. */
+/** A link, or a link that looks like a button. */
 export interface Link {
   readonly href: string;
   readonly label: string;
 }
 
-/** A text of the URL's query, without what cannot be printed; `''` when it is missing or repeated. */
+/** A query parameter without characters that cannot be printed; `''` when it is missing or repeated. */
 export function queryText(ctx: Context, name: string): string {
   const value = ctx.query[name];
   return typeof value === 'string' ? printable(value) : '';
@@ -19,7 +19,7 @@ export function withQuery(path: string, parameters: Readonly<Record<string, stri
   return filled.length > 0 ? `${path}?${new URLSearchParams(filled).toString()}` : path;
 }
 
-/** Sends the browser on, after a form or to where a page really is. */
+/** Redirects the browser with 303, after a posted form or to the page's own URL. */
 export function seeOther(ctx: Context, url: string): void {
   ctx.set('Cache-Control', 'no-store');
   ctx.status = 303;

@@ -8,34 +8,35 @@ import { resolveColours } from './theme.ts';
 import type { Colours } from './theme.ts';
 import type { OwnViews } from './views.ts';
 
-/** How the pages look: your name, your logo, your colour. */
+/** The brand of the pages: your name, your logo, your colours. */
 export interface Brand {
-  /** What people call the platform, at most 60 characters. Shown in titles and sentences. */
+  /** The name of the platform, 1 to 60 characters. Shown in titles and sentences. */
   readonly name: string;
   /**
    * An SVG, PNG, JPEG or WebP image of at most 256 KiB: an absolute path, a `file:` URL, a `data:` URL, or an `https:` URL
-   * that browsers load it from. Files are read once, at start. It stands on the dark page too: an SVG can change its
-   * colours by `prefers-color-scheme`.
+   * that browsers load it from. Files are read once, at start. The dark page shows the same logo; an SVG can change its colours
+   * by `prefers-color-scheme`.
    *
    * @default a neutral mark, with the name beside it
    */
   readonly logo?: string | URL | undefined;
   /**
-   * The colour of buttons and links, as `#rrggbb`. It has white text on it and stands on a white page, so its contrast
-   * with white must be at least 4.5:1.
+   * The colour of buttons and links, as `#rrggbb`. It is used with white text and on a white page, so its contrast with white
+   * must be at least 4.5:1 (WCAG 2.2, 1.4.3).
    *
    * @default '#0b57d0'
    */
   readonly accent?: string | undefined;
   /**
-   * The same for the dark page, where the text on it is nearly black: its contrast with `#131316` must be at least 4.5:1.
+   * The colour of buttons and links on the dark page, used with nearly black text: its contrast with `#131316` must be at least
+   * 4.5:1 (WCAG 2.2, 1.4.3).
    *
    * @default `accent`, lightened
    */
   readonly accentDark?: string | undefined;
   /**
-   * A stylesheet of yours, after the bundled ones: an absolute path or a `file:` URL. It is read once, at start. Pages load
-   * images from this server only, and no fonts. Nobody checks its colours.
+   * Your stylesheet, loaded after the bundled ones: an absolute path or a `file:` URL. It is read once, at start. Pages load
+   * images from this server only, and no fonts. The contrast of its colours is not checked.
    */
   readonly stylesheet?: string | URL | undefined;
   /** Your terms of use: an `https:` URL, or a path such as `/terms`. */
@@ -46,28 +47,29 @@ export interface Brand {
 
 /** What `pages()` takes. */
 export interface PagesOptions {
-  /** Your name, your logo, your colour. @default the issuer's host as the name, a neutral mark, a blue accent */
+  /** Your name, your logo, your colours. @default the issuer's host as the name, a neutral mark, a blue accent */
   readonly brand?: Brand | undefined;
   /**
-   * The language of the pages, or several, the most preferred first: then an app's `ui_locales` decides (OpenID Connect Core
-   * 1.0 section 3.1.2.1), else the browser's `Accept-Language`, else the first.
+   * The language of the pages, or several, the most preferred first. With several, the app's `ui_locales` decides (OpenID
+   * Connect Core 1.0 section 3.1.2.1), else the browser's `Accept-Language`, else the first one is used.
    *
    * @default 'en'
    */
   readonly language?: Language | readonly Language[] | undefined;
   /**
-   * Your own sentences in place of the bundled ones, by name; with several languages, by language. Also what your scopes,
-   * permissions and roles are called, where that is not what their description says: `'scope.schools:read'`,
-   * `'permission.view_schools'`, `'role.registrar'`.
+   * Your own sentences, which replace the bundled ones, by name; with several languages, by language. Also labels of your
+   * scopes, permissions and roles that differ from their descriptions, such as `'scope.schools:read'`,
+   * `'permission.view_schools'` and `'role.registrar'`.
    */
   readonly text?: OwnTexts | undefined;
   /**
-   * Views of yours in place of the bundled ones: a folder, as an absolute path or a `file:` URL, with EJS files that are
-   * named as the bundled ones in `interactions/views`, such as `login.ejs`; or functions by the name of the view. Either gets
-   * {@link PageData} as `page` and gives the HTML below the heading; `layout` gives the document around it.
+   * Your own views, which replace the bundled ones: a folder, as an absolute path or a `file:` URL, with EJS files named like
+   * the bundled ones in `interactions/views`, such as `login.ejs`; or an object with a function per view. Both receive
+   * {@link PageData} as `page` and return the HTML below the heading; `layout` returns the document around it.
    *
-   * Files are compiled once, at start. In EJS `<%=` escapes and `<%-` does not; a function escapes by itself. The headers
-   * stay: scripts, styles and images of other servers are not loaded, nor is anything inline.
+   * Files are compiled once, at start. In EJS `<%=` escapes and `<%-` does not; a function has to escape its values itself, see
+   * {@link escapeHtml}. The Content-Security-Policy does not change: browsers load no scripts, styles and images of other
+   * servers, and no inline ones.
    */
   readonly views?: string | URL | OwnViews | undefined;
 }
@@ -133,7 +135,7 @@ function checkName(name: unknown): string {
 
 function checkLink(option: 'terms' | 'privacy', link: string | undefined): string | undefined {
   if (link === undefined) return undefined;
-  // A second slash or a backslash would lead to another host.
+  // A URL that begins with `//` or `/\` leads to another host.
   if (/^\/(?![/\\])/.test(link) || URL.parse(link)?.protocol === 'https:') return link;
   throw new ConfigError(
     `interactions.brand.${option}`,

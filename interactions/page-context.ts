@@ -8,7 +8,7 @@ import { plain } from './sentence.ts';
 import type { Language, Texts } from './text.ts';
 import type { Views } from './views.ts';
 
-/** What all pages of one server share, in one language. */
+/** The functions and texts that all pages of a server use, in one language. */
 export interface PageContext {
   readonly flow: InteractionFlow;
   readonly show: ShowPage;
@@ -17,24 +17,24 @@ export interface PageContext {
   /** The brand's name. */
   readonly brand: string;
   readonly clock: Clock;
-  /** What people call a scope, a permission or a role in this language. */
+  /** The label of a scope, a permission or a role in this language. */
   readonly nameOf: (kind: 'scope' | 'permission' | 'role', named: Named) => string;
 }
 
-/** Something that the host named, and described in its own language. */
+/** A scope, permission or role of the host, with a description in the host's own language. */
 interface Named {
   readonly name: string;
   readonly description: string;
 }
 
 /**
- * The pages in the language of a request.
+ * The page context in the language of a request.
  *
- * @param uiLocales - what the app of an interaction asked for. @default what the request itself asks for
+ * @param uiLocales - the languages of the authorization request. @default `ui_locales` of the request itself
  */
 export type PageContextFor = (ctx: Context, uiLocales?: readonly string[]) => PageContext;
 
-/** The pages in one language. */
+/** The page context in one language. */
 export function makePageContext(
   language: Language,
   { text, ...parts }: Pick<PageContext, 'flow' | 'show' | 'text' | 'brand'>,
@@ -48,7 +48,7 @@ export function makePageContext(
   };
 }
 
-/** What is the same on every page of one language. */
+/** The data that all pages of one language have in common. */
 export interface Frame extends Pick<
   PageFrame,
   'language' | 'text' | 'brand' | 'logo' | 'logoIsMark' | 'terms' | 'privacy'
@@ -57,17 +57,17 @@ export interface Frame extends Pick<
   readonly stylesheetsOf: (page: { readonly isSignedIn: boolean }) => readonly string[];
   /** The whole URL of a script. */
   readonly scriptUrl: (name: string) => string;
-  /** Origins that the logo comes from, besides this server. */
+  /** Origins of images besides this server: the one of the logo. */
   readonly imageOrigins: readonly string[];
-  /** Whether the browser's languages had a say in this one. */
+  /** Whether the language depends on `Accept-Language`. */
   readonly isNegotiated: boolean;
 }
 
 /** Answers a request with a page. */
 type ShowPage = (ctx: Context, page: Page) => void;
 
-/** Fits the views with what is the same on every page. */
-export function fitViews(views: Views, frame: Frame): ShowPage {
+/** Creates the function that renders a page: the view and the layout with the page's own data and the common data. */
+export function createShowPage(views: Views, frame: Frame): ShowPage {
   const { imageOrigins, isNegotiated, scriptUrl, stylesheetsOf, ...same } = frame;
   return function showPage(ctx, page) {
     const { formsStayHere, problems = [], status = 200, ...shown } = page;

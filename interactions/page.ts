@@ -4,59 +4,59 @@ import type { Link } from './navigation.ts';
 import type { Sentence } from './sentence.ts';
 import type { Language, Texts } from './text.ts';
 
-/** Something that a person has to mend in a form. */
+/** A mistake in a form, for the user to correct. */
 export interface Problem {
   /** The id of the field; absent when it is about the form as a whole. */
   readonly field?: string;
   readonly message: string;
 }
 
-/** Who is signed in, and where they can go. */
+/** The signed-in user, as the header of a page shows them, with their links. */
 export interface Viewer {
   readonly name: string;
   readonly links: readonly (Link & { readonly current: 'page' | 'true' | undefined })[];
   readonly signOut: Link;
 }
 
-/** What each view shows below the heading. */
+/** The data of each view, which it shows below the heading. */
 export type View =
   | { readonly view: 'login'; readonly action: string; readonly login: string; readonly refused: boolean }
   | {
       readonly view: 'consent';
       readonly action: string;
-      /** What the app would be able to do, in words. */
+      /** The labels of the scopes that the app asks for. */
       readonly scopes: readonly string[];
-      /** `false`: all that the person can. With `true` and no scopes, nothing. */
+      /** Whether the scopes limit the app. `false`: it may do all that the user may. With `true` and no scopes, nothing. */
       readonly limited: boolean;
       readonly user: string | undefined;
       readonly canSwitchUser: boolean;
-      /** The origin, or the scheme, that the person is sent to. */
+      /** The origin, or the private-use scheme, of the redirect URI. */
       readonly destination: string;
     }
   | { readonly view: 'logout'; readonly action: string }
   | {
       readonly view: 'notice';
       readonly details: readonly Detail[];
-      /** Opens in another tab, beside the page. */
+      /** A link that opens in another tab. */
       readonly beside?: Link;
     }
-  /** Asks whether something is really meant. */
+  /** Asks for confirmation of an action. */
   | { readonly view: 'confirm'; readonly action: string; readonly button: string; readonly cancel: Link }
   | AppView
   | AuthorizedAppsView;
 
-/** What the views of the connected apps show below the heading. */
+/** The data of the list of authorized apps. */
 export interface AuthorizedAppsView {
   readonly view: 'authorized-apps/list';
   readonly authorizedApps: readonly AuthorizedAppRow[];
 }
 
-/** An app that the person has authorized. */
+/** An app that the user has authorized. */
 export interface AuthorizedAppRow {
   readonly name: string;
-  /** What it may do, in words. */
+  /** The labels of its scopes. */
   readonly scopes: readonly string[];
-  /** `false`: everything that the person may do. With `true` and no scopes, nothing. */
+  /** Whether the scopes limit the app. `false`: it may do everything that the user may. With `true` and no scopes, nothing. */
   readonly limited: boolean;
   readonly since: Moment;
   readonly lastUsed: Moment | undefined;
@@ -64,7 +64,7 @@ export interface AuthorizedAppRow {
   readonly disconnect: string;
 }
 
-/** Something small below a notice, for whoever looks into it. */
+/** A detail in small print below a notice, such as an error code. */
 export interface Detail {
   readonly label: string;
   readonly value: string;
@@ -72,7 +72,7 @@ export interface Detail {
   readonly language?: string | undefined;
 }
 
-/** One page, as the steps of the pages ask for it. */
+/** A page as the route handlers describe it. */
 export type Page = View & {
   /** @default 200 */
   readonly status?: number;
@@ -81,15 +81,15 @@ export type Page = View & {
   readonly problems?: readonly Problem[];
   /** See `PagePolicy` in lib/http/headers.ts. @default true */
   readonly formsStayHere?: boolean;
-  /** Who is signed in, for the header; pages of a sign-in have none. */
+  /** The signed-in user, for the header; login and consent pages have none. */
   readonly viewer?: Viewer | undefined;
   /** Whether the page needs more room than a card. @default false */
   readonly wide?: boolean;
-  /** The page above this one. */
+  /** A link to the parent page. */
   readonly above?: Link;
-  /** What has just been done. */
+  /** A confirmation of the last action. */
   readonly done?: Sentence | undefined;
-  /** Scripts of `interactions/public` that make the page handier; it works without. */
+  /** Names of scripts of `interactions/public`. The page works without them. */
   readonly scripts?: readonly string[];
 };
 
@@ -100,7 +100,7 @@ export type Page = View & {
  */
 export type ViewName = View['view'];
 
-/** What is on every page, whichever view it has. */
+/** The data that every page has, whichever view it shows. */
 export interface PageFrame {
   readonly language: Language;
   /** Every sentence of the pages, in this language. */
@@ -113,31 +113,31 @@ export interface PageFrame {
   readonly logoIsMark: boolean;
   readonly terms: string | undefined;
   readonly privacy: string | undefined;
-  /** URLs, in the order that they apply. */
+  /** URLs of the stylesheets, in the order of the links. */
   readonly stylesheets: readonly string[];
-  /** URLs of scripts of this server that make the page handier. Others do not run. */
+  /** URLs of the page's scripts, all on this server. The Content-Security-Policy allows no others. */
   readonly scripts: readonly string[];
-  /** The heading as plain text, with a word in front when there are problems. */
+  /** The heading as plain text, with a prefix such as "Error:" when there are problems. */
   readonly title: string;
   readonly heading: Sentence;
-  /** Below the heading; empty when there is nothing to say. */
+  /** The sentence below the heading; may be empty. */
   readonly lead: Sentence;
-  /** What has to be mended; empty when nothing. */
+  /** The mistakes in the posted form; empty when there are none. */
   readonly problems: readonly Problem[];
-  /** What has just been done. */
+  /** A confirmation of the last action. */
   readonly done: Sentence | undefined;
-  /** Who is signed in, and where they can go. */
+  /** The signed-in user and their links. */
   readonly viewer: Viewer | undefined;
   readonly wide: boolean;
   readonly above: Link | undefined;
-  /** The HTML of a part that views have in common, such as `page.part('problem', { field: 'name' })`. */
+  /** The HTML of a part that several views use, such as `page.part('problem', { field: 'name' })`. */
   readonly part: (name: string, own: object) => string;
 }
 
-/** What a view is given, as `page`: its own data, and what is on every page. */
+/** The data that a view receives as `page`: its own, and that of every page. */
 export type PageData<V extends ViewName = ViewName> = PageFrame & Extract<View, { readonly view: V }>;
 
-/** What the layout is given: the view's data, and its HTML. */
+/** The data that the layout receives: the view's data, and its HTML. */
 export type LayoutData = PageData & {
   /** The HTML of the view. */
   readonly body: string;

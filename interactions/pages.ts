@@ -7,7 +7,7 @@ import { chooseLanguage } from './language.ts';
 import { resolveSettings } from './options.ts';
 import type { PagesOptions, Settings } from './options.ts';
 import { pageRoutes } from './routes.ts';
-import { fitViews, makePageContext } from './page-context.ts';
+import { createShowPage, makePageContext } from './page-context.ts';
 import type { Frame, PageContextFor } from './page-context.ts';
 import type { Language } from './text.ts';
 import { brandVariables } from './theme.ts';
@@ -15,9 +15,9 @@ import { compileViews } from './views.ts';
 import type { Views } from './views.ts';
 
 /**
- * The bundled pages: login, consent, logout and errors, the developer area and people's connected apps, under your brand.
+ * The bundled pages with your brand: login, consent, logout, errors, the developer area and the list of authorized apps.
  *
- * They are plain HTML and work without JavaScript, in light and dark.
+ * They are plain HTML, work without JavaScript, and have a light and a dark theme.
  *
  * @throws ConfigError for an option that is not as documented; the message says which one and what to do
  */
@@ -56,17 +56,22 @@ interface PageContextParts {
   readonly views: Views;
 }
 
-/** Makes the pages in each language; a request then gets those that fit it. */
+/** Creates the page context of each language. The returned function chooses the one for a request. */
 function makePageContexts(settings: Settings, { assets, flow, views }: PageContextParts): PageContextFor {
   const { languages, texts } = settings;
-  const sites = new Map(
+  const contexts = new Map(
     languages.map((language) => {
       const frame = makeFrame(language, settings, { assets, flow });
-      const parts = { flow, show: fitViews(views, frame), text: texts.get(language)!, brand: frame.brand };
+      const parts = {
+        flow,
+        show: createShowPage(views, frame),
+        text: texts.get(language)!,
+        brand: frame.brand,
+      };
       return [language, makePageContext(language, parts)];
     }),
   );
-  return (ctx, uiLocales = localesOf(ctx)) => sites.get(chooseLanguage(ctx, languages, uiLocales))!;
+  return (ctx, uiLocales = localesOf(ctx)) => contexts.get(chooseLanguage(ctx, languages, uiLocales))!;
 }
 
 function localesOf({ query }: Context): readonly string[] {

@@ -14,12 +14,12 @@ import { askForLogout, submitLogout } from './logout.ts';
 import { seeOther } from './navigation.ts';
 import type { PageContext, PageContextFor } from './page-context.ts';
 
-/** One step of an open interaction. Resolves to where to go, or shows a page and resolves to nothing. */
+/** A route handler of an open interaction. Shows a page, or resolves to the URL to redirect to. */
 type Step = (ctx: Context, interaction: Interaction, pageContext: PageContext) => Promise<string | undefined>;
 
 /**
- * Routes what lies below `/oauth/interaction`, `/oauth/login`, `/oauth/logout` and `/oauth/assets`, the developer area and
- * the connected apps; the rest falls through.
+ * Routes below `/oauth/interaction`, `/oauth/login`, `/oauth/logout` and `/oauth/assets`, the developer area and the authorized
+ * apps; other requests fall through.
  */
 export function pageRoutes(
   flow: InteractionFlow,
@@ -33,7 +33,7 @@ export function pageRoutes(
     async function followStep(ctx: Context): Promise<void> {
       const { uid = '' } = ctx['params'] as Record<string, string>;
       const interaction = await flow.find(ctx, uid);
-      // A form of an earlier prompt: sent twice, or from a tab that was left open.
+      // The form is of an earlier prompt: it was sent twice, or from an old tab.
       if (prompt !== 'any' && prompt !== interaction.prompt) throw new InteractionExpiredError();
       const next = await step(ctx, interaction, pageContextFor(ctx, interaction.uiLocales));
       if (next !== undefined) seeOther(ctx, next);
@@ -50,7 +50,7 @@ export function pageRoutes(
     .post(`${page}/consent`, ...form, follow('consent', consent))
     .post(`${page}/deny`, ...form, follow('consent', deny))
     .post(`${page}/switch`, ...form, follow('consent', switchUser))
-    // What a posted form leaves in the address bar, opened again.
+    // After a posted form, its URL is in the address bar; it may be opened again by a GET.
     .get(
       [`${page}/login`, `${page}/consent`, `${page}/deny`, `${page}/switch`],
       ...view,
@@ -63,7 +63,7 @@ export function pageRoutes(
     .get('/oauth/assets/:hash/:name', assets.serve);
   const { accountPath, developerPath } = flow;
   return compose([
-    // The router adds to the context itself what its type asks of it.
+    // The router's type requires a context with members that the router adds itself.
     router.routes() as Middleware,
     ...(developerPath === undefined ? [] : [appRoutes(flow, pageContextFor, developerPath, { view, form })]),
     ...(accountPath === undefined

@@ -1,13 +1,13 @@
-/** A piece of a sentence: the page's own words, or a name that somebody else chose. */
+/** A part of a sentence: the page's own words, or a name that a user, a developer or the host has chosen. */
 export interface SentencePart {
   readonly text: string;
   readonly isName: boolean;
 }
 
-/** A sentence with names in it. The layout sets each name apart, so that an odd one cannot reorder the words around it. */
+/** A sentence with names in it. Views isolate each name (`<bdi>`), so that its direction cannot reorder the words around it. */
 export type Sentence = readonly SentencePart[];
 
-/** The names that a sentence can mention. */
+/** The placeholders that a sentence can have. */
 export type Names = Readonly<
   Partial<
     Record<
@@ -30,7 +30,7 @@ export function sentence(text: string, names: Names = {}): Sentence {
     .filter(({ text: part }) => part !== '');
 }
 
-// Not chosen by somebody else: the brand, and numbers.
+// Placeholders whose values need no isolation: the brand, and numbers.
 const OWN_WORDS: ReadonlySet<string> = new Set(['{brand}', '{count}', '{most}', '{number}']);
 
 /** The sentence as plain text, for the title. */
@@ -38,7 +38,7 @@ export function plain(parts: Sentence): string {
   return parts.map(({ text }) => text).join('');
 }
 
-/** Drops the characters that would reverse or hide the text around them. */
+/** Removes control characters and bidirectional controls, which would hide or reverse the text around them. */
 export function printable(name: string): string {
   return name.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, '');
 }

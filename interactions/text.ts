@@ -3,23 +3,23 @@ import { de } from './text/de.ts';
 import { en } from './text/en.ts';
 
 /**
- * The name of a sentence on a page, such as `login.heading`. What each says is in `page.text` of a view, and in
- * `interactions/text` of the package's sources.
+ * The name of a sentence on a page, such as `login.heading`. The sentences are in `interactions/text` of the package's sources,
+ * and in `page.text` of a view.
  *
  * @useDeclaredType
  */
 export type TextKey = keyof typeof en;
 
-/** The name of what is yours, such as `scope.schools:read` or `permission.view_schools`. */
+/** The name of a label of your scopes, permissions and roles, such as `scope.schools:read` or `permission.view_schools`. */
 export type NameKey = `${'scope' | 'permission' | 'role'}.${string}`;
 
-/** Every sentence that the pages say. `{client}`, `{brand}` and their like stand for names. */
+/** Every sentence of the pages. `{client}`, `{brand}` and the like are placeholders for names. */
 export type Texts = Readonly<Record<TextKey, string>> & { readonly [name in NameKey]?: string };
 
-/** A language that the pages are in. */
+/** A language of the bundled texts. */
 export type Language = 'en' | 'de';
 
-/** Your own sentences: of the one language, or by language. */
+/** Your own sentences: of the only language, or by language. */
 export type OwnTexts = Partial<Texts> | TextsByLanguage;
 
 /** Your own sentences, by language. */
@@ -27,7 +27,7 @@ export type TextsByLanguage = { readonly [L in Language]?: Partial<Texts> };
 
 const bundled: Readonly<Record<Language, Texts>> = { en, de };
 
-/** Checks which languages the pages are in. The first is for people who prefer none of them. */
+/** Checks the languages of the pages. The first one is used when the user prefers none of them. */
 export function resolveLanguages(
   given: Language | readonly Language[] = 'en',
 ): readonly [Language, ...Language[]] {
@@ -41,11 +41,14 @@ export function resolveLanguages(
   );
 }
 
-/** Puts the host's own sentences in place of the bundled ones. */
-export function resolveTexts(spoken: readonly Language[], own: OwnTexts = {}): ReadonlyMap<Language, Texts> {
-  const byLanguage = sortByLanguage(spoken, own);
+/** The bundled sentences of each language, replaced by the host's own where there are any. */
+export function resolveTexts(
+  supported: readonly Language[],
+  own: OwnTexts = {},
+): ReadonlyMap<Language, Texts> {
+  const byLanguage = sortByLanguage(supported, own);
   return new Map(
-    spoken.map((language) => {
+    supported.map((language) => {
       const given = Object.entries(byLanguage[language] ?? {});
       const option = byLanguage === own ? `interactions.text.${language}` : 'interactions.text';
       for (const [key, sentence] of given) checkSentence(language, option, key, sentence);
@@ -54,24 +57,24 @@ export function resolveTexts(spoken: readonly Language[], own: OwnTexts = {}): R
   );
 }
 
-function sortByLanguage(spoken: readonly Language[], own: OwnTexts): TextsByLanguage {
+function sortByLanguage(supported: readonly Language[], own: OwnTexts): TextsByLanguage {
   const keys = Object.keys(own);
   if (!keys.some(isLanguage)) {
-    if (spoken.length === 1 || keys.length === 0) return { [spoken[0]!]: own };
+    if (supported.length === 1 || keys.length === 0) return { [supported[0]!]: own };
     throw new ConfigError(
       'interactions.text',
-      `the pages are in ${spoken.join(' and ')}: give the texts by language, as in { ${spoken[0]}: { … } }.`,
+      `the pages are in ${supported.join(' and ')}: give the texts by language, as in { ${supported[0]}: { … } }.`,
     );
   }
-  const stray = keys.find((key) => !spoken.some((language) => language === key));
+  const stray = keys.find((key) => !supported.some((language) => language === key));
   if (stray === undefined) return own as TextsByLanguage;
   throw new ConfigError(
     `interactions.text.${stray}`,
-    `the pages are in ${spoken.join(' and ')}. Add the language to \`language\`, or leave this out.`,
+    `the pages are in ${supported.join(' and ')}. Add the language to \`language\`, or leave this out.`,
   );
 }
 
-/** Whether there is such a sentence. */
+/** Whether the bundled texts have this key. */
 export function isTextKey(key: string): key is TextKey {
   return Object.hasOwn(en, key);
 }
@@ -96,7 +99,7 @@ function checkSentence(language: Language, option: string, key: string, sentence
   }
 }
 
-/** The names that stand for something in a sentence, in order. */
+/** The placeholders of a sentence, sorted. */
 export function placeholders(sentence: string): string {
   return [...new Set(sentence.match(/\{\w+\}/g))].toSorted().join(', ');
 }

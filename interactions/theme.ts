@@ -1,6 +1,6 @@
 import { ConfigError } from '../lib/errors.ts';
 
-/** The brand's colour on the light page and on the dark one. */
+/** The brand's colour on the light and on the dark page. */
 export interface Colours {
   readonly accent: Colour;
   readonly accentDark: Colour;
@@ -9,13 +9,13 @@ export interface Colours {
 // WCAG 2.2, 1.4.3.
 const READABLE = 4.5;
 
-// `--page` of theme.css, light and dark. Links stand on them; the text on a button has the same colour, or nearly.
+// `--page` of theme.css, light and dark: the background of links. The text of buttons has nearly the same colour.
 const LIGHT_PAGE: Colour = [0xff, 0xff, 0xff];
 const DARK_PAGE: Colour = [0x13, 0x13, 0x16];
 
 const DEFAULT_ACCENT = '#0b57d0';
 
-/** Reads the brand's colours. Refuses one that people could not read text in. */
+/** Checks the brand's colours. @throws ConfigError for one that is no colour, or whose contrast is below WCAG 2.2, 1.4.3 */
 export function resolveColours(accent: string = DEFAULT_ACCENT, accentDark?: string): Colours {
   const light = readable(
     'accent',
@@ -43,7 +43,7 @@ function readable(option: keyof Colours, text: string, background: Colour, remed
   );
 }
 
-/** The brand's own variables, to go after those of theme.css. */
+/** The CSS variables of the brand, to be appended to theme.css. */
 export function brandVariables({ accent, accentDark }: Colours): string {
   return `
 :root { --accent: ${hex(accent)}; --on-accent: #ffffff; }
@@ -77,7 +77,7 @@ function linear(channel: number): number {
   return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
 }
 
-/** Lightens a colour, keeping its hue and saturation (HSL), until it stands out from the background by the given ratio. */
+/** Lightens a colour, with the same hue and saturation (HSL), until its contrast with the background reaches the ratio. */
 function lighten(colour: Colour, background: Colour, ratio: number): Colour {
   const lightness = (Math.max(...colour) + Math.min(...colour)) / 2;
   for (let lighter = lightness; lighter < 255; lighter += 1) {
@@ -89,7 +89,7 @@ function lighten(colour: Colour, background: Colour, ratio: number): Colour {
   return [255, 255, 255];
 }
 
-/** How far apart the channels of a fully saturated colour of this lightness are. At least 1: black has no range. */
+/** The difference of the channels of a fully saturated colour of this lightness; at least 1, because it is a divisor. */
 function chromaRange(lightness: number): number {
   return Math.max(1, 255 - Math.abs(2 * lightness - 255));
 }

@@ -8,9 +8,9 @@ import { printable, sentence } from './sentence.ts';
 import type { PageContext, PageContextFor } from './page-context.ts';
 
 /**
- * Describes a signed-in person for the header of a page.
+ * Describes a signed-in user for the header of a page.
  *
- * @param develops - whether they may use the developer area, for those who know already
+ * @param develops - whether the user may use the developer area. @default looked up
  */
 export async function describeViewer(
   ctx: Context,
@@ -45,12 +45,12 @@ export async function describeViewer(
   }
 }
 
-/** What a page calls a person: the email, which tells two accounts of one name apart; else the name, else the id. */
+/** The name of a user on pages: the email, because two users can have the same name; else the name, else the id. */
 export function displayName({ email, name, id }: User): string {
   return printable(email || name || id);
 }
 
-/** Runs a step of the pages that need somebody who is signed in; everybody else is asked to sign in first. */
+/** Route handler of a page that needs a signed-in user; without one, the request is redirected to the login page. */
 export function signedIn(
   pageContextFor: PageContextFor,
   step: (ctx: Context, user: User, pageContext: PageContext) => Promise<void>,
@@ -74,8 +74,8 @@ export function signedIn(
   };
 }
 
-// The session ended while the form was open. A redirect would throw away what was typed; a page that is reloaded sends
-// it again.
+// The session ended while the form was open. A redirect would lose the posted fields; after a sign-in in another tab, reloading
+// this page posts them again.
 function askToSignInAgain(ctx: Context, { flow, show, text }: PageContext): void {
   show(ctx, {
     view: 'notice',

@@ -30,7 +30,7 @@ const NAMES: Readonly<Record<ViewName | 'layout', true>> = {
   'authorized-apps/list': true,
 };
 
-/** What several views have in common. A view puts one in with `page.part('problem', { field: 'name' })`. */
+/** Parts that several views use. A view includes one with `page.part('problem', { field: 'name' })`. */
 const PARTS = [
   'app-name',
   'app-tabs',
@@ -48,14 +48,14 @@ const PARTS = [
 ];
 
 /**
- * Compiles the views once: the host's own at start, so that a mistake is told then, and the bundled ones when they are first
- * shown.
+ * Compiles each view once: the host's own at start, so that a mistake in one fails the start, and the bundled ones at their
+ * first use, which makes the start faster.
  */
 export function compileViews(given: string | URL | OwnViews | undefined): Views {
   const own = ownViews(given, Object.keys(NAMES));
   const bundled = [...Object.keys(NAMES), ...PARTS.map((part) => `parts/${part}`)];
   const views = new Map([
-    ...bundled.map((name) => [name, toCompile(name)] as const),
+    ...bundled.map((name) => [name, compileOnFirstUse(name)] as const),
     ...Array.from(own, ([name, view]) => [name, () => view] as const),
   ]);
 
@@ -71,8 +71,11 @@ export function compileViews(given: string | URL | OwnViews | undefined): Views 
   };
 }
 
-/** Read at start all the same: an update of the package in place must not mix its versions in a process. */
-function toCompile(name: string): () => Render {
+/**
+ * A bundled view, compiled at its first use. The file is read at start nevertheless, because the package may be updated in
+ * place while the process runs, and the process must not mix two versions.
+ */
+function compileOnFirstUse(name: string): () => Render {
   const file = new URL(import.meta.resolve(`#views/${name}.ejs`));
   const source = readFileSync(file, 'utf8');
   let view: Render | undefined;
@@ -81,7 +84,7 @@ function toCompile(name: string): () => Render {
 
 const OPTION = 'interactions.views';
 
-/** Views of yours, by name. Each gives HTML, and escapes what it puts in: see `escapeHtml()`. */
+/** Your own views, by name. Each returns HTML and escapes the values in it: see {@link escapeHtml}. */
 export type OwnViews = { readonly [V in ViewName]?: ((page: PageData<V>) => string) | undefined } & {
   /** The whole document around every view. */
   readonly layout?: ((page: LayoutData) => string) | undefined;
@@ -90,7 +93,7 @@ export type OwnViews = { readonly [V in ViewName]?: ((page: PageData<V>) => stri
 /**
  * The host's own views, by name.
  *
- * @param names - the views that there are
+ * @param names - of all views
  */
 function ownViews(
   given: string | URL | OwnViews | undefined,
@@ -167,12 +170,12 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message.trim() : String(error);
 }
 
-/** Gives the HTML of some data. */
+/** Returns the HTML of a view or a part with its data. */
 type Render = (data: object) => string;
 
 /** Compiles EJS. Its data is `page`, and `<%=` escapes. */
 function compileView(source: string, filename: string): Render {
-  // Without `with`, a view sees only `page` and its own variables: no name in the data can shadow anything.
+  // Without `with`, a view sees only `page` and its own variables: a name in the data cannot shadow another variable.
   return ejs.compile(source, { _with: false, localsName: 'page', filename });
 }
 

@@ -1,18 +1,18 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 
-import type { Rescue } from './dialect.ts';
+import type { Interruption } from './dialect.ts';
 
-/** The part of Knex's client that lends connections. */
+/** The part of Knex's client that hands out connections. */
 export interface ConnectionPool<Connection = unknown> {
   acquireConnection(): Promise<Connection>;
-  /** Lends one without a wait, if that can be done. */
+  /** A free connection without a wait; `undefined` when there is none. */
   acquireIfFree?(): Connection | undefined;
   releaseConnection(connection: Connection): Promise<void>;
 }
 
 class AcquireTimeoutError extends Error {}
 
-/** Whether no connection of the pool became free in time. Knex's pool has a time of its own. */
+/** Whether no connection of the pool became free in time: by the timeout here, or by the one of Knex's own pool. */
 export function isAcquireTimeout(error: unknown): boolean {
   return (
     error instanceof AcquireTimeoutError || (error instanceof Error && error.name === 'KnexTimeoutError')
@@ -20,10 +20,10 @@ export function isAcquireTimeout(error: unknown): boolean {
 }
 
 /**
- * Borrows a connection, for at most so many milliseconds of waiting.
+ * Acquires a connection, and waits for it for `timeout` milliseconds at most.
  *
- * A host's pool may wait for a minute, and waits for ever on a connection that is held by the one who asks: a host that
- * calls Gatehouse from inside a transaction of its own, on SQLite's only connection.
+ * The pool of a host may wait for a minute. A host that calls Gatehouse from inside its own transaction on SQLite's only
+ * connection would wait for ever, because its own transaction has that connection.
  */
 export async function acquireConnection<Connection>(
   pool: ConnectionPool<Connection>,
@@ -50,39 +50,40 @@ export async function acquireConnection<Connection>(
   });
 }
 
-// In milliseconds: for the server to stop, and for its answer to come back.
+// In milliseconds: for the server to stop the statement and to report that.
 const GRACE = 1000;
-// In milliseconds.
+// In milliseconds, between two requests to stop.
 const PAUSE = 100;
 
-/** A server said nothing for too long. Whether a change that it was told to make is made is not known. */
+/** The server did not answer in time. Whether it made the change of the statement is not known. */
 export class NoAnswerError extends Error {}
 
 /**
- * Waits for work on a server's connection, for so many milliseconds and a little more.
+ * Waits for work on a server's connection. After `longest` milliseconds the server is asked to stop the statement; after
+ * another second the connection is closed and `NoAnswerError` is thrown.
  *
- * Then the server is asked to stop the statement. Left alone it would wait for its lock, hold one of the server's
- * connections meanwhile, and change its rows long after the caller was told that it failed. A server that does not even
- * do that loses the connection. An interrupted connection is never used again, so that the request to stop hits nothing else.
+ * A statement that is not stopped would wait for its lock, occupy one of the server's connections, and change its rows long
+ * after the caller got an error. An interrupted connection is not used again, because the request to stop may arrive late and
+ * would then stop another statement.
  */
-export async function rescued<Connection, T>(
+export async function interruptAfter<Connection, T>(
   work: Promise<T>,
   connection: Connection,
-  { longest, rescue }: { readonly longest: number; readonly rescue: Rescue<Connection> },
+  { longest, interruption }: { readonly longest: number; readonly interruption: Interruption<Connection> },
 ): Promise<T> {
   const noAnswer = Promise.withResolvers<never>();
   const progress = { isOver: false, isInterrupted: false };
 
   async function interrupt(): Promise<void> {
-    // The answer may be there already, and something else has kept this thread busy.
+    // The answer may have arrived already while this thread was busy.
     await nextTurn();
     if (progress.isOver) return;
     progress.isInterrupted = true;
     timer = setTimeout(() => noAnswer.reject(new NoAnswerError()), GRACE);
-    // Again and again, because it has no effect between two statements.
+    // Repeated, because a request that arrives between two statements has no effect.
     for (; !progress.isOver; await delay(PAUSE)) {
-      // Nor when the server cannot be reached; the time goes on.
-      await rescue.cancel(connection).catch(() => {});
+      // A server that cannot be reached is left to the timer above.
+      await interruption.cancel(connection).catch(() => {});
     }
   }
 
@@ -92,6 +93,6 @@ export async function rescued<Connection, T>(
   } finally {
     progress.isOver = true;
     clearTimeout(timer);
-    if (progress.isInterrupted) rescue.abandon(connection);
+    if (progress.isInterrupted) interruption.abandon(connection);
   }
 }

@@ -3,16 +3,16 @@ import type { Knex } from 'knex';
 /** The other names that Knex has for a client. */
 const ALIASES: Readonly<Record<string, string>> = { postgres: 'pg', postgresql: 'pg' };
 
-// In milliseconds: what the way to a server may need, also when nobody wants to wait for it that long. Longer would not do:
-// as long as connections that will never be are being opened, the pool opens no others.
-const LEAST_CONNECT_TIMEOUT = 1000;
+// In milliseconds: the network may need this long for a connection, also when the storage's timeout is shorter. It is no
+// longer, because attempts to connect that cannot succeed occupy the pool, which then opens no other connections.
+const MIN_CONNECT_TIMEOUT = 1000;
 
 /**
- * A configuration for connections that nobody else uses, with every wait bounded by `timeout` milliseconds.
+ * A configuration for connections that only this storage uses, with every wait bounded by `timeout` milliseconds.
  *
- * What the configuration says itself stays.
+ * Settings that the given configuration has are not changed.
  */
-export function tuned(config: Knex.Config, timeout: number): Knex.Config {
+export function withConnectionSettings(config: Knex.Config, timeout: number): Knex.Config {
   const { client, pool } = config;
   const driver = String(typeof client === 'function' ? client.prototype.driverName : client);
   const setUp = setUps[ALIASES[driver] ?? driver];
@@ -22,8 +22,8 @@ export function tuned(config: Knex.Config, timeout: number): Knex.Config {
     ...(isFile ? { useNullAsDefault: true } : {}),
     ...config,
     pool: {
-      // A server's connections are closed when nobody needs them; a database in memory lives in its connection.
-      ...(isFile ? {} : { min: 0, createTimeoutMillis: Math.max(timeout, LEAST_CONNECT_TIMEOUT) }),
+      // Idle connections to a server are closed. A database in memory ends with its connection, so SQLite's stays open.
+      ...(isFile ? {} : { min: 0, createTimeoutMillis: Math.max(timeout, MIN_CONNECT_TIMEOUT) }),
       ...pool,
       ...(setUp ? { afterCreate: afterCreate(setUp, timeout, pool?.afterCreate) } : {}),
     },
@@ -32,7 +32,7 @@ export function tuned(config: Knex.Config, timeout: number): Knex.Config {
 
 type Done = (error: unknown, connection: unknown) => void;
 
-/** Knex's hook, with what the configuration has there afterwards. */
+/** Knex's hook `afterCreate`: sets the connection up, then calls the hook of the given configuration. */
 // oxlint-disable-next-line typescript/no-unsafe-function-type -- Knex's own type of the hook
 function afterCreate(setUp: SetUp, timeout: number, then: Function | undefined) {
   return (connection: never, done: Done): void => {
@@ -44,8 +44,8 @@ function afterCreate(setUp: SetUp, timeout: number, then: Function | undefined) 
 }
 
 /**
- * Sets a new connection up that nobody else uses, with `timeout` in milliseconds. One that fails is closed, because the
- * pool never gets to know it.
+ * Sets up a new connection that only this storage uses, with `timeout` in milliseconds. A connection that fails is closed
+ * here, because the pool does not close what it has not received.
  */
 type SetUp = (connection: never, timeout: number, done: (error?: unknown) => void) => void;
 
@@ -71,7 +71,8 @@ const setUps: Readonly<Record<string, SetUp>> = {
     done();
   },
 
-  // The server itself ends what waits too long, and a transaction whose node is gone: nobody else can. Zero is no limit.
+  // Only the server can end a transaction whose node has crashed, so the limits are set there. Zero means no limit; limits
+  // that an administrator has set stay.
   pg(connection: ServerConnection, timeout, done) {
     runAlone(
       connection,
@@ -83,7 +84,7 @@ const setUps: Readonly<Record<string, SetUp>> = {
 
   mysql2(connection: ServerConnection, timeout, done) {
     const seconds = Math.ceil(timeout / 1000);
-    // MariaDB alone can end an idle transaction, and it alone reads that comment.
+    // Only MariaDB can end an idle transaction, and only MariaDB reads this kind of comment.
     runAlone(
       connection,
       `set session innodb_lock_wait_timeout = least(@@innodb_lock_wait_timeout, ${seconds})
@@ -93,14 +94,15 @@ const setUps: Readonly<Record<string, SetUp>> = {
   },
 };
 
-/** Sets an SQLite file up: readers do not wait for writers, and a commit does not wait for the disk. */
+/** Sets an SQLite file up: readers do not wait for writers (WAL mode), and a commit does not wait for the disk. */
 export function setUpFile(file: OpenedFile): void {
   try {
-    // First, because better-sqlite3 would block the thread for seconds.
+    // First, because a wait for a lock in the next statements would block the thread for seconds.
     file.pragma('busy_timeout = 0');
     file.pragma('journal_mode = wal');
     file.pragma('synchronous = normal');
-    // Four times as many pages as by default, 16 MB: copying them into the file is half of what small commits cost.
+    // 16 MB, four times the default number of pages: checkpoints, which copy pages into the file, are half the cost of
+    // small commits.
     file.pragma('wal_autocheckpoint = 4000');
   } catch (error) {
     file.close();

@@ -1,58 +1,58 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { acquireConnection, isAcquireTimeout, rescued } from './bounded-waits.ts';
+import { acquireConnection, isAcquireTimeout, interruptAfter } from './bounded-waits.ts';
 import type { ConnectionPool } from './bounded-waits.ts';
-import type { Dialect, Trouble } from './dialect.ts';
+import type { Dialect, ErrorKind } from './dialect.ts';
 import { explainError } from './explain-error.ts';
-import { LoanTurns } from './loan-turns.ts';
+import { TransactionQueue } from './transaction-queue.ts';
 import { findPendingMigrations } from './migrations/index.ts';
-import { createSharedCommit } from './shared-commit.ts';
-import type { Transactions } from './shared-commit.ts';
+import { createGroupCommit } from './group-commit.ts';
+import type { Transactions } from './group-commit.ts';
 import type { Statements } from './statements.ts';
 
-/** How long to wait before something is tried again, in milliseconds: longer each time. */
-interface Pauses {
+/** How long to wait before another try, in milliseconds; doubled with each try. */
+interface RetryDelays {
   readonly first: number;
   readonly longest: number;
 }
 
-// Writers hold SQLite's lock for some microseconds. A server that has too many connections is not to be asked all the time.
-const PAUSES: Partial<Record<Trouble, Pauses>> = {
+// A writer holds SQLite's lock for microseconds, so the first delay is short. A server with too many connections needs longer.
+const RETRY_DELAYS: Partial<Record<ErrorKind, RetryDelays>> = {
   contention: { first: 1, longest: 20 },
   'too many connections': { first: 100, longest: 400 },
 };
 
-/** The database as the stores see it: every call borrows a connection of Knex's pool and gives it back. */
+/** The database as the stores use it: each call acquires a connection of the pool and releases it. */
 export interface Database extends Statements {
   readonly dialect: Dialect;
   /** Runs several statements on one connection, without a transaction. */
   connection<T>(work: (statements: Statements) => Promise<T>): Promise<T>;
   /**
-   * Runs `work` in a transaction: all of it or, when it throws, none. It may run more than once, so it does nothing but
-   * call its statements.
+   * Runs `work` in a transaction, which is rolled back when `work` throws. A retry runs `work` again, so it does nothing
+   * but call its statements.
    *
    * @param timeout - in milliseconds, instead of the database's own
    */
   transaction<T>(work: (statements: Statements) => Promise<T>, timeout?: number): Promise<T>;
-  /** Resolves when no transaction waits for the others any more. */
+  /** Resolves when no transaction is waiting or under way. */
   settled(): Promise<void>;
-  /** Lends a connection for as long as `work` takes. */
-  lend<T>(work: (loan: Loan) => Promise<T>): Promise<T>;
+  /** Hands `work` a connection for a transaction of the host. On SQLite one `work` runs at a time. */
+  withConnection<T>(work: (acquired: AcquiredConnection) => Promise<T>): Promise<T>;
 }
 
-/** A connection that somebody else uses for a while. */
-export interface Loan {
+/** A connection that a transaction of the host uses. */
+export interface AcquiredConnection {
   readonly connection: unknown;
   readonly statements: Statements;
-  /** Waits for something that the database does, no longer than a call may take. */
+  /** Waits for the database, for no longer than the storage's timeout. */
   bounded<T>(work: Promise<T>): Promise<T>;
-  /** Turns an error of the database into the one that callers are promised. */
+  /** Turns an error of the driver or the pool into a `GatehouseError`. */
   explain(error: unknown): Promise<unknown>;
 }
 
 /**
  * @param timeout - in milliseconds: how long a call waits for a connection and for locks before it throws `StorageError`
- * @param reader - a second connection that only reads, for as long as a transaction of the host has the one that there is
+ * @param reader - a second, read-only connection, used while a transaction of the host has the single one
  */
 export function createDatabase(
   pool: ConnectionPool,
@@ -60,19 +60,19 @@ export function createDatabase(
   timeout: number,
   reader?: () => Promise<Statements>,
 ): Database {
-  const turns = dialect.name === 'sqlite' ? new LoanTurns(timeout) : undefined;
+  const queue = dialect.name === 'sqlite' ? new TransactionQueue(timeout) : undefined;
 
-  async function patiently<T>(
+  async function withRetries<T>(
     work: (statements: Statements, connection: unknown) => Promise<T>,
     longest: number = timeout,
     waited: number = longest,
   ): Promise<T> {
-    return persist(async (left) => attempt(work, left), longest, waited);
+    return retry(async (left) => attempt(work, left), longest, waited);
   }
 
-  /** @param waited - in milliseconds: what an error is to say */
-  async function persist<T>(
-    tryOnce: (left: number) => Promise<T>,
+  /** @param waited - in milliseconds: the time that the error's message names */
+  async function retry<T>(
+    attemptOnce: (left: number) => Promise<T>,
     longest: number,
     waited: number = longest,
   ): Promise<T> {
@@ -81,18 +81,18 @@ export function createDatabase(
     for (let tries = 0; ; tries += 1) {
       let pause: number;
       try {
-        return await tryOnce(Math.max(deadline - performance.now(), 0));
+        return await attemptOnce(Math.max(deadline - performance.now(), 0));
       } catch (error) {
-        const pauses = PAUSES[dialect.trouble(error)];
-        pause = pauses ? Math.min(pauses.first * 2 ** tries, pauses.longest) : Infinity;
+        const delays = RETRY_DELAYS[dialect.errorKind(error)];
+        pause = delays ? Math.min(delays.first * 2 ** tries, delays.longest) : Infinity;
         if (performance.now() + pause >= deadline) {
-          // The time ran out on the way to the next try; what made it necessary says more.
+          // When the time ran out during the wait for a connection, the error that made this try necessary says more.
           const reason = isAcquireTimeout(error) ? (earlier ?? error) : error;
           throw await explain(reason, waited);
         }
         earlier = error;
       }
-      // Those who wait for the same thing must not come back all at once.
+      // At random, so that callers that wait for the same lock do not all try at the same moment.
       await delay(pause * (0.5 + Math.random()));
     }
   }
@@ -102,29 +102,29 @@ export function createDatabase(
     longest: number,
   ): Promise<T> {
     const startedAt = performance.now();
-    turns?.recordCall();
+    queue?.recordCall();
     return borrow(async (statements, connection) => {
       const left = Math.max(startedAt + longest - performance.now(), 0);
       return bounded(work(statements, connection), connection, left);
     }, longest);
   }
 
-  /** One statement that changes nothing. */
+  /** Runs one statement that only reads. */
   async function reading<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
-    if (!turns?.isLent || !reader) return patiently(work);
-    return persist(async () => work(await reader()), timeout);
+    if (!queue?.isActive || !reader) return withRetries(work);
+    return retry(async () => work(await reader()), timeout);
   }
 
-  /** Waits until the transactions of the host that came before have ended. */
-  function inTurn<T>(work: (left: number) => Promise<T>): (longest: number) => Promise<T> {
+  /** Puts `work` in the queue of the host's transactions, where there is one. */
+  function queued<T>(work: (left: number) => Promise<T>): (longest: number) => Promise<T> {
     return async (longest) => {
-      if (!turns) return work(longest);
+      if (!queue) return work(longest);
       const deadline = performance.now() + longest;
-      const turn = await acquireConnection(turns, longest);
+      const place = await acquireConnection(queue, longest);
       try {
         return await work(Math.max(deadline - performance.now(), 0));
       } finally {
-        turn.end();
+        place.end();
       }
     };
   }
@@ -147,8 +147,8 @@ export function createDatabase(
   }
 
   async function bounded<T>(work: Promise<T>, connection: unknown, longest: number): Promise<T> {
-    const { rescue } = dialect;
-    return rescue ? rescued(work, connection, { longest, rescue }) : work;
+    const { interruption } = dialect;
+    return interruption ? interruptAfter(work, connection, { longest, interruption }) : work;
   }
 
   async function explain(error: unknown, waited: number): Promise<unknown> {
@@ -159,13 +159,13 @@ export function createDatabase(
     try {
       return await attempt(async (statements) => findPendingMigrations(statements, dialect), timeout);
     } catch {
-      // The database cannot be reached any more; the error that is being explained says enough.
+      // The database cannot be reached any more. The caller gets the first error, which says so.
       return [];
     }
   }
 
   async function transactAlone<T>(work: (statements: Statements) => Promise<T>, longest: number): Promise<T> {
-    return patiently(async (statements, connection) => {
+    return withRetries(async (statements, connection) => {
       await statements.run(dialect.begin);
       try {
         const result = await work(statements);
@@ -178,22 +178,22 @@ export function createDatabase(
     }, longest);
   }
 
-  // All who write wait for one connection, so that they may as well wait for one commit.
+  // With a single connection, transactions wait for each other anyway, so they share commits.
   const transactions: Transactions = pool.acquireIfFree
-    ? createSharedCommit(dialect, { patiently, explain: async (error) => explain(error, timeout) })
+    ? createGroupCommit(dialect, { withRetries, explain: async (error) => explain(error, timeout) })
     : { transact: transactAlone, async settled() {} };
 
   return {
     dialect,
     get: async (sql, values) => reading(async (statements) => statements.get(sql, values)),
     all: async (sql, values) => reading(async (statements) => statements.all(sql, values)),
-    run: async (sql, values) => patiently(async (statements) => statements.run(sql, values)),
-    connection: patiently,
+    run: async (sql, values) => withRetries(async (statements) => statements.run(sql, values)),
+    connection: withRetries,
     transaction: async (work, longest = timeout) => transactions.transact(work, longest),
     settled: async () => transactions.settled(),
-    lend: async (work) =>
-      persist(
-        inTurn(async (longest) =>
+    withConnection: async (work) =>
+      retry(
+        queued(async (longest) =>
           borrow(
             async (statements, connection) =>
               work({

@@ -1,10 +1,10 @@
 import type { Statements } from './statements.ts';
 
-/** What an error of a driver means to a caller. */
-export type Trouble =
-  /** Others are in the way, as with a lock. Nothing was changed, and it may be tried again at once. */
+/** The kind of a driver's error, which decides whether the call is repeated and which error the caller gets. */
+export type ErrorKind =
+  /** Another transaction is in conflict, such as by a lock. Nothing was changed; an immediate retry may succeed. */
   | 'contention'
-  /** The server has as many connections as it takes. Nothing was changed, and it may be tried again in a while. */
+  /** The server accepts no more connections. Nothing was changed; a later retry may succeed. */
   | 'too many connections'
   /** The statement was stopped because it took too long. Nothing was changed. */
   | 'interrupted'
@@ -15,7 +15,7 @@ export type Trouble =
 
 /** The column types of the schema. */
 export interface ColumnTypes {
-  /** Up to 255 characters, compared exactly: case and trailing blanks count. */
+  /** Up to 255 characters. Comparison respects case and trailing blanks. */
   readonly id: string;
   /** Text of any length, JSON among it. */
   readonly text: string;
@@ -24,52 +24,52 @@ export interface ColumnTypes {
   readonly flag: string;
 }
 
-/** What differs between the databases. All SQL outside of a dialect is understood by every one of them. */
+/** What differs between the databases. SQL outside of the dialects is valid in all of them. */
 export interface Dialect<Connection = unknown> {
   readonly name: 'sqlite' | 'postgresql' | 'mysql';
   readonly types: ColumnTypes;
-  /** The database's own time, in milliseconds since 1970, as SQL; `null` where it is this machine's. */
+  /** SQL for the database's own time in milliseconds since 1970; `null` where the database uses this machine's clock. */
   readonly clock: string;
   /** Starts a transaction that may write. */
   readonly begin: string;
-  /** Makes a transaction that was begun otherwise one that may write; absent where every one may. */
+  /** Takes the write lock in a transaction that was not started with `begin`; absent where no such lock exists. */
   readonly lockForWriting?: string;
-  /** Put behind a `select` whose rows must not change until the transaction ends. */
+  /** Appended to a `select` whose rows must not change until the transaction ends. */
   readonly forUpdate: '' | ' for update';
-  /** Whether the parts of a `with` may be inserts and updates, so that one query does what else takes a transaction. */
+  /** Whether the parts of a `with` may be inserts and updates. One such query then replaces a transaction. */
   readonly canChangeInQueries: boolean;
-  /** Whether indexes are part of `create table`, so that creating a table and its indexes can be repeated. */
+  /** Whether indexes are part of `create table`: `create table if not exists` can then be repeated with its indexes. */
   readonly inlineIndexes: boolean;
-  /** Makes a change of the schema one that is left out when a column is there; absent where changes are rolled back. */
+  /** Statements that run `sql` unless the column exists; absent where a failed migration is rolled back. */
   unlessColumn?(table: string, column: string, sql: string): string[];
-  /** Put behind an `insert`: what happens to the row that has the key already. */
+  /** Appended to an `insert`: what happens to an existing row with the same key. */
   onConflict(conflict: Conflict): string;
-  /** Whether an insert counts no row when `onConflict` left the one that was there as it was. */
+  /** Whether an insert whose `onConflict` changed nothing reports 0 rows. */
   readonly countsConflicts: boolean;
   /**
-   * Removes some of the rows for which a condition holds: the last `?` is how many at most. What others have changed in the
-   * meantime is looked at again.
+   * A statement that removes rows that meet a condition; its last `?` is the largest number of rows. A row that another
+   * transaction has changed in the meantime is removed only if it still meets the condition.
    */
   deleteSome(table: string, key: readonly string[], condition: string): string;
-  /** Readies a connection that the pool handed out. */
+  /** Prepares a connection from the pool for use by this storage. */
   enter(connection: Connection): Statements;
-  /** Puts a connection back as it was found. */
+  /** Undoes what `enter` has changed on the connection. */
   leave(connection: Connection): void;
   /** Ends a failed transaction, whatever state the failure left it in. */
   rollback(connection: Connection): Promise<void>;
-  /** For when a server does not answer; absent where nothing can be waited for. */
-  readonly rescue?: Rescue<Connection>;
-  /** Waits inside a transaction until no other node migrates. Freed by the database itself when the process dies. */
+  /** For a server that does not answer; absent where there is no server. */
+  readonly interruption?: Interruption<Connection>;
+  /** Waits inside a transaction until no other node migrates. The database frees the lock when the process dies. */
   lockMigrations(statements: Statements): Promise<void>;
   unlockMigrations(statements: Statements): Promise<void>;
-  trouble(error: unknown): Trouble;
+  errorKind(error: unknown): ErrorKind;
 }
 
-/** What can be done about a connection whose statement does not end. */
-export interface Rescue<Connection = unknown> {
+/** Ways to end a statement that takes too long. */
+export interface Interruption<Connection = unknown> {
   /** Asks the server, on another connection, to stop the statement. */
   cancel(connection: Connection): Promise<void>;
-  /** Ends the connection, whatever its server does. The pool will not lend it again. */
+  /** Closes the connection without waiting for the server. The pool does not hand it out again. */
   abandon(connection: Connection): void;
 }
 
@@ -77,18 +77,19 @@ export interface Conflict {
   readonly table: string;
   /** The columns of the primary key. */
   readonly key: readonly string[];
-  /** Columns that get the new value. Without any, and none in `greatest`, the row stays as it is. */
+  /** Columns that get the new value. When this and `greatest` are empty, the existing row is not changed. */
   readonly replace?: readonly string[];
-  /** Columns that keep the greater of the two values. */
+  /** Columns that get the greater of the two values. */
   readonly greatest?: readonly string[];
   /**
-   * What must hold for the row, of columns with their table's name, or it stays as it is. The first column to `replace`
-   * must then be one in which no two inserts have the same value.
+   * A condition on the existing row, its columns written with the table's name; a row that does not meet it is not changed.
+   * The first column of `replace` must then have a different value in every insert, because MySQL recognizes by it whether
+   * the condition was met.
    */
   readonly when?: string;
 }
 
-/** `on conflict` as SQLite and PostgreSQL have it. */
+/** The `on conflict` clause of SQLite and PostgreSQL. */
 export function onConflict(
   { table, key, replace = [], greatest = [], when }: Conflict,
   greatestOf: 'max' | 'greatest',

@@ -11,7 +11,7 @@ interface Circumstances {
   readonly findPending: () => Promise<readonly string[]>;
 }
 
-/** Turns what a driver or the pool threw into the error that callers are promised. The first one is its `cause`. */
+/** Turns an error of a driver or the pool into a `GatehouseError` with the original one as its `cause`. */
 export async function explainError(
   error: unknown,
   { dialect, waited, findPending }: Circumstances,
@@ -29,7 +29,7 @@ export async function explainError(
       { cause: error },
     );
   }
-  switch (dialect.trouble(error)) {
+  switch (dialect.errorKind(error)) {
     case 'contention':
       return new StorageError(
         `The database stayed locked by another connection for ${waited} ms. Nothing was changed; try again.`,

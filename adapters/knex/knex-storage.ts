@@ -25,9 +25,9 @@ import { transact } from './transact.ts';
 /** How the storage uses its database. */
 export interface KnexStorageOptions {
   /**
-   * How long a call waits for a free connection, for locks of others and for the server's answer before it throws
-   * `StorageError`: such as `'2 seconds'` or `'500 ms'`, 10 minutes at most. A server that does not even answer when it is told
-   * to stop gets a second more.
+   * How long a call waits for a free connection, for locks and for the server's answer before it throws `StorageError`: such as
+   * `'2 seconds'` or `'500 ms'`, 10 minutes at most. Then the server is asked to stop the statement, which takes a second more
+   * if it does not answer.
    *
    * @default '5 seconds'
    */
@@ -35,22 +35,23 @@ export interface KnexStorageOptions {
 }
 
 /**
- * Keeps everything in an SQL database: SQLite (`better-sqlite3`), PostgreSQL (`pg`), MariaDB or MySQL (`mysql2`).
+ * Storage in an SQL database: SQLite (`better-sqlite3`), PostgreSQL (`pg`), MariaDB or MySQL (`mysql2`).
  *
- * Given the Knex instance that the app already has, the storage shares its pool and `close()` leaves it open. Given an
- * address or a Knex configuration, it opens a pool of its own and `close()` ends it. Its tables begin with `gatehouse_`;
- * it touches no other, the app's `knex_migrations` included. Call `migrate()` once before serving.
+ * With the app's own Knex instance, the storage shares its pool, and `close()` leaves the pool open. With an address or a Knex
+ * configuration, the storage opens its own pool, and `close()` closes it. The names of its tables begin with `gatehouse_`; it
+ * uses no other table, the app's `knex_migrations` included. Call `migrate()` once before serving.
  *
- * Connections that are opened here are set up for it: an SQLite file is put in WAL mode, and a server is told to end what
- * waits too long. Connections that are handed in are used as they are. SQLite's pool has one connection: a call from inside a
- * transaction of the app waits for its end, so do not await it there.
+ * Connections of its own pool are configured: an SQLite file is put in WAL mode, and a server gets time limits for statements,
+ * locks and idle transactions. Connections of the app's pool are not configured. SQLite's pool has one connection: a call from
+ * inside a transaction of the app waits for the end of that transaction, so do not await it there.
  *
- * `transaction()` hands a `Knex.Transaction`. On SQLite there is one at a time, and between two of them those have their turn
- * that wait for the connection. It waits no longer than `timeout` for a connection and, on SQLite, for other writers; what the work itself sends waits as its connection does. Connections that are opened here end with their
- * transaction when the work sends nothing for longer than `timeout`, so wait for nothing else in it.
+ * `transaction()` passes a `Knex.Transaction` to the work. On SQLite one runs at a time, with a pause between two of them for
+ * other calls. It waits no longer than `timeout` for a connection and, on SQLite, for other writers; the time limits of the
+ * work's own statements are those of the connection. A connection of the storage's own pool is closed, and its transaction
+ * rolled back, when the work sends nothing for longer than `timeout`, so wait for nothing else in it.
  *
- * Revoking or removing what belongs to very many grants is done in batches, each of them whole: after an error or a crash in
- * the middle, doing it again does the rest.
+ * Revoking or removing a very large number of grants is done in batches, each of them atomic. After an error or a crash
+ * between two batches, repeat the call to finish.
  *
  * @example
  * knexStorage(knex)                          // the app's own

@@ -6,8 +6,8 @@ import { ConfigError } from '../../lib/errors.ts';
 import type { SqliteConnection } from './dialects/sqlite.ts';
 
 /*
- * Loaded when they are needed: a server on an SQLite file needs no Knex until its host asks for a transaction, and loading it
- * takes longer than everything of this package that a first token needs.
+ * Loaded when they are needed: a server on an SQLite file needs no Knex before its host starts a transaction, and loading Knex
+ * takes longer than everything that this package does for a first token.
  */
 const require = createRequire(import.meta.url);
 

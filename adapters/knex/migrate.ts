@@ -7,11 +7,11 @@ import { createTable } from './table.ts';
 const TIMEOUT = 60_000;
 
 /**
- * Runs the migrations that have not run, each once, however many nodes start at the same time.
+ * Runs the pending migrations, each once, also when several nodes start at the same time.
  *
- * Knex's own migrator keeps its lock as a row, which stays behind when a process is killed in the middle. Here the lock is
- * one that the database frees with the connection: SQLite's write lock, PostgreSQL's and MariaDB's advisory locks.
- * SQLite and PostgreSQL roll back a half-done migration; MariaDB cannot, so a migration is written to be run again.
+ * The lock of Knex's own migrator is a row, which remains when its process is killed. Here the lock is one that the database
+ * frees with the connection: SQLite's write lock, PostgreSQL's advisory lock, MariaDB's named lock. SQLite and PostgreSQL roll
+ * back a half-done migration; MariaDB and MySQL cannot, so every migration can be run again.
  */
 export async function migrate(database: Database): Promise<void> {
   const { dialect } = database;

@@ -5,7 +5,7 @@ import type { Knex } from 'knex';
 
 import { ConfigError } from '../../lib/errors.ts';
 import type { ConnectionPool } from './bounded-waits.ts';
-import { tuned } from './connection-settings.ts';
+import { withConnectionSettings } from './connection-settings.ts';
 import type { Dialect } from './dialect.ts';
 import { mysqlDialect } from './dialects/mysql.ts';
 import { postgresqlDialect } from './dialects/postgresql.ts';
@@ -22,17 +22,17 @@ const DRIVERS = ['better-sqlite3', 'pg', 'mysql2'];
 const FORMS =
   'sqlite:./data.db, a file name ending in .db, postgres://user@host/name or mysql://user@host/name';
 
-/** A database that can be used. */
+/** An open database. */
 export interface OpenedDatabase {
   readonly pool: ConnectionPool;
   readonly dialect: Dialect;
   /** `false`: an SQLite database in memory. */
   readonly durable: boolean;
-  /** A connection that only reads, and need not wait for those that write; absent where there are several connections. */
+  /** A second, read-only connection, which does not wait for writers; absent where the pool has several connections. */
   readonly reader?: (this: void) => Promise<Statements>;
-  /** The host's Knex, or one of its own that is made when it is first asked for. */
+  /** The host's Knex instance, or an own one that is created at the first call. */
   knex(): Knex;
-  /** Closes what was opened here. */
+  /** Closes the connections that were opened here; a Knex instance of the host stays open. */
   close(): Promise<void>;
 }
 
@@ -42,38 +42,38 @@ export function openDatabase(database: Knex | Knex.Config | string, timeout: num
     if (database.isTransaction === true) {
       throw new ConfigError(OPTION, 'pass the Knex instance, not a transaction');
     }
-    return { ...usedThrough(database), async close() {} };
+    return { ...fromKnex(database), async close() {} };
   }
   const config = typeof database === 'string' ? parseUrl(database) : database;
   const filename = typeof database === 'string' ? filenameOf(config) : undefined;
   return filename === undefined ? openKnex(config, timeout) : openFile(config, filename, timeout);
 }
 
-function usedThrough(knex: Knex): Omit<OpenedDatabase, 'close'> {
+function fromKnex(knex: Knex): Omit<OpenedDatabase, 'close'> {
   const { filename } = Object(knex.client.connectionSettings) as { readonly filename?: unknown };
   return { pool: knex.client, dialect: dialectOf(knex), durable: isPersistent(filename), knex: () => knex };
 }
 
 function openKnex(config: Knex.Config, timeout: number): OpenedDatabase {
-  const knex = connect(tuned(config, timeout));
-  const opened = usedThrough(knex);
+  const knex = connect(withConnectionSettings(config, timeout));
+  const opened = fromKnex(knex);
   const sole = opened.dialect.name === 'sqlite' ? new SoleConnection(knex.client) : undefined;
   return {
     ...opened,
     pool: sole ?? opened.pool,
     async close() {
-      await sole?.giveBack();
+      await sole?.returnToPool();
       await knex.destroy();
     },
   };
 }
 
-/** Without Knex, which only a transaction of the host's needs: it is given the connection, and opens none. */
+/** Opens an SQLite file without Knex. Only `transaction()` needs Knex, which then uses the connection opened here. */
 function openFile(config: Knex.Config, filename: string, timeout: number): OpenedDatabase {
   const file = new SqliteFile(filename);
   const sole = new SoleConnection(file);
   const dialect = sqliteDialect();
-  // A database in memory is its connection's own.
+  // A database in memory can be reached by its own connection only.
   const reader = isPersistent(filename) ? new SqliteReader(file, dialect) : undefined;
   let knex: Knex | undefined;
   return {
@@ -81,11 +81,11 @@ function openFile(config: Knex.Config, filename: string, timeout: number): Opene
     dialect,
     durable: isPersistent(filename),
     ...(reader && { reader: async () => reader.statements() }),
-    knex: () => (knex ??= connect(tuned(config, timeout))),
+    knex: () => (knex ??= connect(withConnectionSettings(config, timeout))),
     async close() {
       file.close();
       await reader?.close();
-      await sole.giveBack();
+      await sole.returnToPool();
       await knex?.destroy();
     },
   };
@@ -101,7 +101,7 @@ function filenameOf({ connection }: Knex.Config): string | undefined {
   return isInFile ? connection.filename : undefined;
 }
 
-/** The configuration that an address of a database stands for. */
+/** The Knex configuration for the address of a database. */
 export function parseUrl(url: string): Knex.Config {
   const protocol = /^([a-z]+):/.exec(url)?.[1];
   switch (protocol) {
@@ -115,7 +115,7 @@ export function parseUrl(url: string): Knex.Config {
       return sqliteFile(url.replace(/^sqlite:(\/\/)?/, ''));
   }
   if (/\.(db|sqlite|sqlite3)$/.test(url)) return sqliteFile(url);
-  // Not repeated in the message: it may hold a password.
+  // The message does not repeat the address, because it may contain a password.
   throw new ConfigError(OPTION, `this is not the URL of a database; use ${FORMS}`);
 }
 
@@ -128,10 +128,14 @@ function sqliteFile(filename: string): Knex.Config {
   return { client: 'better-sqlite3', connection: { filename }, log: SILENT };
 }
 
-// Every failure reaches the caller as an error; Knex would print it as well.
+// Every failure reaches the caller as an error; without this, Knex would print it as well.
 const SILENT = { warn() {}, error() {}, deprecate() {}, debug() {} };
 
-/** Makes a Knex instance, and says in plain words what a configuration lacks. */
+/**
+ * Creates a Knex instance.
+ *
+ * @throws ConfigError with the remedy, for a configuration that Knex refuses or a driver that is not installed
+ */
 export function connect(config: Knex.Config): Knex {
   const knex = loadKnex();
   try {

@@ -1,16 +1,16 @@
-/** A client as Laravel Passport keeps it, the same for all of its versions. */
+/** A client of Laravel Passport, in one form for all of its versions. */
 export interface PassportClient {
   /** A number as text, or a UUID. */
   readonly id: string;
   readonly name: string;
-  /** As it is stored: plain, or hashed. `undefined`: a public client. */
+  /** As it is stored: in plain text, or hashed. `undefined`: a public client. */
   readonly secret: string | undefined;
   readonly redirectUris: readonly string[];
-  /** From version 13 on; `undefined`: what the client may do follows from the rest. */
+  /** From version 13 on. `undefined`: the grant types follow from the other members. */
   readonly grantTypes: readonly string[] | undefined;
-  /** Whether it is for tokens that people make for themselves. A flag before version 13; later `grantTypes` tells it. */
+  /** Whether it issues personal access tokens. Used before version 13; from then on it is in `grantTypes`. */
   readonly personalAccess: boolean;
-  /** Whether it takes people's passwords. A flag before version 13; later `grantTypes` tells it. */
+  /** Whether it uses the password grant (RFC 6749 section 4.3). Used before version 13; from then on it is in `grantTypes`. */
   readonly password: boolean;
   readonly scopes: readonly string[] | undefined;
   /** The name of the user provider, when the app has several. */
@@ -42,13 +42,13 @@ export function toPassportClient(row: Row): PassportClient {
   };
 }
 
-/** Passport takes an empty text for none. */
+/** Passport treats an empty string like null. */
 function text(value: unknown): string | undefined {
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** JSON from version 13 on, separated by commas before, and either where an upgrade was done by hand. */
+/** JSON from version 13 on, separated by commas before; a database that was upgraded by hand may have both. */
 function list(value: unknown): readonly string[] | undefined {
   const parsed = typeof value === 'string' ? parse(value) : value;
   if (Array.isArray(parsed)) return parsed.filter((entry) => typeof entry === 'string');
@@ -72,7 +72,7 @@ function flag(value: unknown): boolean {
   return value === true || Number(value) === 1;
 }
 
-/** Laravel writes its times without a zone, in UTC unless the app says otherwise. */
+/** Laravel stores times without a zone, in UTC unless the app is configured otherwise. */
 function time(value: unknown): number | undefined {
   const milliseconds =
     typeof value === 'string' ? Date.parse(`${value.slice(0, 19).replace(' ', 'T')}Z`) : NaN;

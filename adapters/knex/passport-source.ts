@@ -14,9 +14,9 @@ import type { PassportClient } from './passport-row.ts';
 export interface PassportSource {
   /** How many clients there are, revoked ones too. */
   count(): Promise<number>;
-  /** All clients by id, read some hundred at a time. */
+  /** All clients in the order of their ids, read 500 at a time. */
   clients(): AsyncIterable<PassportClient>;
-  /** Closes what was opened here. */
+  /** Closes the connection that was opened here; a Knex instance of the host stays open. */
   close(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export function passportSource(database: Knex | Knex.Config | string): PassportS
   let columns: Promise<ReadonlySet<string>> | undefined;
 
   async function findColumns(): Promise<ReadonlySet<string>> {
-    columns ??= explained(async () => new Set(Object.keys(await knex(TABLE).columnInfo())));
+    columns ??= withStorageErrors(async () => new Set(Object.keys(await knex(TABLE).columnInfo())));
     const found = await columns;
     if (!found.has('id') || !(found.has('redirect') || found.has('redirect_uris'))) {
       throw new ConfigError(
@@ -50,14 +50,14 @@ export function passportSource(database: Knex | Knex.Config | string): PassportS
 
   async function readPage(after: unknown): Promise<readonly Readonly<Record<string, unknown>>[]> {
     const found = await findColumns();
-    // As text: drivers take a time without a zone for one of this machine's zone.
+    // Read as text, because drivers interpret a time without a zone in this machine's zone.
     const created = found.has('created_at') ? [knex.raw('cast(created_at as char(19)) as created_text')] : [];
-    const behind = (query: Knex.QueryBuilder): unknown =>
+    const afterLast = (query: Knex.QueryBuilder): unknown =>
       after === undefined ? query : query.where('id', '>', after as string);
-    return explained(async () =>
+    return withStorageErrors(async () =>
       knex(TABLE)
         .select('*', ...created)
-        .where(behind)
+        .where(afterLast)
         .orderBy('id')
         .limit(PAGE),
     );
@@ -66,7 +66,7 @@ export function passportSource(database: Knex | Knex.Config | string): PassportS
   return {
     async count() {
       await findColumns();
-      const rows = await explained(async () => knex(TABLE).count({ count: '*' }));
+      const rows = await withStorageErrors(async () => knex(TABLE).count({ count: '*' }));
       return Number(rows[0]?.['count']);
     },
     async *clients() {
@@ -85,7 +85,7 @@ export function passportSource(database: Knex | Knex.Config | string): PassportS
 
 function open(database: Knex.Config | string): Knex {
   const config = typeof database === 'string' ? parseUrl(database) : database;
-  // Opened for reading, SQLite does not make a file that is not there.
+  // Read-only, because SQLite would otherwise create a missing file.
   const { connection } = config;
   const isFile = typeof connection === 'object' && 'filename' in connection;
   return connect({
@@ -97,7 +97,7 @@ function open(database: Knex.Config | string): Knex {
   });
 }
 
-async function explained<T>(read: () => Promise<T>): Promise<T> {
+async function withStorageErrors<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {

@@ -9,11 +9,11 @@ import type { Integer } from './stores/column-values.ts';
 // SQLite blocks the thread while it removes a batch, and a server locks its rows.
 const BATCH = 200;
 
-// A spent credential is kept until it expires, so that a second use of it is noticed. A grant is kept until all that came
-// from it has expired, and so is the record of its revocation.
+// A spent credential is kept until it expires, so that its reuse is detected. A grant, and with it the time of its revocation,
+// is kept until all of its credentials have expired.
 const EXPIRING: readonly { table: string; key: readonly string[]; column: string }[] = [
   { table: 'gatehouse_sessions', key: ['id'], column: 'expires_at' },
-  // Of nodes of the version before, which may serve still.
+  // Rows of nodes that still run the version before migration 0005.
   { table: 'gatehouse_interactions', key: ['id'], column: 'expires_at' },
   { table: 'gatehouse_credentials', key: ['id', 'kind'], column: 'expires_at' },
   { table: 'gatehouse_grants', key: ['id'], column: 'needed_until' },
@@ -23,7 +23,7 @@ const EXPIRING: readonly { table: string; key: readonly string[]; column: string
   { table: 'gatehouse_attempts', key: ['id'], column: 'expires_at' },
 ];
 
-/** Removes up to `limit` expired rows, in batches, and lets other work go on between them. */
+/** Removes up to `limit` expired rows, in batches, with other work of this process in between. */
 export async function prune(database: Database, at: number, limit: number): Promise<number> {
   let removed = 0;
   for (const { table, key, column } of EXPIRING) {
@@ -40,7 +40,7 @@ export async function prune(database: Database, at: number, limit: number): Prom
   return removed;
 }
 
-/** Looks at the database's clock, and at the end of each index of rows that expire. */
+/** Reads the database's clock and the oldest expired row; for each table, this reads the first entry of an index. */
 export async function diagnose(database: Database): Promise<StorageDiagnosis> {
   const row = await database.get<{ clock: Integer | null; oldest: Integer | null }>(
     `select ${database.dialect.clock} as clock, min(expiry) as oldest from (${OLDEST}) of_tables`,

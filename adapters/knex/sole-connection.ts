@@ -1,58 +1,58 @@
 import type { ConnectionPool } from './bounded-waits.ts';
 
 /**
- * The one connection of a pool that nobody else uses. It is taken from the pool once: for an SQLite file, borrowing it
- * from the pool for each call takes several times as long as what most calls do with it.
+ * The single connection of a pool that only this storage uses. It is acquired once, because acquiring it from Knex's pool
+ * for each call takes several times as long as most statements on an SQLite file.
  */
 export class SoleConnection<Connection> implements ConnectionPool<Connection> {
   readonly #pool: ConnectionPool<Connection>;
   readonly #waiting: (() => void)[] = [];
   #connection: Connection | undefined;
-  #isLent = false;
+  #isInUse = false;
 
   constructor(pool: ConnectionPool<Connection>) {
     this.#pool = pool;
   }
 
   acquireIfFree(): Connection | undefined {
-    if (this.#isLent || this.#connection === undefined) return undefined;
-    this.#isLent = true;
+    if (this.#isInUse || this.#connection === undefined) return undefined;
+    this.#isInUse = true;
     return this.#connection;
   }
 
   async acquireConnection(): Promise<Connection> {
-    await this.#waitForTurn();
+    await this.#waitUntilFree();
     try {
       this.#connection ??= await this.#pool.acquireConnection();
       return this.#connection;
     } catch (error) {
-      this.#passOn();
+      this.#releaseToNext();
       throw error;
     }
   }
 
   async releaseConnection(): Promise<void> {
-    this.#passOn();
+    this.#releaseToNext();
   }
 
-  /** Gives the connection back to the pool when nobody uses it any more. */
-  async giveBack(): Promise<void> {
-    await this.#waitForTurn();
+  /** Waits until the connection is free, and returns it to the pool. */
+  async returnToPool(): Promise<void> {
+    await this.#waitUntilFree();
     const connection = this.#connection;
     this.#connection = undefined;
     if (connection !== undefined) await this.#pool.releaseConnection(connection);
-    this.#passOn();
+    this.#releaseToNext();
   }
 
-  async #waitForTurn(): Promise<void> {
-    if (this.#isLent) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#isLent = true;
+  async #waitUntilFree(): Promise<void> {
+    if (this.#isInUse) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#isInUse = true;
   }
 
-  // To the one who has waited longest, without being free in between.
-  #passOn(): void {
+  // To the caller that has waited longest. The connection stays marked as in use, so that no other caller gets it in between.
+  #releaseToNext(): void {
     const next = this.#waiting.shift();
     if (next) next();
-    else this.#isLent = false;
+    else this.#isInUse = false;
   }
 }

@@ -7,7 +7,7 @@ import type { Statements } from './statements.ts';
 
 type OpenFile = ReturnType<typeof open>;
 
-/** An SQLite file that nobody else uses in this process: a pool of one connection, without a Knex that lends it. */
+/** An SQLite file that only this storage uses in this process: a pool for one connection, without Knex. */
 export class SqliteFile implements ConnectionPool<OpenFile> {
   readonly #open: () => OpenFile;
   #isClosed = false;
@@ -27,7 +27,7 @@ export class SqliteFile implements ConnectionPool<OpenFile> {
     file.close();
   }
 
-  /** Opens no connection from here on. */
+  /** Makes later calls of `acquireConnection()` fail. */
   close(): void {
     this.#isClosed = true;
   }
@@ -43,8 +43,8 @@ function open(
 }
 
 /**
- * A second connection to an SQLite file, opened when it is first needed. In WAL mode it reads what was committed last while the
- * other one is in the middle of a transaction.
+ * A second connection to an SQLite file, opened at its first use. In WAL mode it reads the last committed state while the other
+ * connection has a transaction open.
  */
 export class SqliteReader {
   readonly #file: SqliteFile;

@@ -1,7 +1,7 @@
-/** A value bound to a `?`. What a caller gives reaches the database in no other way. */
+/** A value bound to a `?`. Input reaches the database only as bound values. */
 export type Value = string | number | null;
 
-/** Statements on one connection. `Row` is what the SQL selects: who writes the one writes the other. */
+/** Statements on one connection. `Row` is the type of the selected columns, which the caller declares without a check. */
 export interface Statements {
   /** The first row. */
   get<Row>(sql: string, values?: readonly Value[]): Promise<Row | undefined>;

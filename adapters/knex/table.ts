@@ -1,6 +1,6 @@
 import type { ColumnTypes, Dialect } from './dialect.ts';
 
-/** A table as a value, the same for all databases. */
+/** The definition of a table, the same for all databases. */
 export interface Table {
   readonly name: string;
   readonly columns: Readonly<Record<string, keyof ColumnTypes>>;
@@ -13,7 +13,7 @@ export interface Table {
   readonly unique?: readonly (readonly string[])[];
 }
 
-/** The statements that make a table and its indexes, unless they are there. */
+/** The statements that create a table and its indexes, unless they exist. */
 export function createTable(dialect: Dialect, table: Table): string[] {
   const { name, columns, key, optional = [] } = table;
   const indexes = [
@@ -40,7 +40,7 @@ export function createTable(dialect: Dialect, table: Table): string[] {
   ];
 }
 
-/** The statements that add a column that may be null, unless it is there. */
+/** The statements that add a nullable column, unless it exists. */
 export function addColumn(
   dialect: Dialect,
   table: string,

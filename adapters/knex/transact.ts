@@ -1,18 +1,22 @@
 import type { Knex } from 'knex';
 
 import { StorageError } from '../../lib/errors.ts';
-import type { Database, Loan } from './database.ts';
+import type { Database, AcquiredConnection } from './database.ts';
 import type { Statements } from './statements.ts';
 
-// Of the transactions under way.
-const statementsOf = new WeakMap<object, Statements>();
+// By the Knex transaction, for as long as its work runs.
+const statementsByTransaction = new WeakMap<object, Statements>();
 
-/** The storage's own statements in a transaction that {@link transact} has handed to work that is still under way. */
+/**
+ * The storage's own statements in a transaction of {@link transact} whose work is still running.
+ *
+ * @throws StorageError for any other value, and for a transaction that has ended
+ */
 export function statementsIn(transaction: unknown): Statements {
   const isObject =
     typeof transaction === 'function' || (typeof transaction === 'object' && transaction !== null);
-  const statements = isObject ? statementsOf.get(transaction) : undefined;
-  // The work may have ended it itself: what came now would be kept on its own.
+  const statements = isObject ? statementsByTransaction.get(transaction) : undefined;
+  // The work may have committed or rolled back itself; a later statement would then be committed on its own.
   const isUnderWay = statements !== undefined && !(transaction as Knex.Transaction).isCompleted();
   if (!isUnderWay) throw new StorageError('This is not a transaction of the storage, or it has ended.');
   return statements;
@@ -21,22 +25,23 @@ export function statementsIn(transaction: unknown): Statements {
 type Outcome<T> = { readonly value: T } | { readonly thrown: unknown };
 
 /**
- * Runs a host's work in a transaction of Knex, on a connection of its pool.
+ * Runs a host's work in a transaction of Knex, on a connection that is acquired here.
  *
- * Left alone, Knex waits for a connection as long as its pool likes to, runs the work also when the transaction could not be
- * begun, and gives SQLite's connection back with the transaction still open when it could not be committed.
+ * `knex.transaction()` alone would wait for a connection as long as the pool's own timeout, run the work also when `begin`
+ * failed, and release SQLite's connection with the transaction still open when the commit failed.
  */
 export async function transact<T>(
   database: Database,
   knex: Knex,
   work: (transaction: Knex.Transaction) => Promise<T>,
 ): Promise<T> {
-  const outcome = await database.lend(async (loan) => {
+  const outcome = await database.withConnection(async (acquired) => {
     try {
-      return await run(loan, database, { knex, work });
+      return await run(acquired, database, { knex, work });
     } finally {
-      // Knex leaves it on a connection that it was given, and tells it with every later statement.
-      delete (loan.connection as { __knexTxId?: string }).__knexTxId;
+      // Knex does not remove its transaction id from a connection that was passed in, and reports the id with every later
+      // statement.
+      delete (acquired.connection as { __knexTxId?: string }).__knexTxId;
     }
   });
   if ('thrown' in outcome) throw outcome.thrown;
@@ -44,42 +49,42 @@ export async function transact<T>(
 }
 
 async function run<T>(
-  loan: Loan,
+  acquired: AcquiredConnection,
   { dialect }: Database,
   { knex, work }: { knex: Knex; work: (transaction: Knex.Transaction) => Promise<T> },
 ): Promise<Outcome<T>> {
-  const { connection } = loan;
+  const { connection } = acquired;
   const begun = Promise.withResolvers<void>();
   const worked = Promise.withResolvers<Outcome<T>>();
   let isTooLate = false;
 
   const ended = knex.transaction(
     async (transaction) => {
-      if (dialect.lockForWriting !== undefined) await loan.statements.run(dialect.lockForWriting);
+      if (dialect.lockForWriting !== undefined) await acquired.statements.run(dialect.lockForWriting);
       if (isTooLate || transaction.isCompleted()) return;
-      // From here on the host waits as its connection does.
+      // The host's statements run with the connection's own settings, such as `busy_timeout`.
       dialect.leave(connection);
       begun.resolve();
-      statementsOf.set(transaction, loan.statements);
+      statementsByTransaction.set(transaction, acquired.statements);
       try {
         worked.resolve({ value: await work(transaction) });
       } catch (thrown) {
         worked.resolve({ thrown });
         throw thrown;
       } finally {
-        statementsOf.delete(transaction);
+        statementsByTransaction.delete(transaction);
       }
     },
     { connection },
   );
 
   async function undo(): Promise<void> {
-    // What went wrong first says more.
-    await loan.bounded(dialect.rollback(connection)).catch(() => {});
+    // The caller gets the first error, not the one of the rollback.
+    await acquired.bounded(dialect.rollback(connection)).catch(() => {});
   }
 
   try {
-    await loan.bounded(Promise.race([begun.promise, ended]));
+    await acquired.bounded(Promise.race([begun.promise, ended]));
   } catch (error) {
     isTooLate = true;
     await undo();
@@ -87,11 +92,11 @@ async function run<T>(
   }
   const outcome = await worked.promise;
   try {
-    await loan.bounded(ended);
+    await acquired.bounded(ended);
     return outcome;
   } catch (error) {
     const isUndone = 'thrown' in outcome && outcome.thrown === error;
     if (!isUndone) await undo();
-    return 'thrown' in outcome ? outcome : { thrown: await loan.explain(error) };
+    return 'thrown' in outcome ? outcome : { thrown: await acquired.explain(error) };
   }
 }

@@ -2,12 +2,12 @@ import type { AuditQuery, AuditRecord, AuditStore } from '../../lib/contracts/in
 import { copy } from './tables.ts';
 import type { Tables } from './tables.ts';
 
-/** What happened. */
+/** Audit records. */
 export function auditStore({ audit }: Tables): AuditStore {
   return {
     async append(records, expiresAt) {
       for (const record of records) {
-        // As it comes back from a database: members that are undefined are not there.
+        // As a database returns it: without members that are undefined.
         const stored: AuditRecord = JSON.parse(JSON.stringify(record));
         if (!audit.has(record.id)) audit.set(record.id, { record: stored, expiresAt });
       }
@@ -15,7 +15,7 @@ export function auditStore({ audit }: Tables): AuditStore {
     async list(query) {
       return [...audit.values()]
         .map(({ record }) => record)
-        .filter((record) => isAsked(record, query))
+        .filter((record) => matches(record, query))
         .toSorted(newestFirst)
         .slice(0, query.limit ?? 50)
         .map(copy);
@@ -23,7 +23,7 @@ export function auditStore({ audit }: Tables): AuditStore {
   };
 }
 
-function isAsked(record: AuditRecord, { clientId, userId, types, before }: AuditQuery): boolean {
+function matches(record: AuditRecord, { clientId, userId, types, before }: AuditQuery): boolean {
   return (
     (clientId === undefined || ('clientId' in record && record.clientId === clientId)) &&
     (userId === undefined || ('userId' in record && record.userId === userId)) &&

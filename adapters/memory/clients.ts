@@ -1,5 +1,5 @@
 import type { Client, ClientQuery, ClientStore } from '../../lib/contracts/index.ts';
-import { copy, end, refuseTaken } from './tables.ts';
+import { copy, end, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Registered clients and their secrets. */
@@ -15,7 +15,7 @@ export function clientStore(tables: Tables): ClientStore {
       return copy({ client: row.client, secrets, sequence: ends.clients.get(id) ?? 0 });
     },
     async insert(client, secrets) {
-      refuseTaken(clients, client.id);
+      throwIfTaken(clients, client.id);
       clients.set(client.id, {
         client: copy(client),
         secrets: new Map(secrets.map((secret) => [secret.id, copy(secret)])),
@@ -71,7 +71,7 @@ export function clientStore(tables: Tables): ClientStore {
 function select(clients: Client[], { search = '', ownerId, after, limit = 50 }: ClientQuery): Client[] {
   const ordered = clients.toSorted(byName);
   const start = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1;
-  // The client that the page before ended with is gone: nobody knows where to go on.
+  // The last client of the previous page was deleted, so the start of this page is unknown.
   if (after !== undefined && start === 0) return [];
   return ordered
     .slice(start)

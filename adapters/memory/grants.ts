@@ -7,10 +7,10 @@ import type {
   GrantStore,
   RevocationStore,
 } from '../../lib/contracts/index.ts';
-import { copy, copyWithPayload, end, isLive, keyOf, refuseTaken } from './tables.ts';
+import { copy, copyWithPayload, end, isLive, keyOf, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
-/** What people have authorized, remembered. */
+/** Consents of users to clients. */
 export function consentStore({ consents }: Tables): ConsentStore {
   return {
     async find(userId, clientId) {
@@ -48,7 +48,7 @@ function merged(before: readonly string[] = [], scopes: readonly string[] = []):
   return [...new Set([...before, ...scopes])].toSorted();
 }
 
-/** Grants: found by id, and revoked. */
+/** Grants, which are inserted with their code by the credential store. */
 export function grantStore({ grants }: Tables): GrantStore {
   return {
     async find(id) {
@@ -83,8 +83,8 @@ export function credentialStore(tables: Tables): CredentialStore {
     credentials.set(keyOf(credential.kind, credential.id), copyWithPayload(credential));
   }
 
-  function refuseKnown(credential: Credential): void {
-    refuseTaken(credentials, keyOf(credential.kind, credential.id));
+  function throwIfKnown(credential: Credential): void {
+    throwIfTaken(credentials, keyOf(credential.kind, credential.id));
   }
 
   return {
@@ -92,8 +92,8 @@ export function credentialStore(tables: Tables): CredentialStore {
       const known = consent && consents.get(keyOf(consent.userId, consent.clientId));
       if (known?.createdAt !== consent?.createdAt) return false;
       if (sessionId !== undefined && !sessions.has(sessionId)) return false;
-      refuseKnown(code);
-      refuseTaken(grants, grant.id);
+      throwIfKnown(code);
+      throwIfTaken(grants, grant.id);
       grants.set(grant.id, { grant: copy(grant), neededUntil: Math.max(grant.expiresAt, code.expiresAt) });
       insert(code);
       return true;
@@ -114,7 +114,7 @@ export function credentialStore(tables: Tables): CredentialStore {
         };
       }
       if (successor) {
-        refuseKnown(successor);
+        throwIfKnown(successor);
         insert(successor);
       }
       row.neededUntil = Math.max(row.neededUntil, neededUntil, successor?.expiresAt ?? 0);
@@ -124,7 +124,7 @@ export function credentialStore(tables: Tables): CredentialStore {
   };
 }
 
-/** Access tokens that were revoked, and users and clients that were ended. */
+/** Revoked access tokens, and users and clients whose tokens, grants and sessions were ended. */
 export function revocationStore(tables: Tables): RevocationStore {
   const { ends, grants, revokedTokens } = tables;
   return {

@@ -2,7 +2,7 @@ import type { IdempotencyStore, StoredRequest } from '../../lib/contracts/index.
 import { copy } from './tables.ts';
 import type { Tables } from './tables.ts';
 
-/** Requests that may be sent twice, and their answers. */
+/** Idempotent requests, by their `Idempotency-Key`, and their answers. */
 export function idempotencyStore({ requests }: Tables): IdempotencyStore {
   function findOwn({ id, attempt }: Pick<StoredRequest, 'id' | 'attempt'>): StoredRequest | undefined {
     const row = requests.get(id);
@@ -36,7 +36,10 @@ export function idempotencyStore({ requests }: Tables): IdempotencyStore {
   };
 }
 
-/** Expired rows count as pruned. Another request with the same key does not get what an attempt left behind half done. */
+/**
+ * An expired row counts as pruned. An unfinished row may be taken over only by the same request (fingerprint): another request
+ * with the same key must not continue a half-done attempt.
+ */
 function isFree(row: StoredRequest, { fingerprint }: StoredRequest, now: number): boolean {
   if (row.leasedUntil > now) return false;
   return row.expiresAt < now || (row.answer === undefined && row.fingerprint === fingerprint);

@@ -10,14 +10,14 @@ import { auditStore } from './audit.ts';
 import { clientStore } from './clients.ts';
 import { consentStore, credentialStore, grantStore, revocationStore } from './grants.ts';
 import { idempotencyStore } from './idempotency.ts';
-import { copy, copyWithPayload, emptyTables, refuseTaken } from './tables.ts';
+import { copy, copyWithPayload, emptyTables, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /**
- * Keeps everything in this process's memory, for tests and first steps.
+ * Storage in the memory of this process, for tests and first steps.
  *
- * What was kept is gone when the process ends, and no other node sees it. It needs no migration. Its `transaction()` runs
- * the work and nothing else: what was done before an error stays done.
+ * Its data is lost when the process ends, and other nodes cannot read it. It needs no migration. Its `transaction()` only runs
+ * the work: changes that were made before an error are not rolled back.
  */
 export function memoryStorage(): Storage {
   const tables = emptyTables();
@@ -50,7 +50,7 @@ export function memoryStorage(): Storage {
 function sessionStore({ ends, sessions }: Tables): SessionStore {
   return {
     async insert(session) {
-      refuseTaken(sessions, session.id);
+      throwIfTaken(sessions, session.id);
       sessions.set(session.id, copyWithPayload(session));
     },
     async find(id) {
@@ -74,7 +74,7 @@ function sessionStore({ ends, sessions }: Tables): SessionStore {
   };
 }
 
-/** The server's own keys. */
+/** Signing and cookie keys of the server. */
 function keyStore({ keys }: Tables): KeyStore {
   return {
     async list(use) {
@@ -97,7 +97,7 @@ function keyStore({ keys }: Tables): KeyStore {
   };
 }
 
-/** Who holds what. */
+/** Role assignments: roles and permissions of users. */
 function assignmentStore({ assignments }: Tables): AssignmentStore {
   return {
     async find(userId) {
@@ -112,7 +112,7 @@ function assignmentStore({ assignments }: Tables): AssignmentStore {
   };
 }
 
-/** How often something was tried that can be guessed. */
+/** Counted attempts, such as logins with a wrong password. */
 function attemptStore({ attempts }: Tables): AttemptStore {
   return {
     async count(id, { limit, now: at, expiresAt }) {
@@ -135,7 +135,7 @@ function attemptStore({ attempts }: Tables): AttemptStore {
   };
 }
 
-/** Removes up to `limit` expired rows; a grant stays as long as something that came from it has not expired. */
+/** Removes up to `limit` expired rows. A grant stays until all credentials that were issued from it have expired. */
 function prune(tables: Tables, at: number, limit: number): number {
   let removed = 0;
   for (const { rows, key, expiresAt } of expiring(tables)) {
@@ -147,7 +147,7 @@ function prune(tables: Tables, at: number, limit: number): number {
   return removed;
 }
 
-/** When the oldest row expired that {@link prune} would remove; `undefined` when there is none. */
+/** The expiry of the oldest row that {@link prune} would remove; `undefined` when there is none. */
 function oldestExpired(tables: Tables, at: number): number | undefined {
   let oldest: number | undefined;
   for (const { expiresAt } of expiring(tables)) {

@@ -14,18 +14,18 @@ import type {
 } from '../../lib/contracts/index.ts';
 import { StorageError } from '../../lib/errors.ts';
 
-/** What is kept. Stores that change each other's rows share it. */
+/** The tables of a storage, shared by its stores because some of them change each other's rows. */
 export interface Tables {
   readonly clients: Map<string, { client: Client; readonly secrets: Map<string, ClientSecret> }>;
   /** By user and client. */
   readonly consents: Map<string, Consent>;
-  /** `neededUntil`: when the grant and every credential that ever came from it have expired. */
+  /** `neededUntil`: when the grant and all credentials that were issued from it have expired. */
   readonly grants: Map<string, { grant: Grant; neededUntil: number }>;
   /** By kind and id. */
   readonly credentials: Map<string, Credential>;
   /** By the `jti`. */
   readonly revokedTokens: Map<string, RevokedToken>;
-  /** Users and clients that were ended, and the number of the latest end of each. */
+  /** The sequence number of the latest end, of all and of each user and client. */
   readonly ends: {
     latest: number;
     readonly users: Map<string, number>;
@@ -57,16 +57,16 @@ export function emptyTables(): Tables {
   };
 }
 
-/** A key of two parts that no other two parts make. */
+/** A key made of two parts; different parts make different keys. */
 export function keyOf(first: string, second: string): string {
   return JSON.stringify([first, second]);
 }
 
 /**
- * Refuses a row whose key is taken, as the primary key of a database does.
- * @throws StorageError
+ * Checks that no row has the key, as the primary key of a database does.
+ * @throws StorageError if one has it
  */
-export function refuseTaken(rows: ReadonlyMap<string, unknown>, key: string): void {
+export function throwIfTaken(rows: ReadonlyMap<string, unknown>, key: string): void {
   if (rows.has(key)) throw new StorageError('A row with this id already exists.');
 }
 
@@ -77,7 +77,7 @@ export function end({ ends }: Tables, party: EndedParty): void {
   else ends.clients.set(party.clientId, ends.latest);
 }
 
-/** Whether neither a grant nor its user nor its client was ended. */
+/** Whether a grant was not revoked, and neither its user nor its client was ended after it began. */
 export function isLive({ ends }: Tables, { clientId, revokedAt, sequence, userId }: Grant): boolean {
   return (
     revokedAt === undefined &&
@@ -86,12 +86,12 @@ export function isLive({ ends }: Tables, { clientId, revokedAt, sequence, userId
   );
 }
 
-/** A row of its own for whoever asked, so that nobody changes what is stored by changing what was returned. */
+/** A copy of a row, so that a caller cannot change the stored row through the returned one. */
 export function copy<Row>(row: Row): Row {
   return structuredClone(row);
 }
 
-/** A row as it comes back from a database: its payload went through JSON. */
+/** A copy of a row as a database returns it: its payload went through JSON. */
 export function copyWithPayload<Row extends { readonly payload: Readonly<Record<string, unknown>> }>(
   row: Row,
 ): Row {

@@ -9,17 +9,17 @@ import type { ActivityRow } from './views.ts';
 import { appPath, findApp, frameOf, showPage } from './developer-request.ts';
 import type { DeveloperRequest } from './developer-request.ts';
 
-const ON_A_PAGE = 30;
+const PAGE_SIZE = 30;
 
-/** Shows what happened at an app, newest first: its tokens, and why it did not get others. */
+/** Lists the audit records of an app, newest first: issued tokens, refused requests with their reasons, and changes. */
 export async function showActivity(request: DeveloperRequest): Promise<void> {
   const { ctx, developer, home, pageContext } = request;
   const client: Client = await findApp(request);
   const path = appPath(home, client.id, 'activity');
   const before = readBefore(queryText(ctx, 'before'));
-  const found = await developer.activity(client.id, { limit: ON_A_PAGE + 1, before });
-  const records = found.slice(0, ON_A_PAGE);
-  const last = found.length > ON_A_PAGE ? records.at(-1) : undefined;
+  const found = await developer.activity(client.id, { limit: PAGE_SIZE + 1, before });
+  const records = found.slice(0, PAGE_SIZE);
+  const last = found.length > PAGE_SIZE ? records.at(-1) : undefined;
   showPage(request, {
     view: 'apps/activity',
     ...frameOf(request, client, 'activity'),
@@ -37,7 +37,7 @@ export async function showActivity(request: DeveloperRequest): Promise<void> {
   });
 }
 
-/** The record that the page before ended with, as it stands in the URL. */
+/** The last record of the previous page, as a query parameter. */
 function writeBefore({ at, id }: AuditRecord): string {
   return `${at}.${id}`;
 }
@@ -47,17 +47,17 @@ function readBefore(text: string): AuditQuery['before'] {
   return id === '' ? undefined : { at: Number(at), id };
 }
 
-interface Surroundings {
+interface RecordContext {
   readonly client: Client;
   readonly clock: Clock;
   readonly text: Texts;
-  /** Who looks at it. */
+  /** The user who looks at the page. */
   readonly viewerId: string;
 }
 
-/** A record in words: what happened, and the details that its kind has. */
-function describeRecord(record: AuditRecord, surroundings: Surroundings): ActivityRow {
-  const { clock, text } = surroundings;
+/** The row of a record: a sentence about the event, and the details that records of its type have. */
+function describeRecord(record: AuditRecord, context: RecordContext): ActivityRow {
+  const { clock, text } = context;
   const details: [TextKey, string | undefined][] = [
     ['activity.grantType', 'grantType' in record ? record.grantType : undefined],
     ['activity.error', 'error' in record ? record.error : undefined],
@@ -65,12 +65,12 @@ function describeRecord(record: AuditRecord, surroundings: Surroundings): Activi
     ['activity.user', 'userId' in record ? record.userId : undefined],
     ['activity.scopes', 'scopes' in record ? record.scopes.join(' ') : undefined],
     ['activity.fields', 'fields' in record ? record.fields.join(', ') : undefined],
-    ['activity.actor', actorOf(record, surroundings)],
+    ['activity.actor', actorOf(record, context)],
     ['activity.address', record.address],
   ];
   return {
     at: clock.minute(record.at),
-    what: whatHappened(record, text),
+    what: eventSentence(record, text),
     isRefused: record.type === 'token_refused' || record.type === 'authorization_refused',
     details: details.flatMap(([label, value]) =>
       value ? [{ label: text[label], value: printable(value) }] : [],
@@ -78,13 +78,13 @@ function describeRecord(record: AuditRecord, surroundings: Surroundings): Activi
   };
 }
 
-function whatHappened(record: AuditRecord, text: Texts): Sentence {
+function eventSentence(record: AuditRecord, text: Texts): Sentence {
   const key = `activity.${record.type}`;
   const names = 'hint' in record ? { hint: record.hint } : {};
   return sentence(isTextKey(key) ? text[key] : record.type, names);
 }
 
-function actorOf({ actorId }: AuditRecord, { client, text, viewerId }: Surroundings): string | undefined {
+function actorOf({ actorId }: AuditRecord, { client, text, viewerId }: RecordContext): string | undefined {
   if (actorId === undefined) return undefined;
   if (actorId === viewerId) return text['activity.you'];
   return actorId === client.ownerId ? text['activity.owner'] : text['activity.administrator'];

@@ -2,7 +2,7 @@ import type { Client, InteractionFlow } from '../../lib/contracts/index.ts';
 import { kindOf } from './form.ts';
 import type { Connect } from './views.ts';
 
-/** The addresses that an app needs, and a line to try it with. */
+/** The URLs that an app needs, and a `curl` command to try it. */
 export function connectOf(client: Client, { basePath, origin }: InteractionFlow): Connect {
   const issuer = origin + basePath;
   const tokenUrl = `${issuer}/oauth/token`;
@@ -28,7 +28,7 @@ export function connectOf(client: Client, { basePath, origin }: InteractionFlow)
   };
 }
 
-/** A word of a POSIX shell: a redirect URI may hold what a shell would act on. */
+/** A quoted word of a POSIX shell, because a redirect URI may contain characters with a meaning in a shell. */
 function quoted(word: string): string {
   return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -7,10 +7,10 @@ import { sentence } from '../sentence.ts';
 import { connectOf } from './connect.ts';
 import { fieldsForPeople, readAppForm, formErrorOf } from './form.ts';
 import type { AppForm } from './views.ts';
-import { afterwards, appPath, onceOf, showPage } from './developer-request.ts';
+import { afterwards, appPath, readOnce, showPage } from './developer-request.ts';
 import type { DeveloperRequest } from './developer-request.ts';
 
-/** Asks for what a new app needs. */
+/** Shows the form for a new app. */
 export async function askForNewApp(request: DeveloperRequest): Promise<void> {
   const form: AppForm = {
     name: '',
@@ -23,14 +23,14 @@ export async function askForNewApp(request: DeveloperRequest): Promise<void> {
 }
 
 /**
- * Registers an app. Its first secret is on the page that answers, and nowhere else: the same form sent again, by a second
- * click or a reload, makes no second app and leads to the list.
+ * Registers an app. Only the response shows its first secret. The same form sent again, by a second click or a reload, creates
+ * no second app and redirects to the list.
  */
 export async function createApp(request: DeveloperRequest): Promise<void> {
   const { ctx, developer, home, pageContext } = request;
   const posted = await readForm(ctx);
   const form = readAppForm(posted);
-  const once = onceOf(posted);
+  const once = readOnce(posted);
   try {
     const created = await developer.create(fieldsOf(form), once);
     if (!created) seeOther(ctx, afterwards(home, 'createdBefore'));
@@ -44,7 +44,7 @@ export async function createApp(request: DeveloperRequest): Promise<void> {
 
 function fieldsOf(form: AppForm): Omit<ClientFields, 'ownerId'> {
   const { firstParty, name } = form;
-  // Anything else is the registry's to refuse.
+  // The registry refuses an unknown grant type.
   const grantType = form.grantType as ClientGrantType;
   return {
     name,

@@ -9,7 +9,7 @@ import type { PageContext } from '../page-context.ts';
 import type { TextKey } from '../text.ts';
 import type { Tabbed } from './views.ts';
 
-/** A request of a developer who is signed in. */
+/** A request of a signed-in developer. */
 export interface DeveloperRequest {
   readonly ctx: Context;
   readonly pageContext: PageContext;
@@ -19,10 +19,10 @@ export interface DeveloperRequest {
   readonly home: string;
 }
 
-/** One step of the developer area: shows a page or goes on to one. */
+/** A route handler of the developer area: shows a page or redirects to one. */
 export type Step = (request: DeveloperRequest) => Promise<void>;
 
-/** The app that the URL names. @throws ERR_CLIENT_NOT_FOUND */
+/** The app whose id is in the URL. @throws ERR_CLIENT_NOT_FOUND */
 export async function findApp({ ctx, developer }: DeveloperRequest): Promise<Client> {
   return developer.find(parameter(ctx, 'id'));
 }
@@ -44,13 +44,13 @@ export function showPage({ ctx, pageContext, viewer }: DeveloperRequest, page: P
 
 type Done = { [K in TextKey]: K extends `apps.done.${infer Name}` ? Name : never }[TextKey];
 
-/** A URL of a page that says what has just been done. */
+/** The URL of a page that confirms the last action. */
 export function afterwards(path: string, done: Done): string {
   return `${path}?done=${done}`;
 }
 
-/** What has just been done, if it is one of the words of {@link afterwards}. */
-export function whatWasDone({ ctx, pageContext }: DeveloperRequest): Sentence | undefined {
+/** The confirmation of the last action, if the query has one that {@link afterwards} makes. */
+export function readDone({ ctx, pageContext }: DeveloperRequest): Sentence | undefined {
   const key = `apps.done.${queryText(ctx, 'done')}`;
   return isDone(key, pageContext) ? sentence(pageContext.text[key]) : undefined;
 }
@@ -59,8 +59,8 @@ function isDone(key: string, { text }: PageContext): key is `apps.done.${Done}` 
   return Object.hasOwn(text, key);
 }
 
-/** The random string of a form that must not be done twice. */
-export function onceOf(form: Readonly<Record<string, string>>): string {
+/** The random string of a form that must not be processed twice. */
+export function readOnce(form: Readonly<Record<string, string>>): string {
   const once = form['once'] ?? '';
   if (/^[\w-]{16,64}$/.test(once)) return once;
   throw new BodyError('The form is incomplete.');
@@ -68,7 +68,7 @@ export function onceOf(form: Readonly<Record<string, string>>): string {
 
 type Tab = 'settings' | 'permissions' | 'secrets' | 'activity';
 
-/** What all pages of one app have: its name, the way up, and the ways to the others. */
+/** The data that all pages of an app have: its name, a link to the list, and the tabs. */
 export function frameOf(
   { home, pageContext: { text } }: DeveloperRequest,
   client: Client,

@@ -7,7 +7,7 @@ import { isTextKey } from '../text.ts';
 import type { Texts } from '../text.ts';
 import type { AppForm, Place } from './views.ts';
 
-/** What an app is, in a person's words: they choose where it runs, which says the rest. */
+/** The kind of an app as the form shows it: the developer chooses where the app runs, which decides the client's type. */
 type Kind = 'service' | Place;
 
 const PLACES: readonly Place[] = ['server', 'browser', 'device'];
@@ -18,7 +18,7 @@ export function kindOf({ confidential, grantType, native }: Client): Kind {
   return native ? 'device' : 'browser';
 }
 
-/** What follows from where an app runs: only a server can keep a secret (RFC 6749 section 2.1). */
+/** The client type for the place where an app runs: only a server can keep a secret confidential (RFC 6749 section 2.1). */
 function fieldsOfPlace(place: Place): Pick<ClientFields, 'confidential' | 'native'> {
   return { confidential: place === 'server', native: place === 'device' };
 }
@@ -27,7 +27,7 @@ function isPlace(text: string): text is Place {
   return PLACES.some((place) => place === text);
 }
 
-/** What was typed into the form of an app. */
+/** The posted form of an app. */
 export function readAppForm(posted: Readonly<Record<string, string>>): AppForm {
   const { name = '', grantType = '', place = '', redirectUris = '', firstParty } = posted;
   return {
@@ -39,7 +39,7 @@ export function readAppForm(posted: Readonly<Record<string, string>>): AppForm {
   };
 }
 
-/** The form of an app as it is. */
+/** The form of an app with its stored values. */
 export function formOf(client: Client): AppForm {
   const kind = kindOf(client);
   return {
@@ -51,7 +51,7 @@ export function formOf(client: Client): AppForm {
   };
 }
 
-/** What the form says of an app that people sign in to. */
+/** The client fields of an app with the authorization code grant, from its form. */
 export function fieldsForPeople(
   form: AppForm,
 ): Pick<ClientFields, 'redirectUris' | 'confidential' | 'native'> {
@@ -61,30 +61,32 @@ export function fieldsForPeople(
   };
 }
 
-// Once each: problems are told by number.
+// Without duplicates, because problems name a redirect URI by its number in the stored list.
 function linesOf(text: string): string[] {
   const lines = text.split('\n').map((line) => line.trim());
   return [...new Set(lines.filter((line) => line !== ''))];
 }
 
 /**
- * The state of an app that a form was opened with. When it comes back after another change, by somebody else or by the
- * same person in another tab, saving it would undo that unseen.
+ * The version of an app, a hidden field of its form. A form whose version is no longer the stored one is refused: saving it
+ * would overwrite a change that another user, or the same user in another tab, has made since.
  */
 export function versionOf({ updatedAt }: Client): string {
   return String(updatedAt);
 }
 
-/** The state that a form came back with, as the developer area knows it. */
-export function stateSeen({ version }: Readonly<Record<string, string>>): { readonly ifUpdatedAt: number } {
-  // A form that says nothing was not opened here.
+/** The condition for saving a posted form: the stored version is the one in the form. */
+export function versionCondition({ version }: Readonly<Record<string, string>>): {
+  readonly ifUpdatedAt: number;
+} {
+  // Without the field, `NaN` equals no version, and the form is refused.
   return { ifUpdatedAt: Number(version) };
 }
 
 /**
- * What a page says about a change that was refused.
+ * The status and the problems to show for a change that the registry refused.
  *
- * @throws the error itself when it is no refusal
+ * @throws the error itself when it is of another kind
  */
 export function formErrorOf(
   error: unknown,
@@ -97,7 +99,7 @@ export function formErrorOf(
   return { status: 422, problems: problemsOf(error.fields, text) };
 }
 
-/** What a person has to mend, in the words of the page. What it has none for is told in the registry's. */
+/** The problems of a form in the language of the page. A problem without a text of the page has the registry's message. */
 function problemsOf(errors: readonly FieldError[], text: Texts): readonly Problem[] {
   const problems = errors.map((error): Problem => {
     const words = wordsOf(error, text);
@@ -106,7 +108,7 @@ function problemsOf(errors: readonly FieldError[], text: Texts): readonly Proble
       const names = { number: String(Number(number) + 1), problem: words };
       return { field: 'redirectUris', message: plain(sentence(text['apps.problem.redirectUri'], names)) };
     }
-    return { message: words, ...(WITH_A_PLACE.has(error.field) ? { field: error.field } : {}) };
+    return { message: words, ...(FORM_FIELDS.has(error.field) ? { field: error.field } : {}) };
   });
   return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
 }
@@ -118,5 +120,5 @@ function wordsOf({ code, message, parameters = {} }: FieldError, text: Texts): s
   return plain(sentence(text[key], Object.fromEntries(names)));
 }
 
-/** The fields that a form can point at. */
-const WITH_A_PLACE: ReadonlySet<string> = new Set(['name', 'grantType', 'redirectUris', 'label']);
+/** The fields that forms show; a problem of another field is about the form as a whole. */
+const FORM_FIELDS: ReadonlySet<string> = new Set(['name', 'grantType', 'redirectUris', 'label']);

@@ -4,8 +4,8 @@ import { sentence } from '../sentence.ts';
 import { afterwards, appPath, findApp, showPage } from './developer-request.ts';
 import type { Step, DeveloperRequest } from './developer-request.ts';
 
-/** Asks whether an app is really to be deleted or disabled, or to lose its tokens. */
-export function askFirst(what: 'delete' | 'disable' | 'revoke'): Step {
+/** Asks for confirmation before an app is deleted or disabled, or its tokens are revoked. */
+export function askToConfirm(what: 'delete' | 'disable' | 'revoke'): Step {
   return async function ask(request) {
     const { home, pageContext } = request;
     const { text } = pageContext;
@@ -22,7 +22,7 @@ export function askFirst(what: 'delete' | 'disable' | 'revoke'): Step {
   };
 }
 
-/** Makes a step that changes an app, and shows its page again with a word about it. */
+/** Creates a route handler that changes an app and redirects to its page with a confirmation. */
 function change(
   done: Parameters<typeof afterwards>[1],
   make: (developer: Developer, id: string) => Promise<unknown>,
@@ -35,18 +35,18 @@ function change(
   };
 }
 
-/** Stops an app and its tokens, until it is enabled again. */
+/** Disables an app: it and its tokens are refused until it is enabled again. */
 export const disableApp: Step = change('disabled', async (developer, id) => developer.disable(id));
 
-/** Lets an app go on. */
+/** Enables a disabled app. */
 export const enableApp: Step = change('enabled', async (developer, id) => developer.enable(id));
 
-/** Revokes every token of an app, for good. */
+/** Revokes all tokens of an app permanently. */
 export const revokeTokens: Step = change('tokensRevoked', async (developer, id) =>
   developer.revokeTokens(id),
 );
 
-/** Removes an app for good. */
+/** Deletes an app permanently. */
 export async function deleteApp(request: DeveloperRequest): Promise<void> {
   const { ctx, developer, home } = request;
   const { id } = await findApp(request);

@@ -3,31 +3,31 @@ import { queryText, seeOther, withQuery } from '../navigation.ts';
 import { printable, sentence } from '../sentence.ts';
 import { kindOf } from './form.ts';
 import type { AppRow } from './views.ts';
-import { appPath, showPage, whatWasDone } from './developer-request.ts';
+import { appPath, showPage, readDone } from './developer-request.ts';
 import type { DeveloperRequest } from './developer-request.ts';
 
-const ON_A_PAGE = 25;
+const PAGE_SIZE = 25;
 
-/** Lists the person's apps, or everybody's to an administrator: by name, searched, a page at a time. */
+/** Lists the developer's own apps, or all apps for an administrator: sorted by name, with a search, in pages. */
 export async function listApps(request: DeveloperRequest): Promise<void> {
   const { ctx, developer, home, pageContext } = request;
   const { text } = pageContext;
   const search = queryText(ctx, 'search').trim().slice(0, 100);
   const after = queryText(ctx, 'after');
   const found = await developer.list({
-    limit: ON_A_PAGE + 1,
+    limit: PAGE_SIZE + 1,
     ...(search === '' ? {} : { search }),
     ...(after === '' ? {} : { after }),
   });
-  // The app that the page before ended with may be gone.
+  // The last app of the previous page may have been deleted.
   if (found.length === 0 && after !== '') return seeOther(ctx, withQuery(home, { search }));
 
-  const apps = found.slice(0, ON_A_PAGE);
-  const last = found.length > ON_A_PAGE ? apps.at(-1) : undefined;
+  const apps = found.slice(0, PAGE_SIZE);
+  const last = found.length > PAGE_SIZE ? apps.at(-1) : undefined;
   return showPage(request, {
     view: 'apps/list',
     heading: sentence(developer.administrator ? text['apps.allHeading'] : text['apps.heading']),
-    done: whatWasDone(request),
+    done: readDone(request),
     apps: apps.map((client) => describe(client, request)),
     newApp: `${home}/new`,
     home,

@@ -2,35 +2,35 @@ import type { Client, ClientFields } from '../../lib/contracts/index.ts';
 import { readForm } from '../../lib/http/body.ts';
 import { seeOther } from '../navigation.ts';
 import type { Page, Problem } from '../page.ts';
-import { formErrorOf, stateSeen, versionOf } from './form.ts';
+import { formErrorOf, versionCondition, versionOf } from './form.ts';
 import type { Choice } from './views.ts';
-import { afterwards, appPath, findApp, frameOf, showPage, whatWasDone } from './developer-request.ts';
+import { afterwards, appPath, findApp, frameOf, showPage, readDone } from './developer-request.ts';
 import type { DeveloperRequest } from './developer-request.ts';
 
-/** What is checked in the form. */
+/** The checked boxes of the form. */
 type Given = Pick<Client, 'roles' | 'permissions' | 'scopes'>;
 
-/** Shows what an app may do: by itself, or, when people sign in to it, which scopes it may ask them for. */
+/** Shows the roles, permissions and scopes of an app: its own, or, for an app that users authorize, those it may ask for. */
 export async function showPermissions(request: DeveloperRequest): Promise<void> {
   const client = await findApp(request);
   await show(request, client, { given: client });
 }
 
-/** Saves what was checked. */
+/** Saves the form. */
 export async function savePermissions(request: DeveloperRequest): Promise<void> {
   const { ctx, developer, home, pageContext } = request;
   const client = await findApp(request);
   const posted = await readForm(ctx);
   const given = readGiven(posted);
   try {
-    await developer.update(client.id, changesOf(given, client), stateSeen(posted));
+    await developer.update(client.id, changesOf(given, client), versionCondition(posted));
   } catch (error) {
     return show(request, await findApp(request), { given, ...formErrorOf(error, pageContext.text) });
   }
   return seeOther(ctx, afterwards(appPath(home, client.id, 'permissions'), 'saved'));
 }
 
-/** The names are values, not names of fields: a scope may hold characters that the name of a field may not. */
+/** Reads the checked boxes. A scope is the value of its field, because it may contain characters that field names cannot. */
 function readGiven(posted: Readonly<Record<string, string>>): Given {
   const checked = (prefix: string): string[] =>
     Object.entries(posted)
@@ -47,7 +47,7 @@ function changesOf({ permissions, roles, scopes }: Given, { grantType }: Client)
   return grantType === 'client_credentials' ? { roles, permissions } : { roles, permissions, scopes };
 }
 
-/** What an app that acts for itself may do at this moment, and which of what it was given its owner does not hold. */
+/** The effective permissions of an app that acts for itself, and those it was given but its owner does not have. */
 async function effectOf(
   { developer, pageContext }: DeveloperRequest,
   client: Client,
@@ -77,7 +77,7 @@ async function show(
   showPage(request, {
     view: 'apps/permissions',
     ...frameOf(request, client, 'permissions'),
-    done: whatWasDone(request),
+    done: readDone(request),
     action: appPath(home, client.id, 'permissions'),
     version: versionOf(client),
     hasPeople: client.grantType === 'authorization_code',
@@ -97,7 +97,7 @@ async function show(
   });
 }
 
-/** A role or a permission, in the words of the page. */
+/** A role or a permission with its label in the language of the page. */
 interface Offered extends Pick<Choice, 'name' | 'label' | 'details'> {
   readonly assignable: boolean;
 }
@@ -120,7 +120,7 @@ function permissionsOf({ developer, pageContext: { nameOf } }: DeveloperRequest)
   }));
 }
 
-/** The boxes of what the person may give, and of what the app has from somebody else. */
+/** The boxes that the developer may check, and those that the app was given by another user, which cannot be changed. */
 function choices(
   offered: readonly Offered[],
   prefix: string,

@@ -6,7 +6,7 @@ import type { PageContextFor } from '../page-context.ts';
 import { describeViewer, signedIn } from '../viewer.ts';
 import { showActivity } from './activity.ts';
 import { askForNewApp, createApp } from './create.ts';
-import { askFirst, deleteApp, disableApp, enableApp, revokeTokens } from './lifecycle.ts';
+import { askToConfirm, deleteApp, disableApp, enableApp, revokeTokens } from './lifecycle.ts';
 import { listApps } from './list.ts';
 import { savePermissions, showPermissions } from './permissions.ts';
 import { addSecret, askToDeleteSecret, deleteSecret, showSecrets } from './secrets.ts';
@@ -15,10 +15,10 @@ import { appPath, parameter } from './developer-request.ts';
 import type { Step } from './developer-request.ts';
 
 /**
- * Routes the developer area.
+ * Routes of the developer area.
  *
- * @param view - in front of every page
- * @param form - in front of every form that is posted
+ * @param view - middleware before each page
+ * @param form - middleware before each posted form
  */
 export function appRoutes(
   flow: InteractionFlow,
@@ -49,16 +49,16 @@ export function appRoutes(
     .get(`${app}/secrets/:secret/delete`, ...view, run(askToDeleteSecret))
     .post(`${app}/secrets/:secret/delete`, ...form, run(deleteSecret))
     .get(`${app}/activity`, ...view, run(showActivity))
-    .get(`${app}/revoke`, ...view, run(askFirst('revoke')))
+    .get(`${app}/revoke`, ...view, run(askToConfirm('revoke')))
     .post(`${app}/revoke`, ...form, run(revokeTokens))
-    .get(`${app}/disable`, ...view, run(askFirst('disable')))
+    .get(`${app}/disable`, ...view, run(askToConfirm('disable')))
     .post(`${app}/disable`, ...form, run(disableApp))
-    // What a posted form leaves in the address bar, opened again.
+    // After a posted form, its URL is in the address bar; it may be opened again by a GET.
     .get(`${app}/enable`, ...view, run(backToApp))
     .post(`${app}/enable`, ...form, run(enableApp))
-    .get(`${app}/delete`, ...view, run(askFirst('delete')))
+    .get(`${app}/delete`, ...view, run(askToConfirm('delete')))
     .post(`${app}/delete`, ...form, run(deleteApp));
-  // The router adds to the context itself what its type asks of it.
+  // The router's type requires a context with members that the router adds itself.
   return router.routes() as Middleware;
 }
 

@@ -13,26 +13,26 @@ import {
   appPath,
   findApp,
   frameOf,
-  onceOf,
+  readOnce,
   parameter,
   showPage,
-  whatWasDone,
+  readDone,
 } from './developer-request.ts';
 import type { DeveloperRequest } from './developer-request.ts';
 
 const DAY = 24 * 60 * 60;
 
-/** How long a secret can be made to live, in days; `''`: until it is deleted. */
-const LIVES = ['', '30', '90', '180', '365'] as const;
+/** The lifetimes to choose from, in days; `''`: no expiry. */
+const LIFETIMES = ['', '30', '90', '180', '365'] as const;
 
-/** Lists the secrets of an app, without their values, and asks for a new one. */
+/** Lists the secrets of an app, without their values, with the form for a new one. */
 export async function showSecrets(request: DeveloperRequest): Promise<void> {
   await show(request, await findApp(request), { form: { label: '', expires: '' }, once: randomUUID() });
 }
 
 /**
- * Adds a secret. Its value is on the page that answers, and nowhere else: the same form sent again, by a second click or a
- * reload, makes no second one.
+ * Adds a secret. Only the response shows its value. The same form sent again, by a second click or a reload, adds no second
+ * secret.
  */
 export async function addSecret(request: DeveloperRequest): Promise<void> {
   const { ctx, developer, home, pageContext } = request;
@@ -40,11 +40,11 @@ export async function addSecret(request: DeveloperRequest): Promise<void> {
   const client = await findApp(request);
   const posted = await readForm(ctx);
   const form = { label: (posted['label'] ?? '').trim(), expires: posted['expires'] ?? '' };
-  const once = onceOf(posted);
+  const once = readOnce(posted);
   const back = appPath(home, client.id, 'secrets');
-  // Its page says why, and has no form.
+  // A public app has no secrets; the page of its secrets says so and has no form.
   if (!client.confidential) return seeOther(ctx, back);
-  if (!LIVES.some((days) => days === form.expires)) {
+  if (!LIFETIMES.some((days) => days === form.expires)) {
     const problems = [{ field: 'expires', message: text['secrets.expiresProblem'] }];
     return show(request, client, { form: { ...form, expires: '' }, once, status: 422, problems });
   }
@@ -66,7 +66,7 @@ export async function addSecret(request: DeveloperRequest): Promise<void> {
   }
 }
 
-/** Asks whether a secret is no longer needed. */
+/** Asks for confirmation before a secret is deleted. */
 export async function askToDeleteSecret(request: DeveloperRequest): Promise<void> {
   const { home, pageContext } = request;
   const { text } = pageContext;
@@ -84,11 +84,11 @@ export async function askToDeleteSecret(request: DeveloperRequest): Promise<void
   });
 }
 
-/** Deletes a secret; it stops at once. */
+/** Deletes a secret, which is refused from then on. */
 export async function deleteSecret(request: DeveloperRequest): Promise<void> {
   const { ctx, developer, home } = request;
   const client = await findApp(request);
-  // Gone already is as good.
+  // It succeeds also when the secret was deleted already.
   await developer.deleteSecret(client.id, parameter(ctx, 'secret'));
   seeOther(ctx, afterwards(appPath(home, client.id, 'secrets'), 'secretDeleted'));
 }
@@ -117,11 +117,11 @@ async function show(
   showPage(request, {
     view: 'apps/secrets',
     ...frameOf(request, client, 'secrets'),
-    done: whatWasDone(request),
+    done: readDone(request),
     action: path,
     isConfidential: client.confidential,
     secrets: secrets.map((secret) => describe(secret, path, request)),
-    lives: LIVES.map((days) => ({
+    lives: LIFETIMES.map((days) => ({
       value: days,
       label: days === '' ? text['secrets.forever'] : text[`secrets.days.${days}`],
     })),

@@ -4,25 +4,33 @@ import { seeOther } from '../navigation.ts';
 import type { Problem } from '../page.ts';
 import { displayName } from '../viewer.ts';
 import { connectOf } from './connect.ts';
-import { fieldsForPeople, formOf, kindOf, readAppForm, formErrorOf, stateSeen, versionOf } from './form.ts';
+import {
+  fieldsForPeople,
+  formOf,
+  kindOf,
+  readAppForm,
+  formErrorOf,
+  versionCondition,
+  versionOf,
+} from './form.ts';
 import type { AppForm } from './views.ts';
-import { afterwards, appPath, findApp, frameOf, showPage, whatWasDone } from './developer-request.ts';
+import { afterwards, appPath, findApp, frameOf, showPage, readDone } from './developer-request.ts';
 import type { DeveloperRequest } from './developer-request.ts';
 
-/** Shows an app: its client id, what can be changed, and how to connect it. */
+/** Shows an app: its client id, the form of its settings, and how to connect it. */
 export async function showSettings(request: DeveloperRequest): Promise<void> {
   const client = await findApp(request);
   await show(request, client, { form: formOf(client) });
 }
 
-/** Saves what was changed. */
+/** Saves the form. */
 export async function saveSettings(request: DeveloperRequest): Promise<void> {
   const { ctx, developer, home, pageContext } = request;
   const client = await findApp(request);
   const posted = await readForm(ctx);
   const form = readAppForm(posted);
   try {
-    await developer.update(client.id, changesOf(form, client, request), stateSeen(posted));
+    await developer.update(client.id, changesOf(form, client, request), versionCondition(posted));
   } catch (error) {
     return show(request, await findApp(request), { form, ...formErrorOf(error, pageContext.text) });
   }
@@ -40,9 +48,9 @@ function changesOf(
   return {
     name,
     redirectUris: redirectUris ?? [],
-    // An app that keeps a secret stays one; those without move between browser and device.
+    // A confidential client stays confidential; a public one can change between browser and device.
     native: !client.confidential && confidential !== true && native,
-    // The form of a person who may not decide it has no box for it.
+    // Only administrators have the box in their form; without the box, an unchecked value means no change.
     ...(developer.administrator || firstParty ? { firstParty } : {}),
   };
 }
@@ -56,13 +64,13 @@ async function show(
   const { clock, flow, text } = pageContext;
   const owner = developer.administrator ? await developer.owner(client) : undefined;
   const mayEnable = client.disabled && (await developer.canEnable(client.id));
-  // They would be told so when they save.
+  // Only administrators may change a first-party app, so other developers get no form.
   const isFixed = client.firstParty && !developer.administrator;
   const kind = text[`apps.kind.${kindOf(client)}.name`];
   showPage(request, {
     view: 'apps/settings',
     ...frameOf(request, client, 'settings'),
-    done: whatWasDone(request),
+    done: readDone(request),
     action: appPath(home, client.id),
     version: versionOf(client),
     mayBeFirstParty: developer.administrator,

@@ -3,8 +3,8 @@ import type { Link } from '../navigation.ts';
 import type { Sentence } from '../sentence.ts';
 
 /**
- * What the views of the developer area show below the heading. `action` and the like are where forms are sent, `once` and
- * `version` are hidden fields of them, and the other URLs are those of links.
+ * The data of the views of the developer area. `action`, `enable`, `revoke`, `disable` and `delete` are the URLs of forms or of
+ * pages with forms, `once` and `version` are hidden fields of forms, and the other URLs are those of links.
  */
 export type AppView =
   | {
@@ -38,18 +38,18 @@ export type AppView =
       readonly version: string;
       readonly form: AppForm;
       readonly mayBeFirstParty: boolean;
-      /** Whether the person may change nothing of it, because it is first-party and they are no administrator. */
+      /** Whether the developer may not change the app, because it is first-party and they are no administrator. */
       readonly isFixed: boolean;
       readonly hasPeople: boolean;
-      /** Whether it may move between browser and device. */
+      /** Whether the app may change between browser and device. */
       readonly hasPlace: boolean;
       readonly facts: readonly { readonly label: string; readonly value: string }[];
       readonly clientId: string;
       readonly connect: Connect;
       readonly isDisabled: boolean;
-      /** Of the form that enables it again; `undefined` when the person may not. */
+      /** URL of the form that enables the app again; `undefined` when the developer may not. */
       readonly enable: string | undefined;
-      /** Of the page that asks whether to revoke all its tokens. */
+      /** URL of the page that asks for confirmation before all tokens of the app are revoked. */
       readonly revoke: string;
       readonly disable: string;
       readonly delete: string;
@@ -62,13 +62,13 @@ export type AppView =
       readonly permissions: readonly Choice[];
       readonly scopes: readonly Choice[];
       /**
-       * Of an app that acts for itself and has an owner: what it may do at this moment, and what it was given without effect.
-       * `undefined` for others, for whom it is what is checked.
+       * For an app that acts for itself and has an owner: its effective permissions, and those without effect because the owner
+       * does not have them. `undefined` for other apps, whose checked permissions are the effective ones.
        */
       readonly effect:
         | { readonly permissions: readonly string[]; readonly without: readonly string[] }
         | undefined;
-      /** Of an app that people sign in to: whether it may ask for every scope. */
+      /** For an app that users authorize: whether it may ask for every scope. */
       readonly everyScope: boolean;
       readonly hasPeople: boolean;
     })
@@ -90,7 +90,7 @@ export type AppView =
       readonly next: string | undefined;
     });
 
-/** A page of one app. */
+/** The tabs of the pages of an app. */
 export interface Tabbed {
   readonly tabs: readonly (Link & { readonly isHere: boolean })[];
   readonly isDisabled: boolean;
@@ -103,14 +103,14 @@ export interface AppRow {
   readonly kind: string;
   readonly created: Moment;
   readonly isDisabled: boolean;
-  /** `true`: an administrator, who sees everybody's, looks at one of their own. */
+  /** Whether the app is the administrator's own; `false` for a developer, who sees no other apps. */
   readonly isOwn: boolean;
 }
 
-/** Where an app runs that people sign in to. */
+/** The place where an app runs that users authorize. */
 export type Place = 'server' | 'browser' | 'device';
 
-/** What is typed into the form of an app. */
+/** The fields of the form of an app. */
 export interface AppForm {
   readonly name: string;
   readonly grantType: string;
@@ -119,26 +119,26 @@ export interface AppForm {
   readonly firstParty: boolean;
 }
 
-/** What a developer needs to connect an app. */
+/** The URLs and the command that a developer needs to connect an app. */
 export interface Connect {
-  /** `undefined` for an app without people. */
+  /** `undefined` for an app with the client credentials grant. */
   readonly authorizeUrl: string | undefined;
   readonly tokenUrl: string;
   readonly curl: string;
 }
 
-/** A box to check. */
+/** A checkbox. */
 export interface Choice {
   readonly field: string;
   readonly name: string;
   readonly label: string;
   readonly details: readonly string[];
   readonly isChecked: boolean;
-  /** `false`: it is shown as it is, and stays so. */
+  /** Whether the developer can change it. */
   readonly isOpen: boolean;
 }
 
-/** One of an app's secrets. */
+/** A secret of an app, without its value. */
 export interface SecretRow {
   readonly label: string;
   /** The last four characters of its value. */
@@ -150,7 +150,7 @@ export interface SecretRow {
   readonly delete: string;
 }
 
-/** Something that happened at an app. */
+/** An audit record of an app. */
 export interface ActivityRow {
   readonly at: Moment;
   readonly what: Sentence;

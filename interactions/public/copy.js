@@ -1,5 +1,5 @@
-// Puts a button beside each field that is there to be copied, and selects its text at a touch. Without this script they
-// are read-only fields like any other.
+// Adds a copy button to each field with `data-copy`, and selects its text on focus and click. Without this script, they are
+// ordinary read-only fields.
 for (const field of document.querySelectorAll('[data-copy]')) {
   field.addEventListener('focus', () => field.select());
   field.addEventListener('click', () => field.select());
@@ -21,7 +21,7 @@ async function copy(field, status) {
   try {
     await navigator.clipboard.writeText(field.value);
   } catch {
-    // On plain http there is no clipboard, and a person may have forbidden it.
+    // Browsers have no clipboard API on plain http, and a user can forbid its use.
     field.select();
     document.execCommand('copy');
   }

@@ -12,7 +12,7 @@ export interface Call extends Pick<PdfCallOptions, 'signal' | 'onUploadProgress'
   readonly settings: Settings;
   readonly url: URL;
   readonly payload: Payload;
-  /** Whether the answer is handed on while it arrives: then who reads it may take longer than the service. */
+  /** Whether the caller reads the answer while it arrives; reading it may then take longer than `timeout`. */
   readonly streamed: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface Answer {
   readonly status: number;
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What follows, uncompressed; leaving the loop early ends the connection. Throws a `PdfError` when it is cut. */
+  /** The uncompressed body; leaving the loop early ends the connection. Throws a `PdfError` when it ends too early. */
   readonly body: AsyncIterable<Uint8Array>;
   /** Ends the connection. */
   close(): void;
@@ -35,7 +35,8 @@ export async function send(call: Call, attempt: number): Promise<Answer> {
   settings.hooks.onRequest?.({ method: 'POST', url: url.href, attempt });
   const begun = performance.now();
   const request = got.stream.post(url, requestOptions(call, attempt));
-  // The error that counts is the one below, or the one of who reads the body; a later one has no listener.
+  // The error is reported by the listener below, or by the loop that reads the body. Without this listener, a later error would
+  // end the process.
   request.on('error', () => {});
 
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
@@ -55,7 +56,7 @@ export async function send(call: Call, attempt: number): Promise<Answer> {
       call,
       attempt,
       status,
-      headers: single(headers),
+      headers: joinValues(headers),
       body: { [Symbol.asyncIterator]: () => read(request, call) },
       close: () => void request.destroy(),
     });
@@ -75,7 +76,7 @@ function requestOptions(call: Call, attempt: number) {
       ...(payload.size === undefined ? {} : { 'content-length': String(payload.size) }),
     },
     body: { [Symbol.asyncIterator]: () => upload(call, attempt) },
-    // `request`, the total, is not set: a large file may take its time as long as it moves. `socket` ends what stands still.
+    // `request`, the timeout for the whole, is not set, so that a large file can take long; `socket` ends an idle connection.
     timeout: {
       lookup: timeout,
       connect: timeout,
@@ -86,7 +87,7 @@ function requestOptions(call: Call, attempt: number) {
     },
     retry: { limit: 0 },
     throwHttpErrors: false,
-    // A redirect would take the document to another host.
+    // Following a redirect would send the document to another host.
     followRedirect: false,
     ...(settings.agent && { agent: settings.agent }),
     ...(signal && { signal }),
@@ -112,7 +113,7 @@ async function* read(request: Request, call: Call): AsyncGenerator<Uint8Array> {
   }
 }
 
-const SLOW: Readonly<Record<string, string>> = {
+const TIMEOUT_REASONS: Readonly<Record<string, string>> = {
   lookup: 'the name of the PDF service was not found',
   connect: 'the PDF service did not accept the connection',
   secureConnect: 'the PDF service did not finish the TLS handshake',
@@ -121,19 +122,19 @@ const SLOW: Readonly<Record<string, string>> = {
   read: 'the PDF service did not finish its response',
 };
 
-/** Turns got's error into one of ours. Got's own are never passed on, not even as a cause: they hold the API key. */
+/** Turns an error of got into a `PdfError`. Errors of got are not passed on, not even as a cause: they contain the API key. */
 function explain(error: unknown, { settings, signal, url }: Call): unknown {
   if (signal?.aborted) return signal.reason;
-  // What the upload threw: an error of the source, which is one of ours, or of the caller's progress callback.
+  // The error that the upload threw: a `PdfError` of the source, or one of the caller's progress callback.
   if (error instanceof UploadError) return error.cause;
   if (error instanceof TimeoutError) {
-    const what = SLOW[error.event] ?? SLOW['response'];
+    const what = TIMEOUT_REASONS[error.event] ?? TIMEOUT_REASONS['response'];
     return new PdfError(
       'ERR_PDF_TIMEOUT',
       `For ${settings.timeout} ms ${what} (${url.origin}). Raise timeout, or check the service.`,
     );
   }
-  // Not always one of got's: a write to a connection that is gone comes as Node's own.
+  // Not always an error of got: a write to a closed connection throws one of Node.
   const { code, message } = error as NodeJS.ErrnoException;
   return new PdfError(
     'ERR_PDF_CONNECTION',
@@ -142,14 +143,16 @@ function explain(error: unknown, { settings, signal, url }: Call): unknown {
   );
 }
 
-function single(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+function joinValues(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value = []]) => [[name, [value].flat().join(', ')]]),
   );
 }
 
-/** The error for an answer that is not what was asked for. */
-export function unusable(answer: Answer, what: string, body: Uint8Array = new Uint8Array()): PdfError {
+/** The error for an answer that is not of the requested kind; `what` completes the message. */
+export function responseError(answer: Answer, what: string, body: Uint8Array = new Uint8Array()): PdfError {
   const { origin } = answer.call.url;
   const type = answer.headers['content-type'] ?? 'of no type';
   return new PdfError('ERR_PDF_RESPONSE', `The response of the PDF service at ${origin} (${type}) ${what}.`, {
@@ -157,14 +160,14 @@ export function unusable(answer: Answer, what: string, body: Uint8Array = new Ui
   });
 }
 
-/** An answer as an error shows it: not too much of it, and without the API key if it repeats that. */
+/** An answer for a `PdfError`: the beginning of its body, with the API key blanked out. */
 export function describe({ call, headers, status }: Answer, body: Uint8Array): PdfAnswer {
   const { apiKey } = call.settings;
   const blank = (text: string): string => (apiKey === '' ? text : text.replaceAll(apiKey, '[API key]'));
   return {
     status,
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, blank(value)])),
-    // Blanked out before it is cut: a part of the key is not found any more.
+    // Blanked out before the body is cut, because a part of the key would not be found.
     body: blank(new TextDecoder().decode(body)).slice(0, 16 * 1024),
   };
 }

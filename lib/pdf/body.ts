@@ -1,8 +1,8 @@
 import type { Answer } from './attempt.ts';
-import { unusable } from './attempt.ts';
+import { responseError } from './attempt.ts';
 
-/** The body of an answer, up to the limit, telling who wants to know how far it is. */
-export async function* limited(answer: Answer): AsyncGenerator<Uint8Array> {
+/** The body of an answer, with calls of `onDownloadProgress`. Throws a `PdfError` when it is larger than `maxResponseBytes`. */
+export async function* limitedBody(answer: Answer): AsyncGenerator<Uint8Array> {
   const { attempt, call } = answer;
   const { maxResponseBytes } = call.settings;
   const total = lengthOf(answer);
@@ -10,31 +10,31 @@ export async function* limited(answer: Answer): AsyncGenerator<Uint8Array> {
   for await (const chunk of answer.body) {
     transferred += chunk.byteLength;
     if (transferred > maxResponseBytes) {
-      throw unusable(answer, `is larger than ${maxResponseBytes} bytes, which maxResponseBytes allows`);
+      throw responseError(answer, `is larger than ${maxResponseBytes} bytes, which maxResponseBytes allows`);
     }
     call.onDownloadProgress?.({ transferred, total, attempt });
     yield chunk;
   }
 }
 
-/** How long the body is, in bytes, when the service says so. */
+/** The length of the body in bytes, from `Content-Length`; `undefined` when it is not known. */
 export function lengthOf({ headers }: Answer): number | undefined {
   const length = headers['content-length'];
-  // Of a compressed answer the length says nothing about what comes out of it.
+  // The length of a compressed answer is not that of the uncompressed body.
   return length === undefined || 'content-encoding' in headers ? undefined : Number(length);
 }
 
-/** Puts the pieces together. */
+/** Reads a body to its end. */
 export async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
-// Twice what an error shows, so that an API key at its edge is there as a whole and found.
+// Twice the part that an error shows, so that an API key at its end is read completely and can be blanked out.
 const EXCERPT = 32 * 1024;
 
-/** The beginning of the body, for an error: as much as arrives and is not too much. */
+/** The beginning of the body, for an error; shorter when the connection is cut. */
 export async function readExcerpt({ body }: Answer): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -45,7 +45,7 @@ export async function readExcerpt({ body }: Answer): Promise<Uint8Array> {
       if (size >= EXCERPT) break;
     }
   } catch {
-    // The error that it is read for stays the same when its body is cut.
+    // The caller reports its own error; a cut body only shortens the excerpt.
   }
   return Buffer.concat(chunks);
 }

@@ -1,32 +1,32 @@
 import type { Duration } from '../contracts/duration.ts';
-import { unusable } from './attempt.ts';
+import { responseError } from './attempt.ts';
 import type { Answer } from './attempt.ts';
-import { collect, limited } from './body.ts';
+import { collect, limitedBody } from './body.ts';
 import { PdfError } from './error.ts';
-import { takeImage, takeImageStream } from './image.ts';
+import { imageReader, imageStreamReader } from './image.ts';
 import type { PdfImage, PdfImageStream } from './image.ts';
 import type { PdfInput } from './input.ts';
 import type { PdfCallOptions, PdfClientOptions, PdfRenderOptions } from './options.ts';
 import { openPayload } from './payload.ts';
 import { perform } from './perform.ts';
-import type { Take } from './perform.ts';
-import { checkRetries, checkTimeout, readSettings, settingsOfCall } from './settings.ts';
+import type { AnswerReader } from './perform.ts';
+import { checkRetries, checkTimeout, readSettings, callSettings } from './settings.ts';
 import type { Settings } from './settings.ts';
 import type { PdfDocument } from './tree.ts';
 
 /**
- * A client of the PDF service, which takes PDFs apart and turns their pages into pictures.
+ * A client of the PDF service, which extracts the content of PDFs and renders their pages as images.
  *
  *     const pdf = new PdfClient({ baseUrl: 'https://pdf.example', apiKey: process.env.PDF_API_KEY });
  *     const words = pdfText(await pdf.extract('report.pdf'));
  *
- * A call that fails rejects with a {@link PdfError}; with the reason of the signal that ended it; with what a hook has
- * thrown; or with a `ConfigError`, for an option of the call that cannot be used.
+ * A call that fails rejects with a {@link PdfError}; with the reason of the signal that aborted it; with an error that a hook
+ * has thrown; or with a `ConfigError`, for an invalid option of the call.
  */
 export class PdfClient {
   #settings: Settings;
 
-  /** @throws ConfigError for an option that cannot be used */
+  /** @throws ConfigError for an invalid option */
   constructor(options: PdfClientOptions = {}) {
     this.#settings = readSettings(options);
   }
@@ -36,19 +36,19 @@ export class PdfClient {
     return this.#settings.configured;
   }
 
-  /** Where requests go, without a slash at the end. */
+  /** The address of the PDF service, without a slash at the end. */
   get baseUrl(): string {
     return this.#settings.baseUrl;
   }
 
-  /** In seconds where these are whole, else in milliseconds such as `'500 ms'`: see {@link PdfClientOptions.timeout}. */
+  /** In seconds if it is a whole number of them, else such as `'500 ms'`: see {@link PdfClientOptions.timeout}. */
   get timeout(): Duration {
     const { timeout } = this.#settings;
     return timeout % 1000 === 0 ? timeout / 1000 : `${timeout} ms`;
   }
 
   /**
-   * Sets it for calls to come; those that are under way keep theirs.
+   * Sets the timeout of later calls; running calls are not changed.
    * @throws ConfigError when it is no duration, 0, or more than an hour
    */
   set timeout(timeout: Duration) {
@@ -61,49 +61,49 @@ export class PdfClient {
   }
 
   /**
-   * Sets it for calls to come; those that are under way keep theirs.
+   * Sets the number of retries of later calls; running calls are not changed.
    * @throws ConfigError when it is no whole number from 0 to 100
    */
   set retries(retries: number) {
     this.#settings = { ...this.#settings, retries: checkRetries(retries) };
   }
 
-  /** Takes a PDF apart. Resolves to the tree of its headings, paragraphs, tables and pictures. */
+  /** Extracts the content of a PDF. Resolves to the tree of its headings, paragraphs, tables and images. */
   async extract(input: PdfInput, options: PdfCallOptions = {}): Promise<PdfDocument> {
-    return this.#call('/extract', input, options, { take: takeDocument });
+    return this.#call('/extract', input, options, { read: readDocument });
   }
 
-  /** Turns one page of a PDF into a picture. */
+  /** Renders one page of a PDF as an image. */
   async render(input: PdfInput, options: PdfRenderOptions = {}): Promise<PdfImage> {
     const path = `/render${renderQuery(options)}`;
-    return this.#call(path, input, options, { take: takeImage(options.format) });
+    return this.#call(path, input, options, { read: imageReader(options.format) });
   }
 
   /**
-   * Turns one page of a PDF into a picture and hands it on while it arrives.
+   * Renders one page of a PDF as an image, as a stream.
    *
-   * Tries again only until the service begins to answer. A picture that arrives incomplete ends the stream with a
-   * {@link PdfError}. So does a reader that takes nothing for as long as `timeout` says.
+   * Failed tries are repeated only until the service begins to answer. The stream ends with a {@link PdfError} when the image
+   * is incomplete, or when the stream is not read for as long as `timeout`.
    */
   async renderStream(input: PdfInput, options: PdfRenderOptions = {}): Promise<PdfImageStream> {
     const path = `/render${renderQuery(options)}`;
-    return this.#call(path, input, options, { take: takeImageStream(options.format), streamed: true });
+    return this.#call(path, input, options, { read: imageStreamReader(options.format), streamed: true });
   }
 
   async #call<T>(
     path: string,
     input: PdfInput,
     options: PdfCallOptions,
-    { take, streamed = false }: { take: Take<T>; streamed?: boolean },
+    { read, streamed = false }: { read: AnswerReader<T>; streamed?: boolean },
   ): Promise<T> {
     const { signal, onUploadProgress, onDownloadProgress } = options;
-    const settings = settingsOfCall(this.#settings, options);
+    const settings = callSettings(this.#settings, options);
     signal?.throwIfAborted();
     const payload = await openPayload(input, settings);
     try {
       const url = new URL(settings.baseUrl + path);
       const call = { settings, url, payload, streamed, signal, onUploadProgress, onDownloadProgress };
-      return await perform(call, take);
+      return await perform(call, read);
     } finally {
       await payload.close();
     }
@@ -128,12 +128,12 @@ function renderQuery({ page, format, quality, width }: PdfRenderOptions): string
 }
 
 /** Reads the tree of a PDF. */
-async function takeDocument(answer: Answer): Promise<PdfDocument> {
-  const body = await collect(limited(answer));
-  if (body.byteLength === 0) throw unusable(answer, 'is empty');
+async function readDocument(answer: Answer): Promise<PdfDocument> {
+  const body = await collect(limitedBody(answer));
+  if (body.byteLength === 0) throw responseError(answer, 'is empty');
   const value = parse(body);
-  if (value === undefined) throw unusable(answer, 'is not JSON', body);
-  if (!isTree(value)) throw unusable(answer, 'is JSON, but not the tree of a PDF', body);
+  if (value === undefined) throw responseError(answer, 'is not JSON', body);
+  if (!isTree(value)) throw responseError(answer, 'is JSON, but not the tree of a PDF', body);
   return value;
 }
 
@@ -145,7 +145,7 @@ function parse(body: Uint8Array): unknown {
   }
 }
 
-/** No more is asked of it: which fields a node has depends on the PDF (spec section 2.7). */
+/** Checks only that it is a tree, because the fields of a node depend on the PDF (spec section 2.7). */
 function isTree(value: unknown): value is PdfDocument {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return !('kids' in value) || Array.isArray(value.kids);

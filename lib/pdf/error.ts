@@ -1,7 +1,7 @@
 import { GatehouseError } from '../errors.ts';
 import type { GatehouseErrorCode } from '../errors.ts';
 
-/** What the PDF service answered, as far as it was read. The API key is blanked out wherever the service repeats it. */
+/** The answer of the PDF service, as far as it was read. The API key is blanked out wherever the answer contains it. */
 export interface PdfAnswer {
   /** The HTTP status. */
   readonly status: number;
@@ -11,10 +11,10 @@ export interface PdfAnswer {
   readonly body: string;
 }
 
-/** The codes of a {@link PdfError}, where what each stands for is told. */
+/** The codes of a {@link PdfError}, which documents their meanings. */
 export type PdfErrorCode = Extract<GatehouseErrorCode, `ERR_PDF_${string}`>;
 
-/** The HTTP status that fits when the error reaches the caller of a server that uses the client. */
+/** The HTTP status for the response of a server that uses the client and does not handle the error. */
 const STATUS: Readonly<Record<PdfErrorCode, number>> = {
   ERR_PDF_INPUT: 400,
   ERR_PDF_UNREADABLE: 500,
@@ -25,26 +25,24 @@ const STATUS: Readonly<Record<PdfErrorCode, number>> = {
 };
 
 /**
- * A call of the PDF client failed.
+ * A call of the PDF client failed, as `code` says:
  *
- * `code` says how:
- *
- * - `ERR_PDF_INPUT`: what was passed cannot be sent - no PDF, an empty one, a URL that is not https, a wrong parameter
- * - `ERR_PDF_UNREADABLE`: the file or stream could not be read to its end, or changed meanwhile
+ * - `ERR_PDF_INPUT`: the input cannot be sent - no PDF, an empty one, a URL that is not https, a wrong parameter
+ * - `ERR_PDF_UNREADABLE`: the file or stream could not be read to its end, or changed while it was sent
  * - `ERR_PDF_HTTP`: the service answered with a status of 300 or more; see `answer`
  * - `ERR_PDF_CONNECTION`: there was no answer - refused, unknown host, cut; `cause.code` is Node's code
  * - `ERR_PDF_TIMEOUT`: the service was too slow
- * - `ERR_PDF_RESPONSE`: the answer is not what was asked for - no JSON, no image, an incomplete or too large one
+ * - `ERR_PDF_RESPONSE`: the answer is not of the requested kind - no JSON, no image, an incomplete or too large one
  *
- * `status` is, as in every error of this package, what a server that uses the client may answer its own caller with;
- * the PDF service's status is `answer.status`.
+ * `status` is, as in every error of this package, the status for a response of the server that uses the client; the status of
+ * the PDF service is `answer.status`.
  */
 export class PdfError extends GatehouseError {
-  /** How the call failed; stable. */
+  /** The kind of the failure; stable. */
   declare readonly code: PdfErrorCode;
-  /** How many requests were begun; 0 when none was. */
+  /** The number of requests that were begun. */
   attempts: number = 0;
-  /** With `ERR_PDF_HTTP` and `ERR_PDF_RESPONSE`. */
+  /** The answer of the service, with `ERR_PDF_HTTP` and `ERR_PDF_RESPONSE`. */
   readonly answer: PdfAnswer | undefined;
 
   constructor(code: PdfErrorCode, message: string, options: ErrorOptions & { answer?: PdfAnswer } = {}) {

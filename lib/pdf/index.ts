@@ -1,5 +1,5 @@
 /**
- * A client of a PDF service: the text of a PDF as a tree, and its pages as pictures. It loads nothing of the server.
+ * A client of a PDF service: the text of a PDF as a tree, and its pages as images. It loads no code of the server.
  *
  * @module koa-gatehouse/pdf
  */

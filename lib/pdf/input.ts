@@ -5,18 +5,18 @@ import { blobSource, bytesSource, openFile, streamSource } from './sources.ts';
 import type { Source } from './sources.ts';
 
 /**
- * A PDF, wherever it is.
+ * A PDF to send:
  *
  * - a string: an https URL, or else the path of a file
  * - a `URL` (https): the service fetches it
- * - an uploaded file, as formidable, koa-body or multer leave it
+ * - an uploaded file, as formidable, koa-body or multer represent it
  * - a `Blob` or `File`, or bytes such as a `Buffer`
- * - a stream, or anything else that gives bytes when it is iterated. It can be sent once, so there is one try only.
- * - `{ path }`, `{ url }`, `{ data }` or `{ stream }`, which say which of these it is, and how the file is called
+ * - a stream, or another async iterable of bytes. It can be read only once, so a failed try is not repeated.
+ * - `{ path }`, `{ url }`, `{ data }` or `{ stream }`, which name the kind of the input, with a file name
  *
- * Pass what you made yourself or what an upload parser made, never a part of a request's body: who sends
- * `{ "path": "/etc/passwd" }` would choose the file. With `localFiles: false` no file is sent that is named by its path, in
- * whatever form.
+ * Pass an object of your own code or of an upload parser, never a part of a request's body: a client that sends
+ * `{ "path": "/etc/passwd" }` would choose the file. With `localFiles: false`, every input that names a file by its path is
+ * refused.
  */
 export type PdfInput =
   | string
@@ -32,7 +32,7 @@ export type PdfInput =
   | {
       readonly stream: AsyncIterable<Uint8Array>;
       readonly filename?: string;
-      /** In bytes, when it is known: the request then says how long it is. */
+      /** In bytes, if known: the request then has a `Content-Length`. */
       readonly size?: number;
     };
 
@@ -49,10 +49,10 @@ export interface MulterFile {
   readonly buffer?: Uint8Array;
 }
 
-/** What there is to send: bytes, or a URL that the service fetches. */
+/** The opened input: bytes, or a URL that the service fetches. */
 export type OpenedInput = { readonly source: Source } | { readonly url: string };
 
-/** Makes out what was passed, and opens it. */
+/** Recognizes the kind of an input and opens it. */
 export async function openInput(
   input: unknown,
   options: { readonly localFiles: boolean },
@@ -60,7 +60,7 @@ export async function openInput(
   if (typeof input === 'string') return openString(input, options);
   if (input instanceof URL) return { url: documentUrl(input) };
   if (typeof input === 'object' && input !== null) {
-    if (!options.localFiles && namesFile(input)) throw new PdfError('ERR_PDF_INPUT', NO_FILES);
+    if (!options.localFiles && isNamedByPath(input)) throw new PdfError('ERR_PDF_INPUT', NO_FILES);
     const source = await openSource(input);
     if (source) return { source };
     if ('url' in input) return { url: documentUrl(input.url) };
@@ -85,8 +85,11 @@ async function openString(text: string, { localFiles }: { localFiles: boolean })
 
 const NO_FILES = 'Local files are not sent, because localFiles is false. Pass the bytes, a Blob or a stream.';
 
-/** Whether it says where a file is, as JSON that a stranger sent could too. A stream of a file, which has a path, is open already. */
-function namesFile(input: object): boolean {
+/**
+ * Whether the input names a file by its path, as JSON in a request could. A stream of a file has a `path` too, but its file is
+ * open already.
+ */
+function isNamedByPath(input: object): boolean {
   if (input instanceof Blob || input instanceof Uint8Array || isIterable(input)) return false;
   return ['path', 'filepath'].some((name) => typeof (input as Record<string, unknown>)[name] === 'string');
 }
@@ -99,7 +102,7 @@ async function openSource(input: object): Promise<Source | undefined> {
   if ('stream' in input && isIterable(input.stream)) {
     return streamSource(input.stream, named, 'size' in input ? input.size : undefined);
   }
-  // An uploaded file is named as its sender named it; on disk it has a random name.
+  // The name of an uploaded file is the one that its sender gave; the name on the disk is random.
   if ('filepath' in input && typeof input.filepath === 'string') {
     const original = 'originalFilename' in input ? input.originalFilename : undefined;
     return openFile(input.filepath, typeof original === 'string' ? original : undefined);
@@ -125,7 +128,7 @@ function isIterable(value: unknown): value is AsyncIterable<unknown> {
 /**
  * The URL of a PDF as it is sent to the service: https only, normalised, without a fragment.
  *
- * Which hosts may be fetched is for the service to decide, which is the one that fetches.
+ * The service decides which hosts it fetches from, because it sends that request.
  */
 function documentUrl(given: unknown): string {
   const url = typeof given === 'string' || given instanceof URL ? URL.parse(String(given)) : null;

@@ -7,58 +7,57 @@ import type { PdfError } from './error.ts';
 /** Options of `new PdfClient()`. */
 export interface PdfClientOptions {
   /**
-   * Where the PDF service is, http or https; a path in it is kept.
+   * The address of the PDF service, http or https; it may contain a path.
    * @default the environment variable `PDF_BASE_URL`, else `http://127.0.0.1:7330`, where `npm run pdf-service` listens
    */
   readonly baseUrl?: string | URL | undefined;
-  /** Sent with every request as `Authorization: Bearer`, unless empty. Appears in no error and no log. */
+  /** Sent with every request as `Authorization: Bearer`, unless empty. No error and no log contains it. */
   readonly apiKey?: string | undefined;
   /**
-   * How long the service may keep one try waiting, such as `'30 seconds'` or `'500 ms'`: for the connection, for taking the next bytes of the
-   * upload, for the beginning of the answer, and for the rest of it. An upload may take longer as long as it moves. To
-   * limit a call as a whole, pass `signal: AbortSignal.timeout()`.
+   * The time limit of each step of a try, such as `'30 seconds'` or `'500 ms'`: the connection, the next bytes of the upload,
+   * the beginning of the answer, and the rest of it. An upload may take longer as a whole, as long as it progresses. To limit
+   * the whole call, pass `signal: AbortSignal.timeout()`.
    * @default '60 seconds'
    */
   readonly timeout?: Duration | undefined;
   /**
-   * How many more tries may follow the first one when it fails, 0 to 100: 2 makes three requests at most. Tried again are
-   * lost and refused connections, timeouts, and the statuses 408, 425, 429 and 500 and above, except 501.
+   * The number of tries after a failed first one, 0 to 100: with 2, there are three requests at most. Lost and refused
+   * connections, timeouts, and the statuses 408, 425, 429 and 500 and above, except 501, are tried again.
    * @default 2
    */
   readonly retries?: number | undefined;
   /**
-   * The wait before the second try; it doubles with every further one. Each wait is shortened at random,
-   * by half at most, so that many clients do not come back at once.
+   * The wait before the second try; it doubles with every further one. Each wait is shortened at random, by half at most, so
+   * that many clients do not try again at the same moment.
    * @default '1 second'
    */
   readonly retryDelay?: Duration | undefined;
   /**
-   * The longest wait between tries. When the service asks for a longer one (`Retry-After`), the call
-   * fails at once.
+   * The longest wait between tries. When the service asks for a longer one (`Retry-After`), the call fails at once.
    * @default '30 seconds'
    */
   readonly maxRetryDelay?: Duration | undefined;
   /**
-   * How large an answer may be, in bytes, uncompressed.
+   * The largest size of an uncompressed answer, in bytes.
    * @default 134_217_728
    */
   readonly maxResponseBytes?: number | undefined;
   /**
-   * Whether files of this machine are sent that are named by their path: a string that is no URL, `{ path }`, `{ filepath }`
-   * as koa-body and formidable leave it, or what multer has put on the disk. With `false` all of these are refused, for code
-   * where they come from a stranger, who could name any file; pass the bytes, a `Blob` (`fs.openAsBlob`) or a stream.
+   * Whether an input may name a file of this machine by its path: a string that is no URL, `{ path }`, `{ filepath }` of
+   * koa-body and formidable, or a file that multer has stored on the disk. With `false` all of these are refused. Set it where
+   * the input may come from a request, which could name any file; then pass the bytes, a `Blob` (`fs.openAsBlob`) or a stream.
    * @default true
    */
   readonly localFiles?: boolean | undefined;
-  /** Further header fields of every request; `Authorization` and those about the body are the client's own. */
+  /** Further header fields of every request. `Authorization` and those about the body cannot be set here. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** For a proxy, a certificate authority of your own, or a limit on connections. */
+  /** For a proxy, your own certificate authority, or a limit on connections. */
   readonly agent?: { readonly http?: HttpAgent; readonly https?: HttpsAgent } | undefined;
-  /** Called on the way. What a hook throws ends the call. */
+  /** Called at each step of a call. An error that a hook throws ends the call. */
   readonly hooks?: PdfHooks | undefined;
 }
 
-/** Options of one call. What is left out is as the client has it. */
+/** Options of one call. The default of each is the option of the client. */
 export interface PdfCallOptions {
   /** See {@link PdfClientOptions.timeout}. */
   readonly timeout?: Duration | undefined;
@@ -66,29 +65,29 @@ export interface PdfCallOptions {
   readonly retries?: number | undefined;
   /** See {@link PdfClientOptions.maxResponseBytes}. */
   readonly maxResponseBytes?: number | undefined;
-  /** Added to the client's, or in place of those of the same name. */
+  /** Added to the client's header fields; replaces those of the same name. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Ends the call at any time: it then rejects with the signal's reason, as `fetch` does. */
+  /** Aborts the call: it then rejects with the signal's reason, as `fetch` does. */
   readonly signal?: AbortSignal | undefined;
-  /** Told how much of the PDF has been sent. */
+  /** Called while the PDF is sent. */
   readonly onUploadProgress?: ((progress: PdfProgress) => void) | undefined;
-  /** Told how much of the answer has arrived. */
+  /** Called while the answer arrives. */
   readonly onDownloadProgress?: ((progress: PdfProgress) => void) | undefined;
 }
 
-/** Options of `render()` and `renderStream()`. Only those that are given are sent; the service knows the defaults. */
+/** Options of `render()` and `renderStream()`. Only the given ones are sent; the service has the defaults. */
 export interface PdfRenderOptions extends PdfCallOptions {
-  /** Which page; the first one is 1. */
+  /** The number of the page; the first one is 1. */
   readonly page?: number | undefined;
-  /** Of the picture; anything else that the service sends is an error. */
+  /** The format of the image; an answer in another format is an error. */
   readonly format?: 'png' | 'jpg' | undefined;
-  /** Of a JPEG. Which numbers it takes is up to the service. */
+  /** The quality of a JPEG. The service decides which numbers it accepts. */
   readonly quality?: number | undefined;
-  /** Of the picture; the example service counts in pixels. */
+  /** The width of the image; in pixels at the example service. */
   readonly width?: number | undefined;
 }
 
-/** How much of a PDF has been sent, or of an answer has arrived. */
+/** The progress of an upload or a download. */
 export interface PdfProgress {
   /** Bytes of this try. */
   readonly transferred: number;
@@ -98,7 +97,7 @@ export interface PdfProgress {
   readonly attempt: number;
 }
 
-/** What happens on the way, for logs and metrics. Header fields are not passed on: they hold the API key. */
+/** Callbacks for logs and metrics. They get no header fields, because these contain the API key. */
 export interface PdfHooks {
   /** A try begins. */
   onRequest?(event: { readonly method: 'POST'; readonly url: string; readonly attempt: number }): void;

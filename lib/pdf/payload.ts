@@ -13,7 +13,7 @@ export interface Payload {
   close(): Promise<void>;
 }
 
-/** Opens what was passed and puts it into the form that the service takes (spec section 4.7). */
+/** Opens an input and makes the request body for it (spec section 4.7). */
 export async function openPayload(
   input: unknown,
   options: { readonly localFiles: boolean },
@@ -38,7 +38,7 @@ function json(value: object): Payload {
 /**
  * A form with one file, the part `file` (RFC 7578).
  *
- * Not a `FormData`: got sends that without a length, and Node ends the process when the file behind it changes.
+ * Not a `FormData`, which got sends without a length, and with which Node ends the process when the file of a `Blob` changes.
  */
 function multipart(source: Source): Payload {
   const boundary = `----koa-gatehouse-${randomUUID()}`;
@@ -60,7 +60,7 @@ function multipart(source: Source): Payload {
   };
 }
 
-/** A name that cannot end its quotes or its line, escaped as browsers do. */
+/** The file name with quotes and control characters escaped as browsers do, so that it cannot end the header field. */
 function quotable(filename: string | undefined): string {
   // eslint-disable-next-line no-control-regex -- these are the ones to escape
   return (filename || 'document.pdf').toWellFormed().replaceAll(/[\0-\x1f"\x7f]/g, percentEncode);

@@ -5,21 +5,21 @@ import type { Answer, Call } from './attempt.ts';
 import { readExcerpt } from './body.ts';
 import { PdfError } from './error.ts';
 
-/** Makes something of an answer with a status below 300. */
-export type Take<T> = (answer: Answer) => Promise<T>;
+/** Reads the result of a call from an answer with a status below 300. */
+export type AnswerReader<T> = (answer: Answer) => Promise<T>;
 
 /**
- * Makes a call: tries until an answer is there and taken, or the tries are used up.
+ * Makes a call: repeats the request until an answer has been read, or the tries are used up.
  *
- * The tries are counted here, not by got, whose own retries stop at a stream, forget a refused connection behind an error
- * of another name, and wait for as long as `Retry-After` says.
+ * The retries are made here and not by got, which does not repeat streams, does not recognize a refused connection inside
+ * another error, and waits for as long as `Retry-After` says.
  */
-export async function perform<T>(call: Call, take: Take<T>): Promise<T> {
+export async function perform<T>(call: Call, read: AnswerReader<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const answer = await send(call, attempt);
       if (answer.status >= 300) throw await errorOf(answer);
-      return await take(answer);
+      return await read(answer);
     } catch (error) {
       call.signal?.throwIfAborted();
       if (!(error instanceof PdfError)) throw error;
@@ -44,16 +44,16 @@ async function errorOf(response: Answer): Promise<PdfError> {
   return new PdfError('ERR_PDF_HTTP', begin + end, { answer });
 }
 
-/** In milliseconds; `undefined` when there is no next try. */
+/** In milliseconds; `undefined` when there is no further try. */
 function waitBeforeNext(error: PdfError, attempt: number, { settings, payload }: Call): number | undefined {
   const { retries, retryDelay, maxRetryDelay } = settings;
-  if (attempt > retries || !payload.repeatable || !mayPass(error)) return undefined;
+  if (attempt > retries || !payload.repeatable || !isTemporary(error)) return undefined;
   const backoff = Math.min(retryDelay * 2 ** (attempt - 1), maxRetryDelay) * (1 - Math.random() / 2);
   const asked = retryAfter(error.answer?.headers['retry-after']);
   return asked > maxRetryDelay ? undefined : Math.round(Math.max(asked, backoff));
 }
 
-const PASSING_CODES = new Set([
+const TEMPORARY_CODES = new Set([
   'EADDRINUSE',
   'EAI_AGAIN',
   'ECONNREFUSED',
@@ -67,16 +67,16 @@ const PASSING_CODES = new Set([
 ]);
 
 /** Whether the same request may succeed later. Both calls only read, so sending one twice does no harm. */
-function mayPass({ code, cause, answer }: PdfError): boolean {
+function isTemporary({ code, cause, answer }: PdfError): boolean {
   if (code === 'ERR_PDF_TIMEOUT') return true;
   if (code === 'ERR_PDF_CONNECTION') {
-    return cause instanceof Error && 'code' in cause && PASSING_CODES.has(String(cause.code));
+    return cause instanceof Error && 'code' in cause && TEMPORARY_CODES.has(String(cause.code));
   }
   if (code !== 'ERR_PDF_HTTP' || !answer) return false;
   return [408, 425, 429].includes(answer.status) || (answer.status >= 500 && answer.status !== 501);
 }
 
-/** What `Retry-After` asks for, in milliseconds (RFC 9110 section 10.2.3); 0 when it asks for nothing. */
+/** The wait that `Retry-After` asks for, in milliseconds (RFC 9110 section 10.2.3); 0 without one. */
 function retryAfter(field: string | undefined): number {
   if (field === undefined) return 0;
   const milliseconds = /^\d+$/.test(field) ? Number(field) * 1000 : Date.parse(field) - Date.now();

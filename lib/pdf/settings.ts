@@ -10,16 +10,16 @@ export interface Settings {
   readonly baseUrl: string;
   /** Whether an address was given, by the option or the environment. */
   readonly configured: boolean;
-  /** Empty: none. */
+  /** Empty when none is used. */
   readonly apiKey: string;
-  /** In milliseconds, as the two delays. */
+  /** In milliseconds, as are the two delays. */
   readonly timeout: number;
   readonly retries: number;
   readonly retryDelay: number;
   readonly maxRetryDelay: number;
   readonly maxResponseBytes: number;
   readonly localFiles: boolean;
-  /** The authorization is not among them. */
+  /** Without `Authorization`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly agent: PdfClientOptions['agent'];
   readonly hooks: PdfHooks;
@@ -27,10 +27,10 @@ export interface Settings {
 
 const LOCAL_SERVICE = 'http://127.0.0.1:7330';
 
-// A number of milliseconds, given by mistake, is longer than that in seconds.
+// Also detects a number of milliseconds that was given as seconds by mistake.
 const LONGEST_WAIT = 3_600_000;
 
-/** Checks the options of a client. Throws a `ConfigError` that names the option and the remedy. */
+/** Checks the options of a client. @throws ConfigError with the option and the remedy */
 export function readSettings(options: PdfClientOptions): Settings {
   const fromEnvironment = process.env['PDF_BASE_URL'] || undefined;
   const given = options.baseUrl ?? fromEnvironment;
@@ -51,7 +51,7 @@ export function readSettings(options: PdfClientOptions): Settings {
 }
 
 /** The settings of one call. */
-export function settingsOfCall(settings: Settings, options: PdfCallOptions): Settings {
+export function callSettings(settings: Settings, options: PdfCallOptions): Settings {
   return {
     ...settings,
     timeout: options.timeout === undefined ? settings.timeout : checkTimeout(options.timeout),
@@ -102,7 +102,7 @@ function checkBaseUrl(option: string, given: unknown): string {
 }
 
 function checkApiKey(key: unknown): string {
-  // The value is not repeated: it is a credential, if a misspelt one.
+  // The message does not repeat the value, which is probably a credential with a mistake.
   if (typeof key === 'string' && /^[\x21-\x7e]*$/.test(key)) return key;
   throw new ConfigError(
     'apiKey',
@@ -123,7 +123,7 @@ function checkHeaders(headers: Readonly<Record<string, unknown>>): Readonly<Reco
       validateHeaderName(name);
       validateHeaderValue(name, value as string);
     } catch {
-      // Without Node's error: it repeats the value, which may be a credential.
+      // Without Node's error as the cause: it contains the value, which may be a credential.
       throw new ConfigError(option, 'give a header field that HTTP allows (RFC 9110 section 5)');
     }
     checked[name.toLowerCase()] = String(value);

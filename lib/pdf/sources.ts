@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 
 import { PdfError } from './error.ts';
 
-/** Opens a file once for all tries, so that each of them sends the same file even when its name is given to another. */
+/** Opens a file once for all tries, so that each of them sends the same file even when another one takes its name. */
 export async function openFile(path: string, filename: string | undefined): Promise<Source> {
   const handle = await openRegular(path);
   try {
@@ -24,7 +24,7 @@ export async function openFile(path: string, filename: string | undefined): Prom
 
 async function openRegular(path: string): Promise<FileHandle> {
   try {
-    // Looked at first: opening a pipe would wait until somebody writes to it.
+    // Checked before it is opened, because opening a pipe waits until a process writes to it.
     const found = await stat(path);
     if (found.isFile()) return await open(path);
   } catch (cause) {
@@ -53,7 +53,7 @@ async function* readUnchanged(handle: FileHandle, file: File): AsyncGenerator<Ui
     position += bytesRead;
     yield buffer.subarray(0, bytesRead);
   }
-  // Half of the old and half of the new file would be neither.
+  // A file that changed while it was read would be sent as a mixture of old and new bytes.
   const { size, mtimeMs } = await handle.stat();
   if (size !== file.size || mtimeMs !== file.mtimeMs) throw changed(file.path);
 }
@@ -70,7 +70,7 @@ function changed(path: string): PdfError {
   return new PdfError('ERR_PDF_UNREADABLE', `The PDF at ${path} changed while it was sent. Send it again.`);
 }
 
-/** Bytes that are there already. */
+/** Bytes in memory. */
 export function bytesSource(bytes: Uint8Array, filename: string | undefined): Source {
   return {
     ...common(bytes.byteLength, filename),
@@ -80,7 +80,7 @@ export function bytesSource(bytes: Uint8Array, filename: string | undefined): So
   };
 }
 
-/** A `Blob`, which may stand for a file (`fs.openAsBlob`). */
+/** A `Blob`, whose bytes may be in a file (`fs.openAsBlob`). */
 export function blobSource(blob: Blob, filename: string | undefined): Source {
   return {
     ...common(blob.size, filename),
@@ -107,7 +107,7 @@ async function readSlice(slice: Blob): Promise<Uint8Array> {
   }
 }
 
-/** Something that gives bytes once. */
+/** A stream, which can be read once. */
 export function streamSource(
   stream: AsyncIterable<unknown>,
   filename: string | undefined,
@@ -160,16 +160,16 @@ function wrongSize(expected: number): PdfError {
 
 /** The bytes of a PDF. */
 export interface Source {
-  /** What the service is told that the file is called. */
+  /** The file name that is sent to the service. */
   readonly filename: string | undefined;
   /** In bytes; `undefined` when it is not known in advance. */
   readonly size: number | undefined;
   /** Whether the bytes can be read again, for another try. */
   readonly repeatable: boolean;
-  /** Reads it from its beginning. Throws a `PdfError` when that does not work. */
+  /** Reads the bytes from the beginning. Throws a `PdfError` when they cannot be read. */
   read(): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
 }
 
-/** How much is read at a time, in bytes. */
+/** The number of bytes that are read at a time. */
 const CHUNK: number = 64 * 1024;

@@ -1,6 +1,6 @@
 /**
- * A node of the tree that a PDF was taken apart into. Which fields it has depends on the service and on the PDF; these are
- * the ones that OpenDataLoader PDF, whose tree this is, writes.
+ * A node of the tree of a PDF. Its fields depend on the service and on the PDF; these are the ones of OpenDataLoader PDF, which
+ * defines the format.
  */
 export interface PdfNode {
   /** `paragraph`, `heading`, `table`, `list`, `image`, ... */
@@ -36,10 +36,13 @@ export interface PdfDocument extends PdfNode {
 
 const CHILDREN = ['kids', 'rows', 'cells', 'list items', 'toc items'] as const;
 
-/** Goes through a tree in reading order, the root first: children are in `kids`, and in the rows of tables and the items of lists. */
+/**
+ * Iterates over a tree in reading order, the root first. Children are in `kids`, in the rows and cells of tables, and in the
+ * items of lists.
+ */
 export function* walkPdf(root: PdfNode): Generator<PdfNode, void, undefined> {
-  // A list of what is still to come, not a function that calls itself: a PDF decides how deep its tree is, and a few
-  // thousand levels would overflow the stack.
+  // A list of the remaining nodes instead of recursion: the PDF determines the depth of its tree, and a few thousand levels
+  // would overflow the call stack.
   const ahead: PdfNode[] = [root];
   for (let node = ahead.pop(); node !== undefined; node = ahead.pop()) {
     yield node;
@@ -52,7 +55,7 @@ function childrenOf(node: PdfNode): readonly PdfNode[] {
   return children.filter((child): child is PdfNode => typeof child === 'object' && child !== null);
 }
 
-/** The words of a tree in reading order, one line per node that has some. */
+/** The text of a tree in reading order, one line per node that has text. */
 export function pdfText(root: PdfNode): string {
   return Array.from(walkPdf(root), ({ content }) => content)
     .filter((content) => typeof content === 'string' && content !== '')

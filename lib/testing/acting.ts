@@ -11,23 +11,26 @@ import type { Assignment, Client, ClientPrincipal, Gate, User, UserPrincipal } f
 import { ConfigError } from '../errors.ts';
 import { completeClient } from './storage/rows.ts';
 
-/** What a caller holds in an app. */
+/** The permissions, roles and scopes of a caller in an app. */
 export interface ActingOptions {
-  /** All that the caller holds, together with `roles`. @default what the user store, the assignments or the client say */
+  /**
+   * The permissions of the caller, besides those of `roles`.
+   * @default none if `roles` is given, else those of the user store, the assignments or the client
+   */
   readonly permissions?: readonly string[];
-  /** @default with `permissions` none; otherwise as there */
+  /** @default none if `permissions` is given, else those of the user store, the assignments or the client */
   readonly roles?: readonly string[];
-  /** As if these scopes had been granted: what they do not let through, the caller may not do. @default [] */
+  /** Scopes of the token, which limit the caller to the permissions that they allow. @default [] */
   readonly scopes?: readonly string[];
 }
 
-/** What a caller holds in a context of a test's own. */
+/** The permissions and roles of a caller in a context that the test creates. */
 export interface ContextActingOptions<
   P extends string = string,
   R extends string = string,
   S extends object = object,
 > {
-  /** Knows what there is to hold, and what the rules setPrincipal to. */
+  /** Defines the permissions, the roles and the rules. */
   readonly gate: Gate<P, R, S>;
   /** @default for a user [], for a client its own */
   readonly permissions?: readonly P[];
@@ -35,33 +38,32 @@ export interface ContextActingOptions<
   readonly roles?: readonly R[];
 }
 
-/** The client through which a user acts: a registered one, or as much of one as the test cares about. */
+/** The client of a user's token: a registered one, or only the members that matter to the test. */
 export interface Through {
   /** @default a client named "Test client" */
   readonly client?: Partial<Client>;
 }
 
-/** Somebody acts in an app until `stop()`, or until the end of the block in `using acting = actingAsUser(...)`. */
+/** A user or a client acts in an app until `stop()`, or until the end of the block with `using acting = actingAsUser(...)`. */
 export interface Acting extends Disposable {
-  /** Ends it: requests need a token again, or are those of whoever acted before. */
+  /** Ends it: requests need a token again, or are those of the user or client that acted before. */
   readonly stop: () => void;
 }
 
-/** The part of a context that acting needs: `{ state: {} }` is one. */
+/** The part of a Koa context that acting needs; `{ state: {} }` is enough. */
 export interface ActingContext {
   readonly state: object;
   readonly req?: IncomingMessage;
 }
 
 /**
- * Lets a Koa app take every request for one of a user, so that a test needs no token: guards let it through, and
- * `ctx.state` is what they set for a token of that user. A request with a bearer token keeps it, and when several
- * act, the last one does.
+ * Makes a Koa app treat each request as one of a user, so that a test needs no token: guards accept it, and set `ctx.state` as
+ * for a token of that user. A request with a bearer token is not affected. When several act, the last one is used.
  *
- * With a context in place of the app, `ctx.state` is set at once: for the test of one handler or of a gate's rules. That
- * takes the gate, and gives the principal.
+ * With a context instead of an app, `ctx.state` is set immediately, for a test of one handler or of the rules of a gate. This
+ * needs the gate, and returns the principal.
  *
- * @throws ConfigError for a permission, role or scope that there is not; in an app, the request that comes first fails
+ * @throws ConfigError for an unknown permission, role or scope; in an app, it is thrown to the first request
  *
  * @example
  * import { actingAsUser } from 'koa-gatehouse/testing';
@@ -88,15 +90,15 @@ export function actingAsUser(
   const assignment = assignmentIn(options);
   const who = { type: 'user', user, client } as const;
   if (isApp(target)) return actInApp(target, impersonationOf(who, assignment, scopesIn(options)));
-  return actInContext(target, options, who, assignment ?? NOTHING);
+  return actInContext(target, options, who, assignment ?? NO_ASSIGNMENT);
 }
 
 /**
- * Lets a Koa app take every request for one of a client that acts for itself, as {@link actingAsUser} does for a user. Of a
- * client with an `ownerId`, an app takes what both the client and its owner may do, as for a token. A context knows no
- * owners: there the client may do all that it holds.
+ * Makes a Koa app treat each request as one of a client that acts for itself, as {@link actingAsUser} does for a user. A client
+ * with an `ownerId` has, as with a token, only the permissions that its owner has as well. With a context, the owner is not
+ * looked up: the client has all permissions that it was given.
  *
- * @param client - a registered one, or as much of one as the test cares about
+ * @param client - a registered one, or only the members that matter to the test
  * @throws ConfigError as {@link actingAsUser}
  *
  * @example
@@ -115,14 +117,14 @@ export function actingAsClient(
   given: Partial<Client> = {},
   options: ActingOptions | ContextActingOptions = {},
 ): Acting | ClientPrincipal {
-  // What a client holds is written on it.
+  // The permissions and roles of a client are members of it.
   const client = completeClient({ ...given, ...assignmentIn(options) }, 'client_credentials');
   const who = { type: 'client', user: undefined, client } as const;
   if (isApp(target)) return actInApp(target, impersonationOf(who, undefined, scopesIn(options)));
   return actInContext(target, options, who, client);
 }
 
-const NOTHING: Assignment = { permissions: [], roles: [] };
+const NO_ASSIGNMENT: Assignment = { permissions: [], roles: [] };
 
 function assignmentIn({ permissions, roles }: ActingOptions | ContextActingOptions): Assignment | undefined {
   if (permissions === undefined && roles === undefined) return undefined;
@@ -137,7 +139,7 @@ function isApp(target: Koa | ActingContext): target is Koa {
   return 'createContext' in target;
 }
 
-// PrincipalIdentity acts in an app, the last one behind the others.
+// The users and clients that act in an app, in the order in which they began.
 const impersonationsIn = new WeakMap<Koa, Set<Impersonation>>();
 
 function actInApp(app: Koa, impersonation: Impersonation): Acting {
@@ -147,7 +149,7 @@ function actInApp(app: Koa, impersonation: Impersonation): Acting {
   return { stop, [Symbol.dispose]: stop };
 }
 
-/** Koa makes a context for each request through this method of the app, whether it listens already or not. */
+/** Wraps `createContext()`, which Koa calls for each request, so that it works also for an app that listens already. */
 function impersonateIn(app: Koa): Set<Impersonation> {
   const all = new Set<Impersonation>();
   impersonationsIn.set(app, all);
@@ -161,10 +163,10 @@ function impersonateIn(app: Koa): Set<Impersonation> {
 }
 
 /**
- * Makes the principal of somebody who acts in an app, as it would be for a token.
+ * Makes the principal of a user or client that acts in an app, as for a token.
  *
- * @param assignment - what a user holds. @default what the user store or the assignments say. A client holds what is written on it
- * @param granted - as if these scopes had been granted
+ * @param assignment - roles and permissions of a user. @default those of the user store or the assignments
+ * @param granted - the scopes of the token
  */
 function impersonationOf(
   who: PrincipalIdentity,
@@ -197,12 +199,12 @@ function actInContext<W extends PrincipalIdentity>(
   const makePrincipal = createMakePrincipal({ gate: options.gate, scopes: new Map() });
   const principal = makePrincipal(who, effectivePermissions(assignment, options.gate), undefined);
   setPrincipal(ctx.state, principal);
-  // For a guard further on.
+  // For a guard that the test calls with this context later.
   if (ctx.req) impersonate(ctx.req, impersonationOf(who, assignment, []));
   return principal;
 }
 
-/** A test that misspells a name would pass for the wrong reason. */
+/** Refuses unknown names, because a test with a misspelt one could pass for the wrong reason. */
 function checkAssignment(
   { permissions, roles }: Assignment,
   gate: Pick<PrincipalSources['gate'], 'has' | 'roles'>,

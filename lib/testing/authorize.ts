@@ -4,79 +4,79 @@ import type { Client, NewSecret, User, UserStore } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import type { Decision, Decisions } from './decisions.ts';
 
-/** A client as `auth.clients.create()` gives it out. */
+/** A client as `auth.clients.create()` returns it. */
 export interface RegisteredClient {
   readonly client: Client;
   /** `undefined` for a public one. */
   readonly secret: Pick<NewSecret, 'value'> | undefined;
 }
 
-/** What a client asks for. */
+/** The authorization request of a client. */
 export interface AuthorizationRequest {
   /** @default [] */
   readonly scopes?: readonly string[];
   /** @default a random one */
   readonly state?: string;
-  /** @default the first that is registered */
+  /** @default the first one of the client */
   readonly redirectUri?: string;
   /** More parameters of the authorization request, such as `prompt`. @default none */
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
-/** What a client has got when a person has authorized it. */
+/** The result of an authorization request that a user has consented to. */
 export interface Authorization {
-  /** Where the person's browser is sent, with `code`, `state` and `iss`: to be requested at an app under test. */
+  /** The redirect to the client, with `code`, `state` and `iss`: request it at the app under test. */
   readonly callback: URL;
-  /** Good for one exchange, within the server's `lifetimes.authorizationCode`. */
+  /** Valid for one exchange, within the server's `lifetimes.authorizationCode`. */
   readonly code: string;
-  /** The client sends it along with the code (RFC 7636). */
+  /** The client sends it with the code (RFC 7636). */
   readonly codeVerifier: string;
-  /** Exchanges the code at the token endpoint. Rejects with what the server said when it gives no tokens. */
+  /** Exchanges the code at the token endpoint. Rejects with the server's error when it issues no tokens. */
   readonly exchange: () => Promise<TokenResponse>;
 }
 
-/** What the token endpoint answers (RFC 6749 section 5.1). */
+/** The response of the token endpoint (RFC 6749 section 5.1). */
 export interface TokenResponse {
   readonly access_token: string;
   readonly token_type: 'Bearer';
   /** In seconds. */
   readonly expires_in: number;
   readonly refresh_token: string;
-  /** Those that were granted, with spaces between them; absent when there are none. */
+  /** The granted scopes, separated by spaces; absent when there are none. */
   readonly scope?: string;
 }
 
-/** The server, and the people in front of it. */
-interface Surroundings {
+/** The server under test and its users. */
+interface TestSetup {
   readonly issuer: string;
   readonly users: Pick<UserStore, 'find'>;
   readonly decisions: Decisions;
 }
 
-/** Sends a person through login and consent, by the HTTP requests that a browser makes. */
+/** Takes a user through login and consent, with the HTTP requests that a browser makes. */
 export async function authorize(
-  surroundings: Surroundings,
+  setup: TestSetup,
   registered: RegisteredClient,
   user: User,
   request: AuthorizationRequest,
 ): Promise<Authorization> {
-  const { issuer } = surroundings;
+  const { issuer } = setup;
   const codeVerifier = randomBytes(32).toString('base64url');
-  const asked = authorizationRequest(issuer, registered, request, codeVerifier);
-  const callback = await walk(asked, surroundings, { user, answer: 'consent' });
+  const sent = authorizationRequest(issuer, registered, request, codeVerifier);
+  const callback = await followRedirects(sent, setup, { user, answer: 'consent' });
   const answer = Object.fromEntries(callback.searchParams);
   const { code } = answer;
-  if (code === undefined) throw new Error(`The client was not authorized: ${inWords(answer)}`);
+  if (code === undefined) throw new Error(`The client was not authorized: ${describeError(answer)}`);
   const { client, secret } = registered;
   return {
     callback,
     code,
     codeVerifier,
     exchange: async () =>
-      askForTokens(issuer, {
+      requestTokens(issuer, {
         grant_type: 'authorization_code',
         code,
-        redirect_uri: asked.redirectUri,
+        redirect_uri: sent.redirectUri,
         code_verifier: codeVerifier,
         client_id: client.id,
         ...(secret === undefined ? {} : { client_secret: secret.value }),
@@ -84,19 +84,19 @@ export async function authorize(
   };
 }
 
-/** Sends a person through login, who then says no. Resolves to where their browser is sent, with `error`. */
+/** Takes a user through login, who then denies consent. Resolves to the redirect to the client, with `error`. */
 export async function deny(
-  surroundings: Surroundings,
+  setup: TestSetup,
   registered: RegisteredClient,
   user: User,
   request: AuthorizationRequest,
 ): Promise<URL> {
   const codeVerifier = randomBytes(32).toString('base64url');
-  const asked = authorizationRequest(surroundings.issuer, registered, request, codeVerifier);
-  return walk(asked, surroundings, { user, answer: 'deny' });
+  const sent = authorizationRequest(setup.issuer, registered, request, codeVerifier);
+  return followRedirects(sent, setup, { user, answer: 'deny' });
 }
 
-interface Asked {
+interface SentRequest {
   readonly url: URL;
   readonly redirectUri: string;
 }
@@ -111,7 +111,7 @@ function authorizationRequest(
     state = randomUUID(),
   }: AuthorizationRequest,
   codeVerifier: string,
-): Asked {
+): SentRequest {
   if (redirectUri === undefined) {
     throw new ConfigError(
       'client',
@@ -132,13 +132,13 @@ function authorizationRequest(
   return { url, redirectUri };
 }
 
-// Login, consent, and back to the authorization endpoint after each.
-const MOST_REDIRECTS = 10;
+// More than enough for login and consent, with a redirect to the authorization endpoint after each.
+const MAX_REDIRECTS = 10;
 
 /** Follows the redirects of the server until one leads to the client. */
-async function walk(
-  { redirectUri, url: start }: Asked,
-  { decisions, users }: Surroundings,
+async function followRedirects(
+  { redirectUri, url: start }: SentRequest,
+  { decisions, users }: TestSetup,
   decision: Decision,
 ): Promise<URL> {
   if (!(await users.find(decision.user.id))) {
@@ -147,12 +147,12 @@ async function walk(
   using announced = decisions.announce(decision);
   const cookies = new CookieJar();
   let url = start;
-  for (let hops = 0; hops < MOST_REDIRECTS; hops += 1) {
+  for (let redirects = 0; redirects < MAX_REDIRECTS; redirects += 1) {
     const response = await fetch(url, {
       redirect: 'manual',
       headers: { ...announced.headers, cookie: cookies.headerFor(url) },
     });
-    cookies.keep(response);
+    cookies.store(response);
     const body = await response.text();
     const isRedirect = response.status >= 300 && response.status < 400;
     const location = isRedirect ? response.headers.get('location') : null;
@@ -163,27 +163,27 @@ async function walk(
   throw new Error(`Too many redirects, the last one to ${url.pathname}`);
 }
 
-async function askForTokens(issuer: string, parameters: Record<string, string>): Promise<TokenResponse> {
+async function requestTokens(issuer: string, parameters: Record<string, string>): Promise<TokenResponse> {
   const response = await fetch(`${issuer}/oauth/token`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(parameters),
   });
   const answer = (await response.json()) as TokenResponse & Record<string, string>;
-  if (!response.ok) throw new Error(`The client got no tokens: ${inWords(answer)}`);
+  if (!response.ok) throw new Error(`The client got no tokens: ${describeError(answer)}`);
   return answer;
 }
 
-function inWords({ error = '', error_description: description = '' }: Record<string, string>): string {
+function describeError({ error = '', error_description: description = '' }: Record<string, string>): string {
   return `${error}, ${description}`;
 }
 
-/** The cookies of one person's browser at one server, by path (RFC 6265 section 5). */
+/** The cookies of a browser for one server, by path (RFC 6265 section 5). */
 class CookieJar {
   readonly #cookies = new Map<string, { readonly path: string; readonly pair: string }>();
 
-  /** Keeps what a response sets, and drops what it expires. */
-  keep(response: Response): void {
+  /** Stores the cookies that a response sets, and removes those that it expires. */
+  store(response: Response): void {
     for (const line of response.headers.getSetCookie()) {
       const [pair = '', ...attributes] = line.split(/; ?/);
       const path = valueOf(attributes, 'path') ?? '/';

@@ -4,17 +4,17 @@ import type { Context } from 'koa';
 
 import type { Interactions, InteractionFlow, User } from '../contracts/index.ts';
 
-/** Who a person is, and what they say to a client that asks for their consent. */
+/** A user, and their answer on the consent page. */
 export interface Decision {
   readonly user: User;
   readonly answer: 'consent' | 'deny';
 }
 
-/** Stands for the people of a test at the login and the consent page. */
+/** Answers the login and the consent page in place of the users of a test. */
 export interface Decisions {
-  /** Pages that decide at once, for requests that say for whom; the others get the given ones, if there are any. */
+  /** Pages that answer requests with the header field of a decision; other requests get the given pages, if there are any. */
   readonly interactions: Interactions;
-  /** Makes the header field of a person's requests, which says what they decide until it is disposed of. */
+  /** Makes the header field for the requests of a user, which is valid until it is disposed of. */
   announce(decision: Decision): { readonly headers: Readonly<Record<string, string>> } & Disposable;
 }
 

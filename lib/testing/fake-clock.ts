@@ -4,23 +4,23 @@ import { ConfigError } from '../errors.ts';
 
 /** A clock that a test sets. */
 export interface FakeClock extends Disposable {
-  /** Sets the clock ahead. @throws ConfigError for what is no duration */
+  /** Sets the clock ahead. @throws ConfigError for an invalid duration */
   advance(duration: Duration): void;
-  /** Sets the clock, ahead or back; it goes on from there. */
+  /** Sets the clock, ahead or back; it runs on from there. */
   set(time: Date): void;
-  /** Brings the real time back. */
+  /** Restores the real time. */
   restore(): void;
 }
 
 let isInUse = false;
 
 /**
- * Puts a clock in place of `Date` in this process, the server's included, so that tokens, codes and sessions expire
- * without waiting. It shows the real time at first, and it goes on; timers are not touched.
+ * Replaces `Date` in this process, also for the server, so that tokens, codes and sessions expire without waiting. The clock
+ * begins with the real time and runs; timers are not affected.
  *
- * Everything else in the process sees it too: for tests that run one after the other.
+ * It affects all code of the process, so use it in tests that run one after another.
  *
- * @throws ConfigError when there is one already
+ * @throws ConfigError when a fake clock is in use already
  *
  * @example
  * import { fakeClock } from 'koa-gatehouse/testing';
@@ -36,13 +36,13 @@ export function fakeClock(): FakeClock {
   let ahead = 0;
   const now = (): number => RealDate.now() + ahead;
   const restore = (): void => {
-    // Done already, or something else has put its own clock on top since.
+    // It was restored already, or other code has replaced `Date` since.
     if (globalThis.Date !== FakeDate) return;
     globalThis.Date = RealDate;
     isInUse = false;
   };
 
-  // A proxy, not a class: `instanceof` and the dates made before stay as they are, and `Date()` stays a function.
+  // A proxy and not a class, so that `instanceof` works for dates made before, and `Date()` can be called without `new`.
   const FakeDate = new Proxy(RealDate, {
     construct: (target, given, newTarget) =>
       Reflect.construct(target, given.length === 0 ? [now()] : given, newTarget) as Date,

@@ -1,6 +1,6 @@
 /**
- * Tools for the tests of an app: callers without tokens, tokens without logins, a whole server on a free port, a clock that
- * a test sets, and the contract of a storage.
+ * Tools for the tests of an app: requests without tokens, tokens without logins, a complete server on a free port, a clock that
+ * a test sets, and the contract tests of a storage.
  *
  * @module koa-gatehouse/testing
  */

@@ -2,17 +2,17 @@ import type { AuthServer } from '../server/auth-server.ts';
 import type { Client, User } from '../contracts/index.ts';
 import type { Duration } from '../contracts/duration.ts';
 
-/** Whom a token speaks for, and how. */
+/** The user or client of a token, and its options. */
 export type TokenRequest = {
   /** @default [] */
   readonly scopes?: readonly string[];
-  /** At most the server's lifetime of access tokens. @default that */
+  /** At most the server's lifetime of access tokens, which is the default. */
   readonly lifetime?: Duration;
 } & (
   | {
-      /** A user whom the user store knows. */
+      /** A user of the user store. */
       readonly user: User;
-      /** A registered client to act through. @default one named "Test client", which is registered for it */
+      /** The registered client of the token. @default one named "Test client", which is registered at the first use */
       readonly client?: Client;
     }
   | {
@@ -23,8 +23,8 @@ export type TokenRequest = {
 );
 
 /**
- * Issues an access token of a server, without a login: for tests that send a token, and for what happens to tokens later.
- * It is `auth.issueToken()`, which throws what is wrong, with a client of its own where the test does not care about it.
+ * Issues an access token without a login, for tests that send a token. It calls `auth.issueToken()`, whose errors it throws;
+ * for a user without a client, it registers a test client.
  *
  * @example
  * import { issueToken } from 'koa-gatehouse/testing';
@@ -40,7 +40,7 @@ export async function issueToken(auth: AnyAuthServer, given: TokenRequest): Prom
   });
 }
 
-/** Any server that `createAuthServer()` made, whatever its permissions and users. */
+/** Any server of `createAuthServer()`, whatever its types of permissions and users. */
 export type AnyAuthServer = Pick<AuthServer, 'clients' | 'issueToken'>;
 
 const testClients = new WeakMap<object, Promise<string>>();

@@ -16,7 +16,7 @@ import { sessionContract } from './storage/sessions.ts';
 import type { RegisterTest, StorageTest } from './test-runner.ts';
 
 /**
- * Registers the tests that a storage has to pass to be one: every method, and what must hold when many callers come at once.
+ * Registers the tests that a storage has to pass: of each method, and of the guarantees under concurrent calls.
  *
  * @param makeStorage - opens an empty storage for one test, before any `migrate()`. The suite closes it.
  *

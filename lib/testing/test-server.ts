@@ -13,7 +13,7 @@ import { authorize, deny } from './authorize.ts';
 import type { Authorization, AuthorizationRequest, RegisteredClient } from './authorize.ts';
 import { createDecisions } from './decisions.ts';
 
-/** What `testServer()` takes: the options of `createAuthServer()` that are not its own business, all optional. */
+/** Options of `testServer()`: those of `createAuthServer()` that it does not set itself, all optional. */
 export interface TestServerOptions<
   P extends string = string,
   R extends string = string,
@@ -22,42 +22,42 @@ export interface TestServerOptions<
 > extends Partial<
   Omit<AuthServerOptions<P, R, U, S>, 'currentUser' | 'issuer' | 'loginUrl' | 'mountPath' | 'users'>
 > {
-  /** A user store, or a list of people with what they hold; those log in with any password. @default [] */
+  /** A user store, or a list of users with their roles and permissions, who log in with any password. @default [] */
   readonly users?: UserStore<U> | readonly TestUser<P, R, U>[];
-  /** Makes the app under test. @default the server, and an API without routes of its own */
+  /** Creates the app under test. @default an app with the server and the API, without other routes */
   readonly app?: (auth: AuthServer<P, R, U, S>) => Koa | Promise<Koa>;
 }
 
-/** A server that runs, for one test or one file of tests. */
+/** A running server for one test or one test file. */
 export interface TestServer<
   P extends string = string,
   R extends string = string,
   U extends User = User,
   S extends object = object,
 > extends AsyncDisposable {
-  /** Where it listens, such as `http://127.0.0.1:41234`: a free port of this machine. */
+  /** Its origin, such as `http://127.0.0.1:41234`, on a free port of this machine. */
   readonly origin: string;
   readonly auth: AuthServer<P, R, U, S>;
   /** The app under test, for `actingAsUser()`. */
   readonly app: Koa;
   /**
-   * Walks a person through login and consent, with the requests that a browser would make, and resolves to what the
-   * client receives. Rejects with what the server said when the client is not authorized.
+   * Takes a user through login and consent, with the requests that a browser makes, and resolves to the authorization that the
+   * client receives. Rejects with the server's error when the client is not authorized.
    */
   readonly authorize: (
     registered: RegisteredClient,
     user: User,
     request?: AuthorizationRequest,
   ) => Promise<Authorization>;
-  /** The same, with a person who says no: resolves to where the browser is sent, with `error` and `state`. */
+  /** The same for a user who denies consent: resolves to the redirect to the client, with `error` and `state`. */
   readonly deny: (registered: RegisteredClient, user: User, request?: AuthorizationRequest) => Promise<URL>;
-  /** Stops listening, ends the connections that are open and closes the server; `await using` does it too. */
+  /** Stops listening, closes open connections and closes the server; `await using` does it too. */
   readonly close: () => Promise<void>;
 }
 
 /**
- * Starts an authorization server with memory storage on a free loopback port, around the app under test. People need no
- * browser: `authorize()` does what they would do.
+ * Starts an authorization server with memory storage on a free loopback port, in the app under test. Users need no browser:
+ * `authorize()` makes their requests.
  *
  * @throws ConfigError as `createAuthServer()` does
  *
@@ -101,7 +101,7 @@ export async function testServer<P extends string, R extends string, U extends U
     const app = await makeApp(auth);
     const handle = app.callback();
     server.on('request', (request, response) => void handle(request, response));
-    const surroundings = { issuer: origin, decisions, users };
+    const setup = { issuer: origin, decisions, users };
     const close = async (): Promise<void> => {
       await stopListening();
       await auth.close();
@@ -110,8 +110,8 @@ export async function testServer<P extends string, R extends string, U extends U
       origin,
       auth,
       app,
-      authorize: async (registered, user, request = {}) => authorize(surroundings, registered, user, request),
-      deny: async (registered, user, request = {}) => deny(surroundings, registered, user, request),
+      authorize: async (registered, user, request = {}) => authorize(setup, registered, user, request),
+      deny: async (registered, user, request = {}) => deny(setup, registered, user, request),
       close,
       [Symbol.asyncDispose]: close,
     };
@@ -134,23 +134,23 @@ function isList<P extends string, R extends string, U extends User>(
   return Array.isArray(users);
 }
 
-/** A person of a test server, and what they hold. */
+/** A user of a test server, with roles and permissions. */
 export type TestUser<P extends string = string, R extends string = string, U extends User = User> = U & {
-  /** What they hold besides their roles. @default [] */
+  /** Permissions in addition to those of the roles. @default [] */
   readonly permissions?: readonly NoInfer<P>[];
   /** @default [] */
   readonly roles?: readonly NoInfer<R>[];
 };
 
-/** A user store of a list of people. They log in by id or email, whatever the password. */
+/** A user store of a list of users. They log in by id or email, with any password. */
 function testUsers<U extends User>(people: readonly TestUser<string, string, U>[]): UserStore<U> {
-  const holdings = new Map(
+  const assignments = new Map(
     people.map(({ id, permissions = [], roles = [] }) => [id, { permissions, roles }]),
   );
   return {
     authenticate: async (login) => people.find(({ email, id }) => login === email || login === id),
     find: async (id) => people.find((one) => one.id === id),
-    permissions: async ({ id }) => holdings.get(id)?.permissions ?? [],
-    roles: async ({ id }) => holdings.get(id)?.roles ?? [],
+    permissions: async ({ id }) => assignments.get(id)?.permissions ?? [],
+    roles: async ({ id }) => assignments.get(id)?.roles ?? [],
   };
 }

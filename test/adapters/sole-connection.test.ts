@@ -69,10 +69,10 @@ test('a connection that could not be opened is asked for again', async (t) => {
 test('it is given back when nobody uses it', async (t) => {
   const underneath = pool();
   const sole = new SoleConnection(underneath);
-  await sole.giveBack();
+  await sole.returnToPool();
   t.deepEqual(underneath.given, []);
   await sole.acquireConnection();
-  const giving = sole.giveBack();
+  const giving = sole.returnToPool();
   t.deepEqual(underneath.given, []);
   await sole.releaseConnection();
   await giving;

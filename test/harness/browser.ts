@@ -1,12 +1,12 @@
-// What Chromium asks for when a person opens a page or sends a form. A server may answer it differently from `*/*`.
+// Chromium's `Accept` of a navigation or a form post, to which a server may respond differently than to `*/*`.
 const ACCEPT =
   'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7';
 
-/** A cookie as the browser keeps it. */
+/** A stored cookie. */
 export interface Cookie {
   readonly name: string;
   readonly value: string;
-  /** Without the port: cookies do not know ports (RFC 6265 section 8.5). */
+  /** Without the port, because cookies are shared by the ports of a host (RFC 6265 section 8.5). */
   readonly host: string;
   readonly path: string;
   readonly secure: boolean;
@@ -14,12 +14,12 @@ export interface Cookie {
   readonly sameSite: string | undefined;
 }
 
-/** A browser without pictures: keeps cookies by path, follows nothing by itself, and posts the forms that pages contain. */
+/** A browser without rendering: stores cookies by path and posts the forms of pages. It follows redirects only when told to. */
 export class Browser {
   readonly #cookies = new Map<string, Cookie>();
   readonly #reach: (url: URL) => URL;
 
-  /** @param reach - where a URL's server really listens, for names that only exist in the test */
+  /** @param reach - the URL at which the server of a URL listens, for host names that exist only in the test */
   constructor(reach: (url: URL) => URL = (url) => url) {
     this.#reach = reach;
   }
@@ -75,7 +75,7 @@ export class Browser {
   ): Promise<Page> {
     // The longest path first (RFC 6265 section 5.4): of two cookies with one name, servers read the first.
     const cookie = this.cookies
-      .filter((kept) => isSentTo(kept, url))
+      .filter((stored) => isSentTo(stored, url))
       .toSorted((a, b) => b.path.length - a.path.length)
       .map(({ name, value }) => `${name}=${value}`)
       .join('; ');
@@ -84,16 +84,16 @@ export class Browser {
       redirect: 'manual',
       headers: { accept: ACCEPT, ...init.headers, ...(cookie ? { cookie } : {}) },
     });
-    for (const line of response.headers.getSetCookie()) this.#keep(line, url);
+    for (const line of response.headers.getSetCookie()) this.#store(line, url);
     return new Page(url, response, await response.text());
   }
 
-  #keep(line: string, { hostname: host, protocol }: URL): void {
+  #store(line: string, { hostname: host, protocol }: URL): void {
     const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
     const path = /;\s*path=([^;]+)/i.exec(line)?.[1] ?? '/';
     const secure = /;\s*secure/i.test(line);
     const sameSite = /;\s*samesite=([^;]+)/i.exec(line)?.[1];
-    // RFC 6265bis section 5.7: a browser drops what the name promises and the attributes do not keep.
+    // RFC 6265bis section 5.7: a browser ignores a cookie whose attributes do not fit the prefix of its name.
     if (secure && protocol !== 'https:') return;
     if (/^__(Secure|Host)-/.test(name) && !secure) return;
     if (name.startsWith('__Host-') && (path !== '/' || /;\s*domain=/i.test(line))) return;
@@ -128,7 +128,7 @@ export class Page {
     return this.response.status;
   }
 
-  /** Where the response redirects to. Browsers follow no `Location` of another status (RFC 9110 section 15.4). */
+  /** The target of a redirect. Browsers ignore `Location` with a status outside 3xx (RFC 9110 section 15.4). */
   get location(): URL | undefined {
     if (this.status < 300 || this.status > 399) return undefined;
     const location = this.response.headers.get('location');

@@ -1,6 +1,6 @@
 import type { Client } from 'koa-gatehouse';
 
-/** Completes a client for tests that need one which is registered nowhere. */
+/** Completes a client, for tests that need one that is not registered. */
 export function completeClient(given: Pick<Client, 'id' | 'name'> & Partial<Client>): Client {
   return {
     grantType: 'authorization_code',

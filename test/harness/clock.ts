@@ -12,12 +12,12 @@ class ShiftedDate extends RealDate {
   }
 }
 
-// From the start, for those who keep a reference to `Date.now`.
+// At import, so that modules that store a reference to `Date.now` store this one.
 globalThis.Date = ShiftedDate as DateConstructor;
 
 /**
- * Sets this process's clock ahead, the server's included, so that things expire without waiting. For `test.serial`, in
- * files whose other tests do not mind.
+ * Sets the clock of this process ahead, also for the server, so that tokens and sessions expire without waiting. For
+ * `test.serial`, in files whose other tests do not depend on the time.
  */
 export function passTime(seconds: number): void {
   ahead += seconds * 1000;

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Goes into the environment of a process that a test starts: compiling is most of what starting one takes. */
+/** Environment variables for a process that a test starts. Compiling takes most of the time of its start. */
 export const compileCache: Readonly<Record<string, string>> = {
   NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'node-compile-cache'),
 };

@@ -1,9 +1,9 @@
-// Loaded first in every process of ava: what was compiled by one of them, types stripped, is read by all others. In
-// JavaScript, because stripping its types would take more than it saves. Threads that a test starts compile by
-// themselves: a cache that several threads of a process share has crashed Node.
+// Loaded first in every process of ava: a module that one process has compiled, with its types stripped, is read from the cache
+// by the others. It is JavaScript, because stripping types would take longer than it saves. Threads that a test starts do not
+// use the cache: Node has crashed with a cache that several threads of a process share.
 import { enableCompileCache } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
 
 if (isMainThread) enableCompileCache();
-// ava asks for source maps: Node would look for one in every file that it loads, and types are stripped without.
+// ava enables source maps, for which Node would search every file that it loads. Stripping types needs none.
 process.setSourceMapsEnabled(false);

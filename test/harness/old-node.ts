@@ -1,6 +1,6 @@
 /**
- * Preloaded with `--import`: makes this process believe that it runs on the Node that `PRETEND_NODE` names, and tells on
- * exit what of the dependencies has run by then.
+ * Preloaded with `--import`: sets the version of Node that this process reports to `PRETEND_NODE`, and writes at exit which
+ * CommonJS modules and native add-ons were loaded.
  */
 import { createRequire } from 'node:module';
 

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** A verifier, and what the authorization request says of it (RFC 7636 section 4). */
+/** A code verifier, and the parameters of the authorization request for it (RFC 7636 section 4). */
 export function pkce(verifier: string = randomBytes(32).toString('base64url')): {
   verifier: string;
   parameters: { code_challenge: string; code_challenge_method: string };

@@ -22,7 +22,7 @@ export interface Person extends User {
   readonly roles?: readonly string[];
 }
 
-/** Three people: one who may view schools, one who may not, one with a role. */
+/** Three users: one with the permission to view schools, one without permissions, one with a role. */
 export function people(): UserStore<Person> & { readonly all: Person[] } {
   const all: Person[] = [
     {
@@ -52,7 +52,7 @@ export function people(): UserStore<Person> & { readonly all: Person[] } {
   };
 }
 
-/** A logger that remembers, for tests that read what was logged. */
+/** A logger that stores its lines, for tests of the log. */
 export function rememberingLogger(): Logger & {
   readonly lines: { level: string; message: string; fields: object }[];
 } {
@@ -62,15 +62,15 @@ export function rememberingLogger(): Logger & {
   return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/** How a platform stands in an app. */
+/** How a platform is mounted in an app. */
 export interface Mounting {
   /** The issuer's path, such as `/auth`. @default '' */
   readonly path?: string;
-  /** Puts something in front: is told where the platform listens, and gives the origin that people see. */
+  /** Puts a proxy in front: receives the origin on which the platform listens, and returns the public origin. */
   readonly inFront?: (origin: string) => string | Promise<string>;
-  /** Where a URL of that origin is really answered. */
+  /** The URL at which a URL of the public origin is answered. */
   readonly reach?: (url: URL) => URL;
-  /** The app around it. @default a Koa app with nothing else in it */
+  /** Creates the app. @default a Koa app with only the server and its API */
   readonly app?: (parts: AppParts) => RequestListener | Promise<RequestListener>;
 }
 
@@ -81,7 +81,7 @@ export interface AppParts {
 }
 
 export interface Platform extends AsyncDisposable {
-  /** The origin that people see. */
+  /** The public origin. */
   readonly origin: string;
   /** A URL below the issuer. */
   url(path: string): URL;
@@ -89,7 +89,7 @@ export interface Platform extends AsyncDisposable {
   readonly auth: AuthServer<Permission, 'registrar', Person>;
   readonly users: ReturnType<typeof people>;
   readonly logger: ReturnType<typeof rememberingLogger>;
-  /** Registers an authorization-code app that sends people to its callback. */
+  /** Registers an app with the authorization code grant and one redirect URI. */
   registerApp(fields?: Partial<Parameters<AuthServer['clients']['create']>[0]>): Promise<RegisteredApp>;
   /** Registers a client-credentials app. */
   registerService(permissions?: readonly Permission[]): Promise<RegisteredApp>;
@@ -122,7 +122,7 @@ export interface TokenAnswer {
   };
 }
 
-/** Serves a school platform with the package's public names: its pages, its endpoints and its API. */
+/** Starts a school platform, with only the package's public names: pages, endpoints and API. */
 export async function startPlatform(
   given: Partial<AuthServerOptions<Permission, 'registrar', Person>> = {},
   { path = '', inFront, reach, app = bareApp }: Mounting = {},
@@ -162,7 +162,7 @@ export async function startPlatform(
   };
 }
 
-/** The listener of an app that is nothing but the server and its API. */
+/** The listener of an app with only the server and its API. */
 export function bareApp({ auth, api }: AppParts): RequestListener {
   const app = new Koa();
   app.silent = true;
@@ -176,7 +176,7 @@ export function listenerOf(app: Koa): RequestListener {
   return (request, response) => void handle(request, response);
 }
 
-/** What tests do with a server that runs. */
+/** The functions with which tests use a running server. */
 export function platformOf(
   auth: Platform['auth'],
   {
@@ -251,7 +251,7 @@ export function authorizeUrl(
   return url;
 }
 
-/** Signs a person in on the login page. */
+/** Signs a user in on the login page. */
 export async function signIn(
   browser: Browser,
   page: Page,
@@ -261,7 +261,7 @@ export async function signIn(
   return browser.follow(await browser.submit(page, 'Sign in', { login: person, password }));
 }
 
-/** Walks a person through login and consent, and gives what the app receives at its callback. */
+/** Takes a user through login and consent, and returns the parameters that the app receives at its redirect URI. */
 export async function authorize(
   platform: Platform,
   app: RegisteredApp,
@@ -278,7 +278,7 @@ export async function authorize(
   return page.location.searchParams;
 }
 
-/** The whole authorization code flow; gives the token response. */
+/** The whole authorization code flow; returns the token response. */
 export async function connect(
   platform: Platform,
   app: RegisteredApp,

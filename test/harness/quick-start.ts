@@ -9,7 +9,7 @@ import { freePort } from './free-port.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** The first TypeScript of the README: what a stranger copies. */
+/** The first TypeScript block of the README, which newcomers copy. */
 function quickStart(): string {
   const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
   const block = /^```ts\n([\s\S]*?)^```$/m.exec(readme)?.[1];
@@ -17,15 +17,15 @@ function quickStart(): string {
   return block;
 }
 
-/** The quick start, as it runs. */
+/** The running quick start. */
 export interface RunningQuickStart {
   readonly origin: string;
-  /** What it printed. */
+  /** The credentials that it printed. */
   readonly client: { readonly client_id: string; readonly client_secret: string };
 }
 
 /**
- * Runs the quick start in a project until the test ends. Resolves when it has said what it has to say, and answers.
+ * Runs the quick start in a project until the test ends. Resolves when it has printed its credentials and answers requests.
  *
  * @param options - of Node
  */
@@ -57,11 +57,11 @@ export async function runQuickStart(
     child.once('exit', (code) => failed(new Error(`The quick start ended with ${code}: ${output}${errors}`)));
   });
   const origin = `http://localhost:${port}`;
-  await untilItAnswers(origin);
+  await waitForAnswer(origin);
   return { origin, client };
 }
 
-async function untilItAnswers(origin: string): Promise<void> {
+async function waitForAnswer(origin: string): Promise<void> {
   for (let tries = 0; tries < 200; tries += 1) {
     try {
       await fetch(origin);
@@ -73,7 +73,7 @@ async function untilItAnswers(origin: string): Promise<void> {
   throw new Error(`Nothing listens at ${origin}`);
 }
 
-/** The value that was printed behind a name, on a line of its own. */
+/** The value that was printed after a name, at the end of a line. */
 function printed(output: string, name: string): string | undefined {
   return new RegExp(`\\b${name}\\b["']?\\s*[:=]?\\s*["']?([\\w-]+)["',]*\\s*\\n`).exec(output)?.[1];
 }

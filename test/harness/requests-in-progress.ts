@@ -3,7 +3,7 @@ import type { Metrics, ObservedServer } from 'koa-gatehouse/metrics';
 
 const metricsOf = new WeakMap<ObservedServer, Metrics>();
 
-/** How many requests a server is working on, as its metrics say. */
+/** The number of requests that a server is working on, from its metrics. */
 export async function requestsInProgress(auth: ObservedServer): Promise<number> {
   const metrics = metricsOf.get(auth) ?? createMetrics(auth);
   metricsOf.set(auth, metrics);

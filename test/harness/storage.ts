@@ -2,10 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 import type { AuthServer, Client, ClientFields, Storage } from 'koa-gatehouse';
 
-/** What to do around each call of a storage; `name` is such as `credentials.redeem`. */
+/** Wraps each call of a storage; `name` is the method, such as `credentials.redeem`. */
 export type Around = (name: string, call: () => Promise<unknown>) => Promise<unknown>;
 
-/** The same storage with something done around each of its calls. */
+/** A storage whose calls are wrapped. */
 export function around(storage: Storage, what: Around): Storage {
   return wrap(storage, '', what);
 }
@@ -34,12 +34,12 @@ export function slow(storage: Storage): Storage {
   });
 }
 
-/** A storage whose calls can be held back, so that things happen at the same time, or in the worst order. */
+/** A storage whose calls can be paused, so that requests run at the same time, or in the order that does the most harm. */
 export interface HeldStorage {
   readonly storage: Storage;
-  /** Holds calls of a method back until so many of them wait, and then lets all go on. */
+  /** Pauses calls of a method until `count` of them wait, and then resumes all of them. */
   readonly gather: (name: string, count: number) => void;
-  /** Holds the next call of a method back; `reached` resolves when it waits. */
+  /** Pauses the next call of a method; `reached` resolves when it waits. */
   readonly pause: (name: string) => { readonly reached: Promise<void>; readonly resume: () => void };
 }
 
@@ -75,7 +75,7 @@ export function held(storage: Storage): HeldStorage {
   };
 }
 
-/** Registers a client with redirect URIs that were let in before they are refused. */
+/** Registers a client with redirect URIs that an earlier version accepted and the registry now refuses. */
 export async function registerAsBefore(
   { clients }: Pick<AuthServer, 'clients'>,
   storage: Storage,

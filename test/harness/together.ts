@@ -13,7 +13,7 @@ interface Declaration {
 const declarations: Declaration[] = [];
 let current = '';
 
-/** In place of ava's `test`, for the files that are loaded here. */
+/** Replaces ava's `test` in the files that are loaded here. */
 const declare: unknown = recorder([]);
 export default declare;
 
@@ -29,15 +29,15 @@ function recorder(members: readonly string[]): unknown {
 }
 
 /**
- * Runs several files of tests in one process: loading and warming up the platform takes longer than the tests of most files.
- * ava starts as soon as the first file has declared a test, while the next ones still start their servers. So what they
- * declare is declared again when all of them are loaded, with the name of the file in front.
+ * Runs several test files in one process, because loading and warming up the platform takes longer than the tests of most
+ * files. ava would start as soon as the first file has declared a test, while the next ones still start their servers. So the
+ * tests are recorded, and declared when all files are loaded, with the name of the file as a prefix.
  */
 export async function together(files: Files): Promise<void> {
   const hooks = registerHooks({
     resolve(specifier, context, next) {
-      const isOurs = specifier === 'ava' && context.parentURL?.includes('/node_modules/') === false;
-      return isOurs ? { url: import.meta.url, shortCircuit: true } : next(specifier, context);
+      const isTestFile = specifier === 'ava' && context.parentURL?.includes('/node_modules/') === false;
+      return isTestFile ? { url: import.meta.url, shortCircuit: true } : next(specifier, context);
     },
   });
   for (const [name, load] of Object.entries(files)) {

@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 
-/** What came back on a connection. */
+/** A response on a connection. */
 export interface WireAnswer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
 
-/** One connection, byte by byte: for requests that no HTTP client sends, and to see what becomes of the connection. */
+/** A TCP connection, for requests that HTTP clients do not send, and for tests of the connection itself. */
 export class Wire {
   readonly #socket: Socket;
   #received = Buffer.alloc(0);
@@ -17,16 +17,16 @@ export class Wire {
 
   private constructor(socket: Socket) {
     this.#socket = socket;
-    const tell = (): void => {
+    const notify = (): void => {
       this.#change.resolve();
       this.#change = Promise.withResolvers();
     };
     socket.on('data', (bytes) => {
       this.#received = Buffer.concat([this.#received, bytes]);
-      tell();
+      notify();
     });
-    socket.on('error', tell);
-    socket.on('close', tell);
+    socket.on('error', notify);
+    socket.on('close', notify);
   }
 
   static async open(origin: string): Promise<Wire> {
@@ -48,7 +48,7 @@ export class Wire {
     this.write(body);
   }
 
-  /** The next answer; it must have a `Content-Length`. */
+  /** The next response; it must have a `Content-Length`. */
   async answer(): Promise<WireAnswer> {
     const head = await this.#until(() => {
       const end = this.#received.indexOf('\r\n\r\n');
@@ -68,7 +68,7 @@ export class Wire {
     return { status: Number(statusLine.split(' ')[1]), headers, body };
   }
 
-  /** Resolves when the server has closed the connection; rejects when it broke. */
+  /** Resolves when the server has closed the connection; rejects after an error of the connection. */
   async closed(): Promise<void> {
     while (!this.#socket.closed) await this.#change.promise;
     if (this.#socket.errored) throw this.#socket.errored;

@@ -1,34 +1,34 @@
 import { codeOf } from '../dialect.ts';
-import type { Dialect, Trouble } from '../dialect.ts';
+import type { Dialect, ErrorKind } from '../dialect.ts';
 import type { Value } from '../statements.ts';
-import { rollbackOrDispose, serverRescue, serverStatements } from './server-statements.ts';
+import { rollbackOrDispose, serverInterruption, serverStatements } from './server-statements.ts';
 import type { ServerClient, ServerConnection, Wire } from './server-statements.ts';
 
-// The usual collations ignore case, and most binary ones ignore trailing blanks. The two servers have different names for
-// the one that ignores neither; each reads only its own kind of comment.
+// The usual collations ignore case, and most binary ones ignore trailing blanks. MariaDB and MySQL have different names for
+// the collation that respects both; each server reads only its own kind of comment.
 const EXACT = 'character set utf8mb4 collate /*M!100200 utf8mb4_nopad_bin */ /*!80017 utf8mb4_0900_bin */';
 
-// Named locks belong to the whole server, and a name has at most 64 characters.
+// Named locks are shared by all databases of a server, and a name has at most 64 characters.
 const MIGRATION_LOCK = "concat('gatehouse:', md5(database()))";
 
 interface Connection extends ServerConnection {
   destroy(): void;
 }
 
-/** Rows, or the header of a statement that has none; what follows describes the columns. */
+/** Rows, or the header of a statement that returns none; the elements after it describe the columns. */
 type Response = readonly [never[] & Header, ...unknown[]];
 
 interface Header {
   readonly affectedRows: number;
-  /** What the server says of an `update`, such as `Rows matched: 1  Changed: 0  Warnings: 0`. */
+  /** The server's message about an `update`, such as `Rows matched: 1  Changed: 0  Warnings: 0`. */
   readonly info?: string;
 }
 
 /**
  * MariaDB and MySQL through mysql2.
  *
- * Everything that decides between callers is a conditional change or a `select ... for update`: InnoDB lets them wait for
- * each other and shows them what is committed, also at REPEATABLE READ, where a plain `select` shows an older state.
+ * Concurrent callers are decided by conditional changes and by `select ... for update`: in InnoDB these wait for each other
+ * and read committed rows, also at REPEATABLE READ, where a plain `select` reads an older snapshot.
  */
 export function mysqlDialect(client: ServerClient<Response>): Dialect<Connection> {
   const wire: Wire<Connection, Response> = {
@@ -36,7 +36,7 @@ export function mysqlDialect(client: ServerClient<Response>): Dialect<Connection
       return (await client._query(connection, { sql: withLiterals(sql, values), bindings: [] })).response;
     },
     rows: ([rows]) => rows,
-    changes: ([header]) => found(header),
+    changes: ([header]) => matchedRows(header),
   };
 
   return {
@@ -47,13 +47,13 @@ export function mysqlDialect(client: ServerClient<Response>): Dialect<Connection
       integer: 'bigint',
       flag: 'tinyint',
     },
-    // In no time zone, because an hour of each year is there twice.
+    // Computed in UTC, because local time repeats an hour each year.
     clock: `timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000`,
     begin: 'begin',
     forUpdate: ' for update',
     canChangeInQueries: false,
     inlineIndexes: true,
-    // MariaDB alone has `add column if not exists`.
+    // Only MariaDB has `add column if not exists`.
     unlessColumn: (table, column, sql) => [
       `set @gatehouse_step = (
         select if(count(*) > 0, 'do 0', '${sql}') from information_schema.columns
@@ -71,34 +71,40 @@ export function mysqlDialect(client: ServerClient<Response>): Dialect<Connection
       if (assignments.length === 0) assignments.push(`${key[0]} = ${table}.${key[0]}`);
       return `on duplicate key update ${assignments.join(', ')}`;
     },
-    // A row that stays as it is counts like one that is inserted.
+    // The server reports the same number of rows for an unchanged row as for an inserted one.
     countsConflicts: false,
     deleteSome: (table, _key, condition) => `delete from ${table} where ${condition} limit ?`,
     enter: (connection) => serverStatements(wire, connection),
     leave() {},
     rollback: async (connection) => rollbackOrDispose(serverStatements(wire, connection), connection),
-    rescue: serverRescue(client, (connection) => connection.destroy()),
+    interruption: serverInterruption(client, (connection) => connection.destroy()),
     async lockMigrations(statements) {
       const row = await statements.get<{ locked: number | null }>(
         `select get_lock(${MIGRATION_LOCK}, 0) as locked`,
       );
       if (row?.locked !== 1) throw new MigrationsLockedError();
     },
-    // The lock is the connection's, which goes back to the pool alive.
+    // The lock belongs to the connection, which goes back to the pool and stays open.
     async unlockMigrations(statements) {
       await statements.get(`select release_lock(${MIGRATION_LOCK})`);
     },
-    trouble,
+    errorKind,
   };
 }
 
-/** The rows that were found, also those that were as they should be: a host may have taken mysql2's flag FOUND_ROWS away. */
-function found({ affectedRows, info = '' }: Header): number {
+/**
+ * The number of rows that an `update` matched, unchanged ones included. `affectedRows` leaves those out when the host's
+ * connection is configured without mysql2's flag FOUND_ROWS.
+ */
+function matchedRows({ affectedRows, info = '' }: Header): number {
   const matched = /^Rows matched: (\d+)/.exec(info)?.[1];
   return matched === undefined ? affectedRows : Number(matched);
 }
 
-/** There is no condition for the whole row, and each assignment sees what those before it have done: the first one decides. */
+/**
+ * The assigned value of a column. `on duplicate key update` has no condition for the whole row, and each assignment sees the
+ * results of those before it: the first column checks the condition, the others compare the first column.
+ */
 function newValue(
   table: string,
   column: string,
@@ -109,7 +115,7 @@ function newValue(
   return `if(${condition}, values(${column}), ${table}.${column})`;
 }
 
-function trouble(error: unknown): Trouble {
+function errorKind(error: unknown): ErrorKind {
   switch (codeOf(error)) {
     case 'ER_LOCK_DEADLOCK':
     case 'ER_LOCK_WAIT_TIMEOUT':
@@ -140,7 +146,7 @@ class MigrationsLockedError extends Error {
   }
 }
 
-/** Puts the values of a statement in the place of its `?`. */
+/** Replaces each `?` of a statement by its value. */
 function withLiterals(sql: string, values: readonly Value[]): string {
   let index = 0;
   return sql.replaceAll('?', () => toLiteral(values[index++] ?? null));
@@ -149,9 +155,9 @@ function withLiterals(sql: string, values: readonly Value[]): string {
 /**
  * A value as SQL.
  *
- * mysql2 escapes with backslashes, which are plain characters in the mode NO_BACKSLASH_ESCAPES: a quote would end the text
- * there. In hexadecimal digits nothing means anything else, in any mode and any character set. Prepared statements would do
- * as well, but MySQL takes no `limit` from mysql2 in them, and they are no faster.
+ * mysql2 escapes with backslashes, which are plain characters in the mode NO_BACKSLASH_ESCAPES: a quote in a value would end
+ * the string there (SQL injection). Hexadecimal digits are safe in every mode and character set. Prepared statements would be
+ * too, but MySQL refuses the `limit` values that mysql2 sends with them, and they are no faster.
  */
 function toLiteral(value: Value): string {
   if (value === null) return 'null';

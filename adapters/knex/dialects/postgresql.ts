@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 
 import { codeOf, onConflict } from '../dialect.ts';
-import type { Dialect, Trouble } from '../dialect.ts';
-import { rollbackOrDispose, serverRescue, serverStatements } from './server-statements.ts';
+import type { Dialect, ErrorKind } from '../dialect.ts';
+import { rollbackOrDispose, serverInterruption, serverStatements } from './server-statements.ts';
 import type { ServerClient, ServerConnection, Wire } from './server-statements.ts';
 
-// "gate" in ASCII. Advisory locks are named by number, for each database.
+// "gate" in ASCII. PostgreSQL's advisory locks have a number as their name; they are separate for each database.
 const MIGRATION_LOCK = 0x67617465;
 
 interface Connection extends ServerConnection {
@@ -37,7 +37,7 @@ export function postgresqlDialect(client: ServerClient<Result>): Dialect<Connect
     countsConflicts: true,
     deleteSome(table, key, condition) {
       const columns = key.join(', ');
-      // Without the lock, a row that changed since it was selected would be removed for what it was before.
+      // With the lock, PostgreSQL checks the condition again on a row that another transaction has just changed.
       return `delete from ${table} where (${columns}) in (
         select ${columns} from ${table} where ${condition} limit ? for update
       )`;
@@ -45,65 +45,65 @@ export function postgresqlDialect(client: ServerClient<Result>): Dialect<Connect
     enter: (connection) => serverStatements(wire, connection),
     leave() {},
     rollback: async (connection) => rollbackOrDispose(serverStatements(wire, connection), connection),
-    rescue: serverRescue(client, (connection) => void connection.end()),
+    interruption: serverInterruption(client, (connection) => void connection.end()),
     async lockMigrations(statements) {
-      // Nodes wait for each other here, and an index on a large table takes its time.
+      // Without a time limit, because other nodes wait here, and creating an index on a large table takes long.
       await statements.run('set local lock_timeout = 0; set local statement_timeout = 0');
       await statements.get('select pg_advisory_xact_lock(?)', [MIGRATION_LOCK]);
     },
     // The end of the transaction unlocks.
     async unlockMigrations() {},
-    trouble,
+    errorKind,
   };
 }
 
 /**
- * Sends statements under a name, so that a connection plans each of them once: planning takes longer than finding a row.
+ * Sends statements as named prepared statements, which a connection plans once: planning takes longer than finding a row.
  *
- * A pooler between here and the server may lend another connection for each transaction, where the name is not known.
- * When that happens, names are no longer used.
+ * A connection pooler such as PgBouncer may use another server connection for each transaction, on which the name is not
+ * defined. After the first such error, statements are sent without names.
  */
 function namedStatements(client: ServerClient<Result>): Wire<Connection, Result>['send'] {
-  const known = new Map<string, { readonly sql: string; readonly name: string }>();
-  let areNamed = true;
+  const named = new Map<string, { readonly sql: string; readonly name: string }>();
+  let useNames = true;
 
-  function know(sql: string): { readonly sql: string; readonly name: string } {
-    let statement = known.get(sql);
+  function nameStatement(sql: string): { readonly sql: string; readonly name: string } {
+    let statement = named.get(sql);
     if (!statement) {
-      // The same name in every storage on these connections must be the same statement.
+      // A hash, because several storages may share these connections: a name must mean the same statement in all of them.
       const hash = createHash('sha256').update(sql).digest('hex').slice(0, 16);
       statement = { sql: client.positionBindings(sql), name: `gatehouse_${hash}` };
-      known.set(sql, statement);
+      named.set(sql, statement);
     }
     return statement;
   }
 
   return async (connection, given, values) => {
-    // Statements without values are rare, and several of them can be sent at once only without a name.
+    // PostgreSQL accepts several statements in one text (see lockMigrations) only without a name and without values.
     if (values.length === 0) return (await client._query(connection, { sql: given, bindings: [] })).response;
-    const { sql, name } = know(given);
-    const options = areNamed ? { options: { name } } : {};
+    const { sql, name } = nameStatement(given);
+    const options = useNames ? { options: { name } } : {};
     try {
       return (await client._query(connection, { sql, bindings: values, ...options })).response;
     } catch (error) {
-      if (isAboutNames(error)) areNamed = false;
+      if (isNameError(error)) useNames = false;
       throw error;
     }
   };
 }
 
-function isAboutNames(error: unknown): boolean {
+function isNameError(error: unknown): boolean {
   const code = codeOf(error);
   return (
-    code === '26000' || // invalid_sql_statement_name: it is not there
-    code === '42P05' || // duplicate_prepared_statement: it is there already
+    code === '26000' || // invalid_sql_statement_name: the name is not defined on this connection
+    code === '42P05' || // duplicate_prepared_statement: the name is defined already
     // feature_not_supported: a migration has changed the type of a column
     (code === '0A000' && /cached plan/.test(String(error)))
   );
 }
 
-function trouble(error: unknown): Trouble {
-  if (isAboutNames(error)) return 'contention';
+function errorKind(error: unknown): ErrorKind {
+  if (isNameError(error)) return 'contention';
   switch (codeOf(error)) {
     case '40001': // serialization_failure
     case '40P01': // deadlock_detected

@@ -1,29 +1,29 @@
-import type { Rescue } from '../dialect.ts';
+import type { Interruption } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';
 
-/** The part of Knex's client that talks to a server. */
+/** The part of Knex's client that sends statements to a server. */
 export interface ServerClient<Response> {
   readonly config: { readonly connectionPool?: unknown };
-  /** Puts the dialect's own placeholders in the place of `?`. */
+  /** Replaces each `?` by the placeholder of the database. */
   positionBindings(sql: string): string;
   /**
-   * Knex's primitive for one statement. The public ways put the bound values into the message of an error and pass the
-   * rows through the host's `postProcessResponse`; neither may happen to what this storage keeps.
+   * Knex's internal function for one statement. Its public functions put bound values into error messages, which are logged,
+   * and pass rows through the host's `postProcessResponse`; neither may happen to credentials.
    */
   _query(
     connection: unknown,
     query: { sql: string; bindings: readonly Value[]; options?: { readonly name: string } },
   ): Promise<{ response: Response }>;
-  /** Stops what a connection is doing, on a new connection. */
+  /** Stops the statement of a connection, by a request on a new connection. */
   cancelQuery(connection: unknown): Promise<unknown>;
 }
 
-/** A connection to a server. Knex's pool throws it away when `__knex__disposed` is set. */
+/** A connection to a server. Knex's pool does not hand it out again when `__knex__disposed` is set. */
 export interface ServerConnection {
   __knex__disposed?: unknown;
 }
 
-/** How one statement is sent over a connection, and how the answer is read. */
+/** How a driver sends one statement, and how its response is read. */
 export interface Wire<Connection, Response> {
   send(connection: Connection, sql: string, values: readonly Value[]): Promise<Response>;
   rows(response: Response): never[];
@@ -57,23 +57,23 @@ export function serverStatements<Connection, Response>(
 }
 
 /**
- * Takes out of a driver's error what it tells of rows, because errors are logged: mysql2 has the statement with its values,
- * MariaDB the key of the row that is there already, PostgreSQL that and whole rows.
+ * Removes values of rows from a driver's error, because errors are logged: mysql2 adds the statement with its values,
+ * MariaDB the key of an existing row, PostgreSQL such keys and whole rows.
  */
 function withoutValues(error: Error & { sql?: unknown; sqlMessage?: unknown }, sql: string): Error {
   if ('sql' in error) error.sql = sql;
   for (const name of ['detail', 'where', 'internalQuery']) Reflect.deleteProperty(error, name);
   if (typeof error.sqlMessage === 'string') {
-    const told = error.message;
-    const kept = told.replace(/(entry|value:) '.*' for /s, '$1 for ');
-    error.sqlMessage = kept;
-    error.message = kept;
-    if (error.stack !== undefined) error.stack = error.stack.replace(told, () => kept);
+    const original = error.message;
+    const message = original.replace(/(entry|value:) '.*' for /s, '$1 for ');
+    error.sqlMessage = message;
+    error.message = message;
+    if (error.stack !== undefined) error.stack = error.stack.replace(original, () => message);
   }
   return error;
 }
 
-/** Ends a failed transaction. A connection that cannot even do that is given up, and its server rolls back. */
+/** Ends a failed transaction. If the rollback fails, the pool discards the connection, and the server rolls back. */
 export async function rollbackOrDispose(statements: Statements, connection: ServerConnection): Promise<void> {
   try {
     await statements.run('rollback');
@@ -83,13 +83,13 @@ export async function rollbackOrDispose(statements: Statements, connection: Serv
 }
 
 /** @param end - closes a connection without waiting for its statement */
-export function serverRescue<Connection extends ServerConnection>(
+export function serverInterruption<Connection extends ServerConnection>(
   client: ServerClient<unknown>,
   end: (connection: Connection) => void,
-): Rescue<Connection> {
+): Interruption<Connection> {
   return {
     async cancel(connection) {
-      // Of a pool that a host made with the driver, Knex does not know where it connects to.
+      // For a pool that the host created with the driver itself, Knex does not know the server's address.
       if (client.config.connectionPool === undefined) await client.cancelQuery(connection);
     },
     abandon(connection) {

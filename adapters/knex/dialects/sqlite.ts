@@ -1,8 +1,8 @@
 import { codeOf, onConflict } from '../dialect.ts';
-import type { Dialect, Trouble } from '../dialect.ts';
+import type { Dialect, ErrorKind } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';
 
-/** The part of better-sqlite3 that is used here; the package has no types of its own. */
+/** The part of better-sqlite3 that is used here; the package comes without types. */
 export interface SqliteConnection {
   readonly inTransaction: boolean;
   prepare(sql: string): PreparedStatement;
@@ -18,37 +18,37 @@ interface PreparedStatement {
   run(values: readonly Value[]): { changes: number };
 }
 
-interface KnownConnection {
+interface ConnectionState {
   readonly statements: Statements;
-  /** The milliseconds that SQLite itself waits for a lock when the connection's owner uses it. */
+  /** The host's own `busy_timeout` of the connection, in milliseconds. */
   readonly busyTimeout: number;
 }
 
 /**
  * SQLite through better-sqlite3.
  *
- * Statements are prepared once for each connection and kept: preparing costs ten times as much as running them.
- * better-sqlite3 blocks the thread while SQLite waits for a lock, so SQLite is told not to wait while the connection is
- * ours: the waiting is done asynchronously, by the retries of the database.
+ * Statements are prepared once for each connection, because preparing costs ten times as much as running them.
+ * better-sqlite3 blocks the thread while SQLite waits for a lock, so SQLite does not wait (`busy_timeout` 0) while this
+ * storage uses the connection; `database.ts` waits asynchronously and tries again.
  */
 export function sqliteDialect(): Dialect<SqliteConnection> {
-  const known = new WeakMap<SqliteConnection, KnownConnection>();
+  const states = new WeakMap<SqliteConnection, ConnectionState>();
 
-  function know(connection: SqliteConnection): KnownConnection {
-    let entry = known.get(connection);
-    if (!entry) {
+  function stateOf(connection: SqliteConnection): ConnectionState {
+    let state = states.get(connection);
+    if (!state) {
       const busyTimeout = Number(connection.pragma('busy_timeout', { simple: true }));
-      entry = { statements: keptStatements(connection), busyTimeout };
-      known.set(connection, entry);
+      state = { statements: preparedStatements(connection), busyTimeout };
+      states.set(connection, state);
     }
-    return entry;
+    return state;
   }
 
   return {
     name: 'sqlite',
     types: { id: 'varchar(255)', text: 'text', integer: 'integer', flag: 'integer' },
     clock: 'null',
-    // A transaction that only becomes a writer later fails where it must not: between its read and its write.
+    // A deferred transaction takes the write lock at its first write, which fails when another one has written since its read.
     begin: 'begin immediate',
     lockForWriting: 'delete from gatehouse_migrations where 1 = 0',
     forUpdate: '',
@@ -62,34 +62,34 @@ export function sqliteDialect(): Dialect<SqliteConnection> {
     },
     enter(connection) {
       if (connection.inTransaction) throw new ForeignTransactionError();
-      const { statements, busyTimeout } = know(connection);
+      const { statements, busyTimeout } = stateOf(connection);
       if (busyTimeout > 0) connection.exec('pragma busy_timeout = 0');
       return statements;
     },
     leave(connection) {
-      const { busyTimeout } = know(connection);
+      const { busyTimeout } = stateOf(connection);
       if (busyTimeout > 0) connection.exec(`pragma busy_timeout = ${busyTimeout}`);
     },
     async rollback(connection) {
-      // SQLite has rolled back by itself when the disk is full or the file is gone.
+      // SQLite rolls back by itself when the disk is full or the file cannot be read.
       if (connection.inTransaction) connection.exec('rollback');
     },
-    // `begin immediate` lets one writer in.
+    // `begin immediate` locks out other writers.
     async lockMigrations() {},
     async unlockMigrations() {},
-    trouble,
+    errorKind,
   };
 }
 
-function keptStatements(connection: SqliteConnection): Statements {
-  const kept = new Map<string, PreparedStatement>();
+function preparedStatements(connection: SqliteConnection): Statements {
+  const prepared = new Map<string, PreparedStatement>();
 
   function prepare(sql: string): PreparedStatement {
-    let statement = kept.get(sql);
+    let statement = prepared.get(sql);
     if (!statement) {
-      // A host may have made bigints the default of its connections.
+      // A host may have set `defaultSafeIntegers()` on its connection, which returns bigints.
       statement = connection.prepare(withStablePlan(sql)).safeIntegers(false);
-      kept.set(sql, statement);
+      prepared.set(sql, statement);
     }
     return statement;
   }
@@ -108,23 +108,24 @@ function keptStatements(connection: SqliteConnection): Statements {
 }
 
 /**
- * Keeps SQLite from planning a kept statement anew for each value bound to it, which its STAT4 build does for every join
- * and costs five times what running it does. `likely()` gives back its argument, but is no bare parameter.
+ * Keeps SQLite from planning a prepared statement again for each bound value. With STAT4, which better-sqlite3 compiles in,
+ * SQLite does so for every join whose condition has a bare parameter; this costs five times as much as running the statement.
+ * `likely()` returns its argument unchanged.
  */
 function withStablePlan(sql: string): string {
   return sql.replaceAll('?', 'likely(?)');
 }
 
-function trouble(error: unknown): Trouble {
+function errorKind(error: unknown): ErrorKind {
   const code = codeOf(error);
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return 'contention';
   if (code === 'SQLITE_CONSTRAINT_PRIMARYKEY' || code === 'SQLITE_CONSTRAINT_UNIQUE') return 'duplicate key';
-  // The code is that of any mistake in SQL; only the message tells them apart.
+  // SQLITE_ERROR stands for any mistake in SQL; only the message names the kind.
   const missing = code === 'SQLITE_ERROR' && /no such (table|column)|has no column/.test(String(error));
   return missing ? 'missing table' : 'other';
 }
 
-/** The pool handed out a connection on which its owner has begun a transaction behind the pool's back. */
+/** The host has begun a transaction on the connection without acquiring it from the pool. */
 class ForeignTransactionError extends Error {
   readonly code = 'SQLITE_BUSY';
 

@@ -5,8 +5,8 @@ import type { Migration } from './migration.ts';
 /**
  * The tables of the first version.
  *
- * Times are seconds since 1970, lists and payloads are JSON. There are no foreign keys: the rows of a grant end at
- * different times, so pruning would check references at every row, and nothing is found without its parent anyway.
+ * Times are seconds since 1970; lists and payloads are JSON. There are no foreign keys: the rows of a grant expire at
+ * different times, so pruning would check references at every row, and no row is read without its parent.
  */
 export const firstTables: Migration = {
   name: '0001_first_tables',
@@ -19,7 +19,7 @@ const TABLES: readonly Table[] = [
     columns: {
       id: 'id',
       name: 'id',
-      // The name in lower case, by JavaScript's rules: those of the databases differ.
+      // The name in lower case by JavaScript's rules, because those of the databases differ.
       sort_name: 'id',
       grant_type: 'id',
       redirect_uris: 'text',
@@ -69,12 +69,12 @@ const TABLES: readonly Table[] = [
       created_at: 'integer',
       expires_at: 'integer',
       revoked_at: 'integer',
-      // When the grant and every credential that ever came from it have expired.
+      // When the grant and all credentials that were issued from it have expired.
       needed_until: 'integer',
     },
     optional: ['revoked_at'],
     key: ['id'],
-    // With the mark of a revocation, so that revoking goes on where it was without looking at what is done.
+    // With `revoked_at`, so that each batch of a revocation finds the remaining grants without reading the revoked ones.
     indexes: [['user_id', 'revoked_at', 'client_id'], ['client_id', 'revoked_at'], ['needed_until']],
   },
   {
@@ -115,7 +115,7 @@ const TABLES: readonly Table[] = [
     name: 'gatehouse_keys',
     columns: {
       id: 'id',
-      // `use` is a word of MySQL's own.
+      // `use` is a reserved word in MySQL.
       purpose: 'id',
       generation: 'integer',
       material: 'text',

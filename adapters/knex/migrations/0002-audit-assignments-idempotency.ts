@@ -2,7 +2,7 @@ import { addColumn, createTable } from '../table.ts';
 import type { Table } from '../table.ts';
 import type { Migration } from './migration.ts';
 
-/** What happened, who holds what, requests that may be sent twice, and when consents were last used. */
+/** Audit records, role assignments, idempotent requests, and the time of the last use of a consent. */
 export const auditAssignmentsIdempotency: Migration = {
   name: '0002_audit_assignments_idempotency',
   up: (dialect) => [
@@ -27,8 +27,8 @@ const TABLES: readonly Table[] = [
     },
     optional: ['client_id', 'user_id'],
     key: ['id'],
-    // In the order of a page, so that what is read is a page and not all that matches. The longest of these keys has 3068
-    // bytes, and MySQL allows 3072.
+    // In the order of a page, so that only the rows of the page are read, not all matching rows. The longest of these keys has
+    // 3068 bytes, and MySQL allows 3072.
     indexes: [
       ['at', 'id'],
       ['type', 'at', 'id'],
@@ -51,7 +51,7 @@ const TABLES: readonly Table[] = [
       attempt: 'id',
       leased_until: 'integer',
       expires_at: 'integer',
-      // Null while the request runs.
+      // Null until the request is finished.
       status: 'integer',
       body: 'text',
     },

@@ -1,7 +1,7 @@
 import { createTable } from '../table.ts';
 import type { Migration } from './migration.ts';
 
-/** How often something was tried that can be guessed. */
+/** Counted attempts, such as logins with a wrong password. */
 export const attempts: Migration = {
   name: '0003_attempts',
   up: (dialect) =>

@@ -1,7 +1,7 @@
 import { addColumn } from '../table.ts';
 import type { Migration } from './migration.ts';
 
-/** Who disabled a client. Of those that were disabled before, nobody knows: an administrator enables them. */
+/** The user who disabled a client. It is unknown for clients disabled before, so only an administrator can enable those. */
 export const disabledBy: Migration = {
   name: '0004_disabled_by',
   up: (dialect) => addColumn(dialect, 'gatehouse_clients', { column: 'disabled_by', type: 'id' }),

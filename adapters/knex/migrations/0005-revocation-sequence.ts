@@ -2,10 +2,11 @@ import { addColumn } from '../table.ts';
 import type { Migration } from './migration.ts';
 
 /**
- * Users and clients are ended by a number instead of a time, in the rows of `gatehouse_revocations`; what begins notes it. A
- * client that was revoked by time before is ended with all that it has.
+ * The tokens, grants and sessions of a user or a client end by a sequence number instead of a time, in the rows of
+ * `gatehouse_revocations`; grants and sessions store the number at their beginning. A client that had been revoked by time is
+ * ended with all that was issued to it.
  *
- * `gatehouse_interactions` is used no more and stays, for nodes of the version before that run beside this one.
+ * `gatehouse_interactions` is not used any more; it stays for nodes of the previous version that run beside this one.
  */
 export const revocationSequence: Migration = {
   name: '0005_revocation_sequence',
@@ -13,7 +14,7 @@ export const revocationSequence: Migration = {
     ...['gatehouse_revocations', 'gatehouse_grants', 'gatehouse_sessions'].flatMap((table) =>
       addColumn(dialect, table, { column: 'sequence', type: 'integer' }),
     ),
-    // Of those that end at once, each waits for this row: no number is given twice, or before a smaller one can be seen.
+    // Concurrent ends wait for the lock of this row: no number is used twice or becomes visible before a smaller one.
     `insert into gatehouse_revocations (kind, value, revoked_at, expires_at, sequence)
      values ('sequence', '', 0, ${Number.MAX_SAFE_INTEGER}, 1)
      ${dialect.onConflict({ table: 'gatehouse_revocations', key: ['kind', 'value'] })}`,

@@ -2,9 +2,9 @@ import { addColumn } from '../table.ts';
 import type { Migration } from './migration.ts';
 
 /**
- * How long what a client gets lives. Clients that were registered before have the server's lifetimes.
+ * Lifetimes of tokens per client. Clients that were registered before have the server's lifetimes.
  *
- * The event of a secret that is deleted has had another name before.
+ * The audit event of a deleted secret is renamed as well.
  */
 export const clientLifetimes: Migration = {
   name: '0007_client_lifetimes',

@@ -20,7 +20,7 @@ export const migrations: readonly Migration[] = [
   clientLifetimes,
 ];
 
-/** Names of the migrations that have not run, in order. All of them on a database that Gatehouse has never seen. */
+/** Names of the migrations that have not run, in order. On a database without Gatehouse's tables, all of them. */
 export async function findPendingMigrations(
   statements: Statements,
   dialect: Dialect,
@@ -34,7 +34,7 @@ async function appliedMigrations(statements: Statements, dialect: Dialect): Prom
     const rows = await statements.all<{ name: string }>('select name from gatehouse_migrations');
     return new Set(rows.map(({ name }) => name));
   } catch (error) {
-    if (dialect.trouble(error) === 'missing table') return new Set();
+    if (dialect.errorKind(error) === 'missing table') return new Set();
     throw error;
   }
 }

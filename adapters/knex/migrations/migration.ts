@@ -1,10 +1,8 @@
 import type { Dialect } from '../dialect.ts';
 
-/**
- * One step of the schema. Its name is stored: it never changes, and neither does what it does once it is published.
- */
+/** One step of the schema. Once published, neither its name, which is stored, nor its statements change. */
 export interface Migration {
   readonly name: string;
-  /** The statements, in order. Running them again after a crash in the middle does no harm. */
+  /** The statements, in order. They can be run again after a crash in the middle. */
   up(this: void, dialect: Dialect): string[];
 }

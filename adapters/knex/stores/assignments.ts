@@ -2,7 +2,7 @@ import type { AssignmentStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import { toStrings } from './column-values.ts';
 
-/** Who holds what. */
+/** Role assignments: roles and permissions of users. */
 export function assignmentStore(database: Database): AssignmentStore {
   const save = `
     insert into gatehouse_assignments (user_id, roles, permissions) values (?, ?, ?)

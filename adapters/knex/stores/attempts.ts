@@ -3,7 +3,7 @@ import type { Database } from '../database.ts';
 import type { Statements } from '../statements.ts';
 import type { Integer } from './column-values.ts';
 
-/** How often something was tried that can be guessed. */
+/** Counted attempts, such as logins with a wrong password. */
 export function attemptStore(database: Database): AttemptStore {
   const { countsConflicts } = database.dialect;
   const count = countsConflicts ? countAtOnce : countInSteps(database);
@@ -11,10 +11,10 @@ export function attemptStore(database: Database): AttemptStore {
   return {
     async count(id, window) {
       for (;;) {
-        // Of all who try at once, the database lets no more than the limit change the row.
+        // One conditional write: of concurrent attempts, no more than the limit change the row.
         if (await count(database, id, window)) return undefined;
         const row = await database.get<{ expires_at: Integer }>(FIND, [id]);
-        // Otherwise it has been forgotten, or pruned, just now.
+        // Without a row, or with an expired one, it was deleted or pruned since the write: try again.
         if (row && Number(row.expires_at) > window.now) return Number(row.expires_at);
       }
     },
@@ -32,7 +32,7 @@ type Count = (statements: Statements, id: string, window: AttemptWindow) => Prom
 const countAtOnce: Count = async (statements, id, { limit, now, expiresAt }) =>
   (await statements.run(COUNT_AT_ONCE, [id, expiresAt, now, now, now, limit])) > 0;
 
-/** Where an insert does not tell whether it changed the row that was there. */
+/** For databases on which the row count of an insert does not show whether the existing row was changed. */
 function countInSteps({ dialect }: Database): Count {
   const open = `
     insert into gatehouse_attempts (id, attempts, expires_at) values (?, 0, ?)
@@ -55,7 +55,7 @@ const COUNT_AT_ONCE = `
     end
   where gatehouse_attempts.expires_at <= ? or gatehouse_attempts.attempts < ?`;
 
-// In this order: MariaDB's assignments see what those before them have done.
+// In this order, because in MySQL and MariaDB an assignment sees the results of those before it.
 const COUNT = `
   update gatehouse_attempts set
     attempts = case when expires_at <= ? then 1 else attempts + 1 end,

@@ -1,13 +1,13 @@
 import type { AuditQuery, AuditRecord, AuditStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Value } from '../statements.ts';
-import { inList, isPossible, toPayload } from './column-values.ts';
+import { inList, isStorable, toPayload } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 
-// Of an insert, a power of two: with its seven values each, far below the 32766 that SQLite takes.
+// Rows of one insert, a power of two. With seven values each, they are far below the 32766 values that SQLite allows.
 const ROWS = 256;
 
-/** What happened. */
+/** Audit records. */
 export function auditStore(database: Database): AuditStore {
   const conflict = database.dialect.onConflict({ table: 'gatehouse_audit', key: ['id'] });
 
@@ -15,7 +15,8 @@ export function auditStore(database: Database): AuditStore {
     readonly sql: string;
     readonly values: readonly Value[];
   } {
-    // Statements are kept by their text, so there must be few of them. What is there by then stays as it is.
+    // Padded to a power of two with copies of the first row, which `onConflict` ignores: prepared statements are cached by
+    // their text, so there must be few of them.
     const length = 2 ** Math.ceil(Math.log2(rows.length));
     const filler = rows[0]!.with(PAYLOAD, '{}');
     const padded = Array.from({ length }, (_, index) => rows[index] ?? filler);
@@ -28,7 +29,7 @@ export function auditStore(database: Database): AuditStore {
 
   return {
     async append(records, expiresAt) {
-      // In one order for all, so that those who append the same records do not wait for each other crosswise.
+      // Sorted, so that nodes that append the same records lock them in the same order and cannot deadlock.
       const rows = records.toSorted(byId).map((record) => toRow(record, expiresAt));
       const inserts = Array.from({ length: Math.ceil(rows.length / ROWS) }, (_, index) =>
         insertStatement(rows.slice(index * ROWS, (index + 1) * ROWS)),
@@ -43,7 +44,7 @@ export function auditStore(database: Database): AuditStore {
       }
     },
     async list(query) {
-      if (!isAnswerable(query)) return [];
+      if (!canMatch(query)) return [];
       const { sql, values } = listStatement(query);
       return (await database.all<AuditRow>(sql, values)).map(toRecord);
     },
@@ -72,10 +73,10 @@ function byId(a: AuditRecord, b: AuditRecord): number {
   return a.id < b.id ? -1 : 1;
 }
 
-/** Whether anything can match at all. */
-function isAnswerable({ clientId, userId, types, before }: AuditQuery): boolean {
+/** `false` when no record can match, such as for values that no row can have. */
+function canMatch({ clientId, userId, types, before }: AuditQuery): boolean {
   const asked = [clientId, userId, before?.id].filter((value) => value !== undefined);
-  return types?.length !== 0 && asked.every(isPossible) && Number.isSafeInteger(before?.at ?? 0);
+  return types?.length !== 0 && asked.every(isStorable) && Number.isSafeInteger(before?.at ?? 0);
 }
 
 interface Condition {
@@ -85,7 +86,7 @@ interface Condition {
 
 function listStatement(query: AuditQuery): Condition {
   const { before, limit = 50 } = query;
-  // Twice, because an `or` alone does not lead the databases to where the page begins.
+  // The condition `at <= ?` is redundant: the databases use it, and not the `or`, to find the start of the page in an index.
   const onPage = before ? 'and at <= ? and (at < ? or id < ?)' : '';
   const pageValues = before ? [before.at, before.at, before.id] : [];
   const [first, ...others] = toConditions(query).map(({ sql, values }) => ({
@@ -94,7 +95,7 @@ function listStatement(query: AuditQuery): Condition {
   }));
   if (others.length === 0) return { sql: `select ${RECORD} ${first!.sql}`, values: first!.values };
   const selections = [first!, ...others];
-  // Of each as much as the page may need, and all of that out of indexes.
+  // At most a page of ids per type, read from indexes alone; then the records of the newest of them.
   const found = selections.map(({ sql }, index) => `select * from (select at, id ${sql}) of_type_${index}`);
   return {
     sql: `select ${RECORD} from gatehouse_audit
@@ -107,19 +108,19 @@ const RECORD = 'id, at, type, client_id, user_id, payload';
 
 const NEWEST = 'order by at desc, id desc limit ?';
 
-/** What the records of a list have in common, each of them in the order of an index. */
+/** Conditions whose union is the query, each of them served by an index in the order of a page. */
 function toConditions({ clientId, userId, types }: AuditQuery): readonly Condition[] {
   if (userId !== undefined) return [ofUser(userId, { clientId, types })];
   const ofClient = clientId === undefined ? [] : [{ sql: 'client_id = ?', values: [clientId] }];
   if (!types) return ofClient.length > 0 ? ofClient : [{ sql: '1 = 1', values: [] }];
-  // One by one: those of a rare type are not looked for among all the others.
+  // One condition per type, so that records of a rare type are found in the index and not searched among all others.
   return [...new Set(types)].map((type) => ({
     sql: [...ofClient.map(({ sql }) => sql), 'type = ?'].join(' and '),
     values: [...ofClient.flatMap(({ values }) => values), type],
   }));
 }
 
-/** Of one user there are few, so the databases are kept from going along any other index. */
+/** The records of one user are few. `coalesce` keeps the databases from using another index than the user's. */
 function ofUser(userId: string, { clientId, types }: Pick<AuditQuery, 'clientId' | 'types'>): Condition {
   const asked = types && inList(types);
   return {

@@ -42,7 +42,7 @@ export interface ClientRow {
   readonly updated_at: Integer;
 }
 
-/** A client beside one of its secrets, or beside nulls when it has none. */
+/** A client joined with one of its secrets, or with nulls when it has none. */
 export interface ClientSecretRow extends ClientRow {
   readonly secret_id: string | null;
   readonly secret_hash: string;
@@ -64,7 +64,7 @@ export function toStoredClient(rows: readonly ClientSecretRow[]): StoredClient |
   };
 }
 
-// There are few. For an order of its own, MariaDB makes a temporary table, which takes longer than all the rest.
+// Sorted here, because for an `order by` MariaDB creates a temporary table, which takes longer than the query.
 function byAge(a: ClientSecret, b: ClientSecret): number {
   return a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
 }
@@ -139,7 +139,7 @@ export function toSecretValues(clientId: string, secret: ClientSecret): Value[] 
   ];
 }
 
-/** What names are ordered and searched by. Cut, because lower case can be longer than what it is made from. */
+/** The form of a name by which clients are sorted and searched. Cut, because lower case can be longer than the name. */
 export function toSortName(name: string): string {
   return name.toLowerCase().slice(0, 255);
 }

@@ -12,7 +12,7 @@ import {
   toStoredClient,
 } from './client-rows.ts';
 import type { ClientRow, ClientSecretRow } from './client-rows.ts';
-import { isPossible } from './column-values.ts';
+import { isStorable } from './column-values.ts';
 import { end } from './revocations.ts';
 
 // SQLite blocks the thread while it removes a batch, and a server locks its rows.
@@ -22,7 +22,7 @@ const BATCH = 200;
 export function clientStore(database: Database): ClientStore {
   return {
     async find(id) {
-      return isPossible(id) ? toStoredClient(await database.all<ClientSecretRow>(FIND, [id])) : undefined;
+      return isStorable(id) ? toStoredClient(await database.all<ClientSecretRow>(FIND, [id])) : undefined;
     },
     async insert(client, secrets) {
       await database.transaction(async (statements) => {
@@ -39,21 +39,21 @@ export function clientStore(database: Database): ClientStore {
       return changed > 0;
     },
     async delete(id) {
-      // Without these two nobody gets a token of the client any more, so they go together and first.
+      // First and in one transaction: without its row and its secrets, the client gets no token any more.
       const removed = await database.transaction(async (statements) => {
         await statements.run('delete from gatehouse_client_secrets where client_id = ?', [id]);
-        // A client that is registered with this id later must not find the tokens of this one.
+        // Tokens of this client must not become valid again when a client is registered with the same id later.
         await end(statements, database.dialect, { kind: 'client', value: id });
         return statements.run('delete from gatehouse_clients where id = ?', [id]);
       });
       await removeAll(database, 'gatehouse_consents', ['user_id', 'client_id'], id);
-      // Codes and refresh tokens are found only through their grant: those of these grants go with them.
+      // Codes and refresh tokens are found only through their grant, so they become invalid with it; prune() removes them.
       await removeAll(database, 'gatehouse_grants', ['id'], id);
       return removed > 0;
     },
     async list(query) {
       const asked = [query.search, query.ownerId, query.after].filter((value) => value !== undefined);
-      if (!asked.every(isPossible)) return [];
+      if (!asked.every(isStorable)) return [];
       const { sql, values } = listStatement(query);
       return (await database.all<ClientRow>(sql, values)).map(toClient);
     },
@@ -79,7 +79,7 @@ export function clientStore(database: Database): ClientStore {
   };
 }
 
-/** Removes the rows of a client. There can be any number, and nothing else is to wait for all of them. */
+/** Removes the rows of a client in batches, because there can be any number and other requests wait for a batch. */
 async function removeAll(
   database: Database,
   table: string,
@@ -119,7 +119,7 @@ const EXPIRE_SECRET = `
   update gatehouse_client_secrets set expires_at = ?
   where client_id = ? and id = ? and (expires_at is null or expires_at > ?)`;
 
-// Notes that overtake each other leave the latest.
+// Conditional, because a later time may have been written first.
 const TOUCH_SECRET = `
   update gatehouse_client_secrets set last_used_at = ?
   where client_id = ? and id = ? and (last_used_at is null or last_used_at < ?)`;

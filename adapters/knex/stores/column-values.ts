@@ -1,4 +1,4 @@
-/** A whole number as the drivers give it: PostgreSQL's has 64 bits and comes as text. */
+/** A whole number as the drivers return it: pg returns 64-bit integers as strings. */
 export type Integer = number | string;
 
 export function toOptionalNumber(value: Integer | null): number | undefined {
@@ -15,14 +15,14 @@ export function toPayload(json: string): Readonly<Record<string, unknown>> {
   return payload;
 }
 
-/** The right side of a condition such as `id in (?, ?)`, and what to bind there. */
+/** The right side of a condition such as `id in (?, ?)`, and the values to bind. */
 interface InList {
   readonly placeholders: string;
   readonly values: readonly string[];
 }
 
 /**
- * Repeats the last value up to a power of two: statements are kept by their text, so there must be few of them.
+ * Repeats the last value up to a power of two, because prepared statements are cached by their text and must be few.
  *
  * @param values - at least one
  */
@@ -32,10 +32,13 @@ export function inList(values: readonly string[]): InList {
   return { placeholders: `(${padded.map(() => '?').join(', ')})`, values: padded };
 }
 
-// An id has up to 255 characters, and JavaScript counts some of them twice.
+// An id has up to 255 characters, some of which are two UTF-16 units in JavaScript.
 const LONGEST = 2 * 255;
 
-/** Strangers make up ids. PostgreSQL refuses a NUL in a text, which is their mistake and no trouble of the database. */
-export function isPossible(value: string): boolean {
+/**
+ * Whether a row can have this value. Ids come from requests: PostgreSQL refuses a NUL in a string, and such a request is to
+ * find no row instead of failing with a `StorageError`.
+ */
+export function isStorable(value: string): boolean {
   return value.length <= LONGEST && !value.includes('\0');
 }

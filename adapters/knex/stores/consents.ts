@@ -5,7 +5,7 @@ import type { Database } from '../database.ts';
 import { toOptionalNumber, toStrings } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 
-/** What people have authorized, remembered. */
+/** Consents of users to clients. */
 export function consentStore(database: Database): ConsentStore {
   const conflict = database.dialect.onConflict({
     table: 'gatehouse_consents',
@@ -28,7 +28,7 @@ export function consentStore(database: Database): ConsentStore {
       const first = [merged([], scopes), mergedHosts({}, hosts)];
       const values = [userId, clientId, ...first, createdAt, updatedAt, lastUsedAt ?? null];
       await database.transaction(async (statements) => {
-        // Whether it inserts or changes: from here on nobody else changes the row, or removes it.
+        // An insert and an update both lock the row: until the commit, no other transaction changes or removes it.
         await statements.run(open, values);
         const row = await statements.get<Pick<ConsentRow, 'scopes' | 'hosts'>>(findConsentedScopes, [
           userId,
@@ -81,13 +81,13 @@ function mergedHosts(before: Consent['hosts'], hosts: Consent['hosts']): string 
   return JSON.stringify(Object.fromEntries(entries));
 }
 
-/** None for a row that was written before hosts were kept. */
+/** Empty for a row from before migration 0006, which has no hosts. */
 function toHosts(json: string | null): Consent['hosts'] {
   const hosts: Consent['hosts'] = JSON.parse(json ?? '{}');
   return hosts;
 }
 
-// Notes that overtake each other leave the latest.
+// Conditional, because a later time may have been written first.
 const TOUCH = `
   update gatehouse_consents set last_used_at = ?
   where user_id = ? and client_id = ? and (last_used_at is null or last_used_at < ?)`;

@@ -9,22 +9,22 @@ const INTO_GRANTS = `
   insert into gatehouse_grants
     (id, user_id, client_id, scopes, created_at, expires_at, revoked_at, sequence, needed_until)`;
 
-/** With {@link toGrantValues}. */
+/** Its values are those of {@link toGrantValues}. */
 export const INSERT_GRANT: string = `${INTO_GRANTS} values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** The same, for each row of a query that is put behind it. */
+/** The same for each row of a query: append its `from` clause. */
 export const INSERT_GRANT_FOR: string = `${INTO_GRANTS} select ?, ?, ?, ?, ?, ?, ?, ?, ?`;
 
 const INTO_CREDENTIALS = `
   insert into gatehouse_credentials (id, kind, grant_id, payload, expires_at, consumed_at, sealed_successor)`;
 
-/** With {@link toValues}. */
+/** Its values are those of {@link toValues}. */
 export const INSERT_CREDENTIAL: string = `${INTO_CREDENTIALS} values (?, ?, ?, ?, ?, ?, ?)`;
 
-/** The same, for each row of a query that is put behind it. */
+/** The same for each row of a query: append its `from` clause. */
 export const INSERT_CREDENTIAL_FOR: string = `${INTO_CREDENTIALS} select ?, ?, ?, ?, ?, ?, ?`;
 
-/** A credential by its id and kind, unless its grant is dead. */
+/** Selects a credential by its id and kind, unless its grant was revoked or ended. */
 export const WITH_LIVE_GRANT: string = `
   from gatehouse_credentials c join gatehouse_grants g on g.id = c.grant_id and g.revoked_at is null
   where c.id = ? and c.kind = ? and ${GRANT_NOT_ENDED}`;
@@ -62,7 +62,7 @@ export function toValues(credential: Credential): Value[] {
   ];
 }
 
-/** @param neededUntil - when the last credential that came from the grant expires */
+/** @param neededUntil - when the last credential that was issued from the grant expires */
 export function toGrantValues(grant: Grant, neededUntil: number): Value[] {
   return [
     grant.id,

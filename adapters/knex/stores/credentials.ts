@@ -45,13 +45,16 @@ export function credentialStore(database: Database): CredentialStore {
 
 const START = `with started as (${INSERT_GRANT}) ${INSERT_CREDENTIAL}`;
 
-// What only notes the consent's last use or extends the session does not wait for this lock, and this one not for it.
+// `for key share` conflicts with deleting the consent or the session, but not with updating its last use or its expiry.
 const startOn = (from: string): string => `
   with basis as (select 1 ${from} for key share),
   started as (${INSERT_GRANT_FOR} from basis returning id)
   ${INSERT_CREDENTIAL_FOR} from started`;
 
-/** The rows that a grant rests on, locked so that none is removed until the grant can be seen, and so revoked. */
+/**
+ * Selects the consent and the session on which a grant is based. They are locked until the grant is committed: a removal waits,
+ * and then finds the grant and revokes it.
+ */
 function fromBasis({
   consent,
   sessionId,

@@ -5,7 +5,7 @@ import type { Database } from '../database.ts';
 import { inList, toOptionalNumber, toStrings } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 
-/** What a {@link GrantRow} is selected by, from `gatehouse_grants g`. */
+/** The columns of a {@link GrantRow}, selected from `gatehouse_grants g`. */
 export const GRANT_COLUMNS = `
   g.id as grant_id, g.user_id, g.client_id, g.scopes, g.created_at as grant_created_at,
   g.expires_at as grant_expires_at, g.revoked_at, g.sequence`;
@@ -34,10 +34,10 @@ export function toGrant(row: GrantRow): Grant {
   };
 }
 
-// SQLite blocks the thread while it marks a batch, and a server locks its rows. A power of two, see inList().
+// SQLite blocks the thread while it updates a batch, and a server locks its rows. A power of two, see inList().
 const BATCH = 256;
 
-/** Grants: found by id, and revoked. */
+/** Grants, which are inserted with their code by the credential store. */
 export function grantStore(database: Database): GrantStore {
   const { forUpdate } = database.dialect;
 

@@ -3,7 +3,7 @@ import type { Database } from '../database.ts';
 import { statementsIn } from '../transact.ts';
 import type { Integer } from './column-values.ts';
 
-/** Requests that may be sent twice, and their answers. */
+/** Idempotent requests, by their `Idempotency-Key`, and their answers. */
 export function idempotencyStore(database: Database): IdempotencyStore {
   const { countsConflicts } = database.dialect;
   const begin = `
@@ -22,11 +22,11 @@ export function idempotencyStore(database: Database): IdempotencyStore {
       const values = [id, fingerprint, attempt, leasedUntil, expiresAt];
       const answered = [answer?.status ?? null, answer?.body ?? null];
       for (;;) {
-        // Of all who try at once, the database lets one insert or change the row.
+        // One conditional write: of concurrent requests, one inserts or changes the row.
         const changed = await database.run(begin, [...values, ...answered, now, now, fingerprint]);
         if (countsConflicts && changed > 0) return undefined;
         const row = await database.get<RequestRow>(FIND, [id]);
-        // Otherwise the one who was first has abandoned it just now.
+        // Without a row, the first request was abandoned since the write: try again.
         if (row) return row.attempt === attempt ? undefined : toRequest(row);
       }
     },
@@ -43,7 +43,8 @@ export function idempotencyStore(database: Database): IdempotencyStore {
   };
 }
 
-// Expired rows count as pruned. Another request with the same key does not get what an attempt left behind half done.
+// An expired row counts as pruned. An unfinished row may be taken over only by the same request (fingerprint): another request
+// with the same key must not continue a half-done attempt.
 const IS_FREE = `
   gatehouse_idempotency.leased_until <= ? and (
     gatehouse_idempotency.expires_at < ?
@@ -54,13 +55,13 @@ const FIND = `
   select id, fingerprint, attempt, leased_until, expires_at, status, body
   from gatehouse_idempotency where id = ?`;
 
-// Kept for as long as it runs, or a second one could begin.
+// Also extends the expiry, because prune() would remove the row of a running request, and a second one could begin.
 const EXTEND = `
   update gatehouse_idempotency
   set leased_until = ?, expires_at = case when expires_at < ? then ? else expires_at end
   where id = ? and attempt = ? and status is null`;
 
-// Told twice, the first answer stays: it may have been given to others.
+// When finished twice, the first answer stays, because it may have been returned to a repeated request already.
 const FINISH = `
   update gatehouse_idempotency set status = coalesce(status, ?), body = coalesce(body, ?)
   where id = ? and attempt = ?`;

@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 import { toOptionalNumber } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 
-/** The server's own keys. */
+/** Signing and cookie keys of the server. */
 export function keyStore(database: Database): KeyStore {
   return {
     async list(use) {
@@ -15,8 +15,8 @@ export function keyStore(database: Database): KeyStore {
         await database.run(ADD, [id, use, generation, material, createdAt, activeAt, retiresAt ?? null]);
         return true;
       } catch (error) {
-        // Not asked for beforehand: another node may add the same generation in between.
-        if (error instanceof StorageError && database.dialect.trouble(error.cause) === 'duplicate key') {
+        // The insert decides, because after a query another node could add the same generation.
+        if (error instanceof StorageError && database.dialect.errorKind(error.cause) === 'duplicate key') {
           return false;
         }
         throw error;

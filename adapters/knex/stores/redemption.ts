@@ -4,9 +4,9 @@ import type { Integer } from './column-values.ts';
 import { INSERT_CREDENTIAL, INSERT_CREDENTIAL_FOR, toValues, WITH_LIVE_GRANT } from './credential-rows.ts';
 
 /**
- * Spends a credential in one statement, for databases that allow changes inside of a query.
+ * Spends a credential in one statement, for databases that allow changes inside a query.
  *
- * It is a transaction of its own and one round trip instead of six, during all of which the grant would be locked.
+ * The statement is a transaction of its own in one round trip. A transaction would take six, with the grant locked meanwhile.
  */
 export function redeemAtOnce(database: Database): CredentialStore['redeem'] {
   return async ({ kind, id }, { at, successor, sealedSuccessor, neededUntil = 0 }) => {
@@ -16,15 +16,15 @@ export function redeemAtOnce(database: Database): CredentialStore['redeem'] {
       ? await database.get(REDEEM_FOR_SUCCESSOR, [...values, ...toValues(successor)])
       : await database.get(REDEEM, values);
     if (winner) return { outcome: 'redeemed' };
-    // The statement saw the state from before it waited for the winner, so what that one left is read anew.
+    // The statement's snapshot is older than the winner's commit, so the winner's values need a second query.
     const spent = await database.get<SpentRow>(FIND_SPENT, [id, kind]);
     if (!spent) return { outcome: 'gone' };
     return toSpent(spent);
   };
 }
 
-// All who try at once wait for the grant's lock. Each then looks at the rows as they are now: the first finds the
-// credential unspent, the others find it spent, and after a revocation nobody finds the grant.
+// Concurrent redemptions wait for the lock of the grant. PostgreSQL then checks the conditions again on the current rows: the
+// first redemption finds the credential unspent, the others find it spent, and after a revocation none finds the grant.
 const STEPS = `
   live as (
     select g.id ${WITH_LIVE_GRANT} for update of g
@@ -34,7 +34,7 @@ const STEPS = `
     where c.id = ? and c.kind = ? and c.grant_id = live.id and c.consumed_at is null
     returning c.grant_id
   ),
-  kept as (
+  extended as (
     update gatehouse_grants g set needed_until = ? from spent
     where g.id = spent.grant_id and g.needed_until < ?
   )`;
@@ -55,9 +55,9 @@ export function redeemInSteps(database: Database): CredentialStore['redeem'] {
 
   return async ({ kind, id }, { at, successor, sealedSuccessor, neededUntil = 0 }) =>
     database.transaction(async (statements): Promise<Redemption> => {
-      // Of all who try at once, the database lets one change the row; the others wait here and then change none.
+      // One conditional write: of concurrent redemptions one changes the row; the others wait here and then change none.
       const won = (await statements.run(SPEND, [at, sealedSuccessor ?? null, id, kind])) === 1;
-      // Locks the grant, so that a revocation comes wholly before or wholly after.
+      // Locks the grant, so that a concurrent revocation is either complete or has not begun.
       const spent = await statements.get<SpentGrantRow>(find, [id, kind]);
       if (!spent) return { outcome: 'gone' };
       if (!won) return toSpent(spent);

@@ -5,7 +5,7 @@ import type { Dialect } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';
 import type { Integer } from './column-values.ts';
 
-/** Access tokens that were revoked, and users and clients that were ended. */
+/** Revoked access tokens, and users and clients whose tokens, grants and sessions were ended. */
 export function revocationStore(database: Database): RevocationStore {
   const { dialect } = database;
   const add = `
@@ -13,7 +13,7 @@ export function revocationStore(database: Database): RevocationStore {
     ${dialect.onConflict({
       table: 'gatehouse_revocations',
       key: ['kind', 'value'],
-      // A note that comes late must not shorten what a later one has revoked.
+      // The greater of both, because a longer revocation may have been written first.
       greatest: ['revoked_at', 'expires_at'],
     })}`;
 
@@ -36,7 +36,7 @@ export function revocationStore(database: Database): RevocationStore {
   };
 }
 
-/** Ends a user or a client, as a part of a transaction. */
+/** Ends all that a user or a client has begun; runs inside a transaction. */
 export async function end(
   statements: Statements,
   dialect: Dialect,
@@ -61,7 +61,7 @@ const ADVANCE = `
 
 const SEQUENCE = `select sequence from gatehouse_revocations where kind = 'sequence' and value = ''`;
 
-/** What a grant `g` has to be besides: its user and its client were not ended since it was begun. */
+/** A condition on a grant `g`: neither its user nor its client was ended after the grant began. */
 export const GRANT_NOT_ENDED = `
   not exists (
     select 1 from gatehouse_revocations u

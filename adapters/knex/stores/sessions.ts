@@ -28,7 +28,7 @@ export function sessionStore(database: Database): SessionStore {
 const INSERT = `
   insert into gatehouse_sessions (id, uid, user_id, payload, expires_at, sequence) values (?, ?, ?, ?, ?, ?)`;
 
-// One statement, so that the sequence is that of the moment at which the session was good.
+// One statement, so that the sequence and the session are read at the same moment: no end of the user lies in between.
 const FIND = `
   select s.id, s.uid, s.user_id, s.payload, s.expires_at, s.sequence, n.sequence as latest_sequence
   from gatehouse_sessions s join gatehouse_revocations n on n.kind = 'sequence' and n.value = ''

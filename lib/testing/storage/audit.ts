@@ -101,7 +101,7 @@ export function auditContract(test: StorageTest): void {
   });
 }
 
-/** One of each kind, with all that can be said about it. */
+/** One event of each type, with all of its members. */
 const EVENTS: readonly (AuditEvent & AuditOrigin)[] = [
   { type: 'token_issued', clientId: 'c', userId: 'ann', grantId: 'g', grantType: 'refresh_token' },
   {
@@ -144,7 +144,7 @@ export function auditPageContract(test: StorageTest): void {
       { clientId: 'timetable', userId: 'bob', types: ['consent_given', 'logout'] },
     ];
     for (const query of queries) {
-      const expected = records.filter((record) => isAsked(record, query));
+      const expected = records.filter((record) => matches(record, query));
       for (const limit of [1, 7, 1000]) {
         t.deepEqual(
           await allPages(audit, { ...query, limit }),
@@ -209,7 +209,7 @@ const SOME_EVENTS: readonly AuditEvent[] = [
   { type: 'consent_given', clientId: 'timetable', userId: 'bob', scopes: [] },
 ];
 
-/** Appends many records of a few milliseconds, in no order. Resolves to them in the order of a list. */
+/** Appends many records of three different times, unordered. Resolves to them in the order of `list()`. */
 async function appendMany(audit: AuditStore): Promise<AuditRecord[]> {
   const records = Array.from({ length: 120 }, (_, index) =>
     aRecord(
@@ -230,7 +230,7 @@ async function allPages(audit: AuditStore, query: AuditQuery): Promise<AuditReco
   }
 }
 
-function isAsked(record: AuditRecord, { clientId, userId, types }: AuditQuery): boolean {
+function matches(record: AuditRecord, { clientId, userId, types }: AuditQuery): boolean {
   const { clientId: ofClient, userId: ofUser } = { clientId: undefined, userId: undefined, ...record };
   return (
     (clientId ?? ofClient) === ofClient &&

@@ -158,7 +158,7 @@ export function clientContract(test: StorageTest): void {
     const found = await clients.find(aClient().id);
     t.is(found?.sequence, await revocations.sequence());
     t.true(await revocations.stands({ ...token, sequence: found!.sequence }));
-    // A request that had found the client before it was removed.
+    // As of a request that found the client before it was deleted.
     await credentials.start(aGrant({ clientId: aClient().id, sequence }), aCode());
     t.is(await credentials.find('code', aCode().id), undefined);
   });

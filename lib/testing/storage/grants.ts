@@ -79,7 +79,7 @@ export function grantContract(test: StorageTest): void {
   });
 }
 
-/** Starts the grant of the user and the client that its id names. */
+/** Starts the grant `user-client` of that user and client. */
 async function startGrant({ credentials }: Storage, id: string): Promise<void> {
   const [userId = '', clientId = ''] = id.split('-');
   await credentials.start(aGrant({ id, userId, clientId }), aCode({ id: `code of ${id}`, grantId: id }));

@@ -33,7 +33,7 @@ export function idempotencyContract(test: StorageTest): void {
     const different = { ...another, fingerprint: 'different' };
     await idempotency.begin(aRequest(), NOW);
     t.deepEqual(await idempotency.begin(different, NOW), aRequest());
-    // What the attempt left behind is for a retry of the same request to find out.
+    // After the lease, only a retry of the same request may take over the unfinished one.
     t.deepEqual(await idempotency.begin(different, NOW + HOUR), aRequest());
     await idempotency.finish(aRequest(), answer);
     t.deepEqual(await idempotency.begin(different, NOW + HOUR), aRequest({ answer }));
@@ -82,7 +82,7 @@ export function idempotencyContract(test: StorageTest): void {
     const { idempotency } = storage;
     await idempotency.begin(aRequest(), NOW);
     const over = await storage.transaction(async (handed) => handed);
-    // Without a transaction there is nothing to be over.
+    // A storage without transactions, such as the memory storage, hands over `undefined`, and has nothing to refuse.
     for (const wrong of over === undefined ? [] : [over, {}, null, 'text']) {
       await t.throwsAsync(idempotency.finish(aRequest(), answer, wrong), { code: 'ERR_STORAGE' });
     }

@@ -104,7 +104,7 @@ export function redemptionContract(test: StorageTest): void {
       t.true(outcome === 'redeemed' || outcome === 'gone', outcome);
       t.is(revoked, 1);
       t.deepEqual(found, [undefined, undefined]);
-      // Whoever redeemed in time holds an access token, so the mark has to last as long as the successor.
+      // A redemption before the revocation has issued an access token, so the revoked grant is kept as long as the successor.
       t.true(outcome === 'gone' || isStored);
     }
   });

@@ -89,7 +89,7 @@ export function revocationContract(test: StorageTest): void {
     const users = Array.from({ length: 20 }, (_, index) => `user ${index}`);
     await Promise.all(users.map(async (userId) => revocations.end({ userId })));
     t.is(await revocations.sequence(), before + users.length);
-    // What began before the last of them is dead for exactly one.
+    // Grants that began before the last end, and after the others, are ended for exactly one user.
     const sequence = before + users.length - 1;
     for (const userId of users) await start(storage, userId, sequence, userId);
     const stand = await Promise.all(

@@ -17,11 +17,11 @@ import type {
   StoredSession,
 } from '../../contracts/index.ts';
 
-/** A moment that the tests call now, in seconds. */
+/** The current time in the tests, in seconds since 1970. */
 export const NOW = 1_750_000_000;
 export const HOUR = 3600;
 
-/** Ids that a careless comparison takes for `Id`. */
+/** Ids that equal `Id` in a comparison without case, trailing blanks or accents. */
 export const LOOKALIKES: readonly string[] = ['id', 'ID', 'Id ', ' Id', 'Íd'];
 
 export function aClient(fields: Partial<Client> = {}): Client {
@@ -122,7 +122,7 @@ export function aKey(fields: Partial<StoredKey> = {}): StoredKey {
   };
 }
 
-/** By default a login of Ann's, at the begin of {@link NOW}. */
+/** An audit record; by default a login of Ann at {@link NOW}. */
 export function aRecord(
   fields: { id: string; at?: number },
   event: AuditEvent & AuditOrigin = { type: 'login', userId: 'ann' },
@@ -142,7 +142,7 @@ export function aRequest(fields: Partial<StoredRequest> = {}): StoredRequest {
   };
 }
 
-/** Completes a client for tests that care about some of its members only. It is registered nowhere. */
+/** Completes a client, for tests to which only some of its members matter. It is not registered. */
 export function completeClient(given: Partial<Client>, grantType: ClientGrantType): Client {
   const createdAt = now();
   return {

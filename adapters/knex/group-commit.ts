@@ -1,14 +1,14 @@
-import { setImmediate as othersArrived } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import type { Dialect } from './dialect.ts';
 import type { Statements } from './statements.ts';
 
 type Work<T> = (statements: Statements) => Promise<T>;
 
-/** A transaction that waits for its turn. */
-interface Waiting {
+/** A transaction that has not begun. */
+interface QueuedTransaction {
   readonly work: Work<unknown>;
-  /** In milliseconds, for all that it waits for. */
+  /** In milliseconds, for all of its waits together. */
   readonly timeout: number;
   /** By `performance.now()`. */
   readonly since: number;
@@ -18,30 +18,31 @@ interface Waiting {
 
 /** Transactions on one connection. */
 export interface Transactions {
-  /** Runs work in a transaction. It may run more than once, so it does nothing but call its statements. */
+  /** Runs work in a transaction. A retry runs the work again, so it does nothing but call its statements. */
   transact<T>(work: Work<T>, timeout: number): Promise<T>;
   /** Resolves when none is waiting or under way. */
   settled(): Promise<void>;
 }
 
-// What is read meanwhile waits for all of them.
-const MOST = 32;
+// Limited, because reads on the same connection wait for the whole group.
+const MAX_GROUP_SIZE = 32;
 
 /**
- * Lets transactions that wait for an SQLite file's one connection share a commit: writing a commit down costs several times
- * what most transactions do. None is told that it is done before the commit is; one that fails is undone by itself.
+ * Group commit: transactions that wait for an SQLite file's single connection share one commit, because a commit costs
+ * several times as much as the statements of most transactions. A transaction resolves only after the commit; each of them has
+ * a savepoint, so that a failed one is rolled back alone.
  *
- * @param patiently - borrows the connection, tries again for `longest` ms while the file is locked, and explains what it throws as
- * that of somebody who has waited for `timeout` ms
- * @param explain - turns an error of the database into the one that callers are promised
+ * @param withRetries - acquires the connection, tries again for `longest` ms while the file is locked, and throws a
+ * `GatehouseError` whose message names `timeout` ms as the time waited
+ * @param explain - turns an error of the driver into a `GatehouseError`
  */
-export function createSharedCommit(
+export function createGroupCommit(
   { begin, rollback }: Pick<Dialect, 'begin' | 'rollback'>,
   {
-    patiently,
+    withRetries,
     explain,
   }: {
-    patiently: (
+    withRetries: (
       work: (statements: Statements, connection: unknown) => Promise<void>,
       longest: number,
       timeout: number,
@@ -49,11 +50,14 @@ export function createSharedCommit(
     explain: (error: unknown) => Promise<unknown>;
   },
 ): Transactions {
-  const waiting: Waiting[] = [];
+  const waiting: QueuedTransaction[] = [];
   let running: Promise<void> | undefined;
 
-  /** @returns what tells its caller, once it is kept */
-  async function runInside({ work, resolve, reject }: Waiting, statements: Statements): Promise<() => void> {
+  /** @returns a function that settles the caller's promise, to be called after the commit */
+  async function runInside(
+    { work, resolve, reject }: QueuedTransaction,
+    statements: Statements,
+  ): Promise<() => void> {
     await statements.run('savepoint joined');
     try {
       const value = await work(statements);
@@ -62,26 +66,26 @@ export function createSharedCommit(
     } catch (error) {
       await statements.run('rollback to joined');
       await statements.run('release joined');
-      // Explaining it may need the connection.
+      // Explained after the commit, because explain() may need the connection.
       return () => void explain(error).then(reject, reject);
     }
   }
 
-  async function runTogether(first: Waiting): Promise<void> {
-    let joined: Waiting[] = [];
-    let listeners: (() => void)[] = [];
+  async function runTogether(first: QueuedTransaction): Promise<void> {
+    let joined: QueuedTransaction[] = [];
+    let settlers: (() => void)[] = [];
 
     async function attempt(statements: Statements, connection: unknown): Promise<void> {
-      // Those who have joined an attempt that has to be made again.
+      // A retry begins with an empty group: the transactions that had joined wait again.
       waiting.unshift(...joined);
-      [joined, listeners] = [[], []];
+      [joined, settlers] = [[], []];
       await statements.run(begin);
       try {
         const value = await first.work(statements);
-        listeners.push(() => first.resolve(value));
-        while (joined.length < MOST - 1 && waiting.length > 0) {
+        settlers.push(() => first.resolve(value));
+        while (joined.length < MAX_GROUP_SIZE - 1 && waiting.length > 0) {
           joined.push(waiting.shift()!);
-          listeners.push(await runInside(joined.at(-1)!, statements));
+          settlers.push(await runInside(joined.at(-1)!, statements));
         }
         await statements.run('commit');
       } catch (error) {
@@ -92,17 +96,17 @@ export function createSharedCommit(
 
     try {
       const left = first.since + first.timeout - performance.now();
-      await patiently(attempt, Math.max(left, 0), first.timeout);
+      await withRetries(attempt, Math.max(left, 0), first.timeout);
     } catch (error) {
       for (const { reject } of [first, ...joined]) reject(error);
       return;
     }
-    for (const notify of listeners) notify();
+    for (const settle of settlers) settle();
   }
 
   async function runAll(): Promise<void> {
-    // A request comes this far before Node looks at the next one that has arrived, so without this nobody would join.
-    await othersArrived();
+    // Node parses the next request that has arrived only after this one waits, so without this pause the group would be empty.
+    await nextTurn();
     for (let first = waiting.shift(); first; first = waiting.shift()) await runTogether(first);
     running = undefined;
   }
@@ -111,7 +115,7 @@ export function createSharedCommit(
     transact: async <T>(work: Work<T>, timeout: number) =>
       new Promise<T>((resolve, reject) => {
         const since = performance.now();
-        waiting.push({ work, timeout, since, resolve: resolve as Waiting['resolve'], reject });
+        waiting.push({ work, timeout, since, resolve: resolve as QueuedTransaction['resolve'], reject });
         running ??= runAll();
       }),
     settled: async () => running,
