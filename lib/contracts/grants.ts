@@ -11,8 +11,8 @@ export interface Consent {
   readonly scopes: readonly string[];
   /**
    * The scopes consented to by redirect host. A host is an origin such as `https://reports.example`, or the URI scheme of an
-   * installed app such as `com.example.reports:`. Each list is unique and sorted; an empty list means a request that named no
-   * scope and permitted nothing. For a host without an entry, the user has not been asked.
+   * installed app such as `com.example.reports:`. The scopes of a list are unique and sorted; an empty list means a request
+   * that named no scope and permitted nothing. For a host without an entry, the user has not been asked.
    */
   readonly hosts: Readonly<Record<string, readonly string[]>>;
   readonly createdAt: number;
@@ -113,7 +113,7 @@ export interface RevocationStore {
 
 /** Stores grants: the `grants` of a {@link Storage}. {@link CredentialStore.start} inserts them. */
 export interface GrantStore {
-  /** Finds a grant, revoked ones included. */
+  /** Finds a grant, revoked and ended ones included. */
   find(id: string): Promise<Grant | undefined>;
   /**
    * Marks grants as revoked.
