@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Context, Next } from 'koa';
 import { setAssetHeaders } from '../lib/http/headers.ts';
+import { pathParameter } from './navigation.ts';
 
 /** A file that pages link to. */
 export interface Asset {
@@ -38,7 +39,7 @@ export function publishAssets(files: readonly Asset[]): Assets {
       return `/oauth/assets/${file.hash}/${name}`;
     },
     async serve(ctx, next) {
-      const { hash, name = '' } = ctx['params'] as Record<string, string>;
+      const name = pathParameter(ctx, 'name');
       const file = published.get(name);
       if (!file) {
         await next();
@@ -46,7 +47,7 @@ export function publishAssets(files: readonly Asset[]): Assets {
       }
       // An unknown hash is from another version of the server behind the same load balancer. The page gets this version's
       // file, which the browser must not cache under that URL.
-      setAssetHeaders(ctx, hash === file.hash);
+      setAssetHeaders(ctx, pathParameter(ctx, 'hash') === file.hash);
       ctx.type = file.type;
       ctx.body = file.content;
     },

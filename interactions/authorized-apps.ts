@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa';
 import Router from 'koa-router';
 import type { AuthorizedApp, InteractionFlow, User } from '../lib/contracts/index.ts';
-import { queryText, seeOther } from './navigation.ts';
+import { pathParameter, queryText, seeOther } from './navigation.ts';
 import type { AuthorizedAppRow } from './page.ts';
 import { printable, sentence } from './sentence.ts';
 import type { PageContext, PageContextFor } from './page-context.ts';
@@ -81,7 +81,7 @@ function describe(
 /** Asks for confirmation before an app loses its access. For an app that is not authorized, redirects to the list. */
 async function askToDisconnect({ ctx, home, pageContext, user }: AccountRequest): Promise<void> {
   const { flow, show, text } = pageContext;
-  const id = idOf(ctx);
+  const id = pathParameter(ctx, 'id');
   const connected = await flow.authorizedApps(ctx, user).list();
   const authorizedApp = connected.find(({ client }) => client.id === id);
   if (!authorizedApp) return seeOther(ctx, home);
@@ -98,10 +98,6 @@ async function askToDisconnect({ ctx, home, pageContext, user }: AccountRequest)
 
 /** Withdraws the consent. It succeeds also when it was withdrawn already, in another tab or by a second click. */
 async function disconnect({ ctx, home, pageContext, user }: AccountRequest): Promise<void> {
-  await pageContext.flow.authorizedApps(ctx, user).disconnect(idOf(ctx));
+  await pageContext.flow.authorizedApps(ctx, user).disconnect(pathParameter(ctx, 'id'));
   seeOther(ctx, `${home}?done=disconnected`);
-}
-
-function idOf(ctx: AccountRequest['ctx']): string {
-  return (ctx['params'] as Record<string, string>)['id'] ?? '';
 }

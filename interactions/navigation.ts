@@ -7,6 +7,11 @@ export interface Link {
   readonly label: string;
 }
 
+/** A parameter of the route's path, such as `id` of `/apps/:id`; `''` when the path has none. */
+export function pathParameter(ctx: Context, name: string): string {
+  return (ctx['params'] as Record<string, string>)[name] ?? '';
+}
+
 /** A query parameter without characters that cannot be printed; `''` when it is missing or repeated. */
 export function queryText(ctx: Context, name: string): string {
   const value = ctx.query[name];

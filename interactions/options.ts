@@ -45,7 +45,7 @@ export interface Brand {
   readonly privacy?: string | undefined;
 }
 
-/** What `pages()` takes. */
+/** Options of `pages()`. */
 export interface PagesOptions {
   /** Your name, your logo, your colours. @default the issuer's host as the name, a neutral mark, a blue accent */
   readonly brand?: Brand | undefined;

@@ -11,7 +11,7 @@ import { askForConsent } from './consent.ts';
 import { answerErrors } from './error.ts';
 import { askForLogin, askToSignIn, submitLogin, submitSignIn } from './login.ts';
 import { askForLogout, submitLogout } from './logout.ts';
-import { seeOther } from './navigation.ts';
+import { pathParameter, seeOther } from './navigation.ts';
 import type { PageContext, PageContextFor } from './page-context.ts';
 
 /** A route handler of an open interaction. Shows a page, or resolves to the URL to redirect to. */
@@ -31,8 +31,7 @@ export function pageRoutes(
 
   const follow = (prompt: Interaction['prompt'] | 'any', step: Step) =>
     async function followStep(ctx: Context): Promise<void> {
-      const { uid = '' } = ctx['params'] as Record<string, string>;
-      const interaction = await flow.find(ctx, uid);
+      const interaction = await flow.find(ctx, pathParameter(ctx, 'uid'));
       // The form is of an earlier prompt: it was sent twice, or from an old tab.
       if (prompt !== 'any' && prompt !== interaction.prompt) throw new InteractionExpiredError();
       const next = await step(ctx, interaction, pageContextFor(ctx, interaction.uiLocales));

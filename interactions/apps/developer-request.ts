@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type { Client, Developer } from '../../lib/contracts/index.ts';
 import { BodyError } from '../../lib/errors.ts';
-import { queryText } from '../navigation.ts';
+import { pathParameter, queryText } from '../navigation.ts';
 import type { Page, Viewer } from '../page.ts';
 import { sentence } from '../sentence.ts';
 import type { Sentence } from '../sentence.ts';
@@ -24,12 +24,7 @@ export type Step = (request: DeveloperRequest) => Promise<void>;
 
 /** The app whose id is in the URL. @throws ERR_CLIENT_NOT_FOUND */
 export async function findApp({ ctx, developer }: DeveloperRequest): Promise<Client> {
-  return developer.find(parameter(ctx, 'id'));
-}
-
-/** A parameter of the path. */
-export function parameter(ctx: Context, name: string): string {
-  return (ctx['params'] as Record<string, string>)[name] ?? '';
+  return developer.find(pathParameter(ctx, 'id'));
 }
 
 /** URL path of an app's page. */

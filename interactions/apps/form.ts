@@ -61,7 +61,7 @@ export function fieldsForPeople(
   };
 }
 
-// Without duplicates, because problems name a redirect URI by its number in the stored list.
+// Without duplicates: problems name a redirect URI by its number, so a wrong one that is repeated would be reported twice.
 function linesOf(text: string): string[] {
   const lines = text.split('\n').map((line) => line.trim());
   return [...new Set(lines.filter((line) => line !== ''))];

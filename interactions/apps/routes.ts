@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa';
 import Router from 'koa-router';
 import type { InteractionFlow } from '../../lib/contracts/index.ts';
-import { seeOther } from '../navigation.ts';
+import { pathParameter, seeOther } from '../navigation.ts';
 import type { PageContextFor } from '../page-context.ts';
 import { describeViewer, signedIn } from '../viewer.ts';
 import { showActivity } from './activity.ts';
@@ -11,7 +11,7 @@ import { listApps } from './list.ts';
 import { savePermissions, showPermissions } from './permissions.ts';
 import { addSecret, askToDeleteSecret, deleteSecret, showSecrets } from './secrets.ts';
 import { saveSettings, showSettings } from './settings.ts';
-import { appPath, parameter } from './developer-request.ts';
+import { appPath } from './developer-request.ts';
 import type { Step } from './developer-request.ts';
 
 /**
@@ -62,4 +62,4 @@ export function appRoutes(
   return router.routes() as Middleware;
 }
 
-const backToApp: Step = async ({ ctx, home }) => seeOther(ctx, appPath(home, parameter(ctx, 'id')));
+const backToApp: Step = async ({ ctx, home }) => seeOther(ctx, appPath(home, pathParameter(ctx, 'id')));

@@ -3,21 +3,12 @@ import { now } from '../../lib/contracts/clock.ts';
 import type { Client, ClientSecret } from '../../lib/contracts/index.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { readForm } from '../../lib/http/body.ts';
-import { seeOther } from '../navigation.ts';
+import { pathParameter, seeOther } from '../navigation.ts';
 import type { Problem } from '../page.ts';
 import { printable, sentence } from '../sentence.ts';
 import { formErrorOf } from './form.ts';
 import type { SecretRow } from './views.ts';
-import {
-  afterwards,
-  appPath,
-  findApp,
-  frameOf,
-  readOnce,
-  parameter,
-  showPage,
-  readDone,
-} from './developer-request.ts';
+import { afterwards, appPath, findApp, frameOf, readOnce, showPage, readDone } from './developer-request.ts';
 import type { DeveloperRequest } from './developer-request.ts';
 
 const DAY = 24 * 60 * 60;
@@ -89,12 +80,12 @@ export async function deleteSecret(request: DeveloperRequest): Promise<void> {
   const { ctx, developer, home } = request;
   const client = await findApp(request);
   // It succeeds also when the secret was deleted already.
-  await developer.deleteSecret(client.id, parameter(ctx, 'secret'));
+  await developer.deleteSecret(client.id, pathParameter(ctx, 'secret'));
   seeOther(ctx, afterwards(appPath(home, client.id, 'secrets'), 'secretDeleted'));
 }
 
 async function findSecret({ ctx, developer }: DeveloperRequest, client: Client): Promise<ClientSecret> {
-  const id = parameter(ctx, 'secret');
+  const id = pathParameter(ctx, 'secret');
   const found = (await developer.secrets(client.id)).find((secret) => secret.id === id);
   if (found) return found;
   throw new GatehouseError('ERR_CLIENT_NOT_FOUND', `There is no secret ${id}`, { status: 404 });

@@ -28,7 +28,7 @@ type Format = PdfRenderOptions['format'];
 /** A reader that resolves to the complete image. */
 export function imageReader(format: Format): AnswerReader<PdfImage> {
   return async function readImage(answer) {
-    const contentType = await typeOf(answer, format);
+    const contentType = await readContentType(answer, format);
     return { data: await collect(checkedImage(answer, contentType)), contentType };
   };
 }
@@ -36,7 +36,7 @@ export function imageReader(format: Format): AnswerReader<PdfImage> {
 /** A reader that resolves to a stream of the image. */
 export function imageStreamReader(format: Format): AnswerReader<PdfImageStream> {
   return async function openImage(answer) {
-    const contentType = await typeOf(answer, format);
+    const contentType = await readContentType(answer, format);
     const stream = Readable.from(withAttempts(checkedImage(answer, contentType), answer.attempt), {
       objectMode: false,
     });
@@ -46,7 +46,7 @@ export function imageStreamReader(format: Format): AnswerReader<PdfImageStream> 
   };
 }
 
-async function typeOf(answer: Answer, format: Format): Promise<PdfImage['contentType']> {
+async function readContentType(answer: Answer, format: Format): Promise<PdfImage['contentType']> {
   const contentType = answer.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
   if (contentType === 'image/png' && format !== 'jpg') return contentType;
   if (contentType === 'image/jpeg' && format !== 'png') return contentType;

@@ -18,7 +18,7 @@ export async function perform<T>(call: Call, read: AnswerReader<T>): Promise<T> 
   for (let attempt = 1; ; attempt += 1) {
     try {
       const answer = await send(call, attempt);
-      if (answer.status >= 300) throw await errorOf(answer);
+      if (answer.status >= 300) throw await httpError(answer);
       return await read(answer);
     } catch (error) {
       call.signal?.throwIfAborted();
@@ -32,7 +32,7 @@ export async function perform<T>(call: Call, read: AnswerReader<T>): Promise<T> 
   }
 }
 
-async function errorOf(response: Answer): Promise<PdfError> {
+async function httpError(response: Answer): Promise<PdfError> {
   const answer = describe(response, await readExcerpt(response));
   const { origin, pathname } = response.call.url;
   const begin = `The PDF service answered ${origin}${pathname} with ${answer.status}`;

@@ -66,13 +66,12 @@ export function checkTimeout(timeout: unknown): number {
   return checkWait('timeout', timeout, 1);
 }
 
-function checkWait(option: string, duration: unknown, least: 0 | 1): number {
+function checkWait(option: string, duration: unknown, min: 0 | 1): number {
   const milliseconds = parseMilliseconds(duration);
-  if (milliseconds !== undefined && milliseconds >= least && milliseconds <= LONGEST_WAIT)
-    return milliseconds;
+  if (milliseconds !== undefined && milliseconds >= min && milliseconds <= LONGEST_WAIT) return milliseconds;
   throw new ConfigError(
     option,
-    `give seconds, or a number and a unit such as '30 seconds' or '500 ms'; ${least === 0 ? '' : 'more than 0, '}at most 1 hour`,
+    `give seconds, or a number and a unit such as '30 seconds' or '500 ms'; ${min === 0 ? '' : 'more than 0, '}at most 1 hour`,
   );
 }
 
@@ -84,9 +83,9 @@ function checkMaxResponseBytes(bytes: unknown): number {
   return checkInteger('maxResponseBytes', bytes, 1, Number.MAX_SAFE_INTEGER);
 }
 
-function checkInteger(option: string, value: unknown, least: number, most: number): number {
-  if (Number.isInteger(value) && Number(value) >= least && Number(value) <= most) return Number(value);
-  throw new ConfigError(option, `give a whole number from ${least} to ${most}`);
+function checkInteger(option: string, value: unknown, min: number, max: number): number {
+  if (Number.isInteger(value) && Number(value) >= min && Number(value) <= max) return Number(value);
+  throw new ConfigError(option, `give a whole number from ${min} to ${max}`);
 }
 
 function checkBaseUrl(option: string, given: unknown): string {

@@ -84,7 +84,7 @@ export async function authorize(
   };
 }
 
-/** Takes a user through login, who then denies consent. Resolves to the redirect to the client, with `error`. */
+/** Takes a user through login and denies consent. Resolves to the redirect to the client, with `error`. */
 export async function deny(
   setup: TestSetup,
   registered: RegisteredClient,

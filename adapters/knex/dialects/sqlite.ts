@@ -12,7 +12,7 @@ export interface SqliteConnection {
 
 interface PreparedStatement {
   safeIntegers(enabled: boolean): this;
-  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- what the SQL selects
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the type of the selected columns
   get<Row>(values: readonly Value[]): Row | undefined;
   all<Row>(values: readonly Value[]): Row[];
   run(values: readonly Value[]): { changes: number };

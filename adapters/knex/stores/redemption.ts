@@ -6,7 +6,7 @@ import { INSERT_CREDENTIAL, INSERT_CREDENTIAL_FOR, toValues, WITH_LIVE_GRANT } f
 /**
  * Spends a credential in one statement, for databases that allow changes inside a query.
  *
- * The statement is a transaction of its own in one round trip. A transaction would take six, with the grant locked meanwhile.
+ * The statement takes one round trip. A transaction of several statements would take six, with the grant locked meanwhile.
  */
 export function redeemAtOnce(database: Database): CredentialStore['redeem'] {
   return async ({ kind, id }, { at, successor, sealedSuccessor, neededUntil = 0 }) => {
