@@ -17,6 +17,8 @@ export interface Exchange {
 
 /** Limits how many requests run at once, and waits for the running ones at shutdown. */
 export interface ConcurrencyLimit {
+  /** Whether every response ends its connection, because the server has begun to drain or to close. */
+  readonly isDraining: boolean;
   /** Whether new requests are refused because the server has begun to close. */
   readonly isClosing: boolean;
   /** How many requests are running, including those whose body is still being received. */
@@ -27,6 +29,8 @@ export interface ConcurrencyLimit {
     work: () => Promise<T>,
     refuse: (overload: Overload) => T | Promise<T>,
   ): Promise<T>;
+  /** Ends the connection with each response from here on (RFC 9112 section 9.6). Requests are still run. */
+  drain(): void;
   /** Refuses all requests from here on. Resolves when those that are running have ended. */
   close(): Promise<void>;
 }
@@ -52,6 +56,7 @@ export function createConcurrencyLimit({
     capacity: maxBodyBytes === 0 ? Infinity : maxBodyBytes,
   });
   const drained = Promise.withResolvers<void>();
+  let isDraining = false;
   let isClosing = false;
   let count = 0;
   // How many of the counted requests were evicted and are about to end.
@@ -62,6 +67,9 @@ export function createConcurrencyLimit({
   }
 
   return {
+    get isDraining() {
+      return isDraining;
+    },
     get isClosing() {
       return isClosing;
     },
@@ -85,14 +93,18 @@ export function createConcurrencyLimit({
       try {
         return await work();
       } finally {
-        if (isClosing && !res.headersSent) res.setHeader('Connection', 'close');
+        if (isDraining && !res.headersSent) res.setHeader('Connection', 'close');
         // A stream is still being sent after the middleware has returned. While the server is closing, every response is
         // awaited: the process may exit as soon as close() resolves, and would lose a response that was not sent yet.
         if ((isClosing || isStream(exchange.body)) && !res.closed) res.once('close', end);
         else end();
       }
     },
+    drain() {
+      isDraining = true;
+    },
     async close() {
+      isDraining = true;
       isClosing = true;
       resolveIfDrained();
       return drained.promise;

@@ -43,7 +43,7 @@ export function createMount(
     trace,
     unwrapToken,
   }: {
-    concurrencyLimit: Pick<ConcurrencyLimit, 'run'>;
+    concurrencyLimit: Pick<ConcurrencyLimit, 'isDraining' | 'run'>;
     pages: Pages;
     provider: () => Provider;
     report: Report;
@@ -57,6 +57,8 @@ export function createMount(
   const pagePaths = [options.developerPath, options.accountPath].filter((path) => path !== undefined);
 
   return async function gatehouse(ctx, next) {
+    // For the host's own routes too, which come after this middleware.
+    if (concurrencyLimit.isDraining) ctx.set('Connection', 'close');
     const path = pathBelow(mountPath, ctx.path) ?? insertedWellKnown(basePath, ctx.path);
     if (path === undefined) return next();
     const isEnginePath = ENGINE_PATH.test(path) && !ENGINE_LOGOUT.test(path);

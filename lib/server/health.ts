@@ -17,7 +17,7 @@ export interface ReadinessParts {
     readonly keys: Pick<Storage['keys'], 'list'>;
     pendingMigrations: Storage['pendingMigrations'];
   };
-  readonly server: { readonly isClosing: boolean };
+  readonly server: { readonly isDraining: boolean };
   readonly logger: Logger;
 }
 
@@ -74,7 +74,7 @@ export function createReadiness({ logger, server, storage }: ReadinessParts): ()
   }
 
   return async function ready() {
-    if (server.isClosing) return notReady('closing');
+    if (server.isDraining) return notReady('closing');
     if (last && performance.now() - last.at < MAX_AGE) return last.readiness;
     check ??= probeWithTimeout().finally(() => {
       check = undefined;

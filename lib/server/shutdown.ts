@@ -1,18 +1,33 @@
+import { Server } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
 import type { Logger, Storage } from '../contracts/index.ts';
 import type { Duration } from '../contracts/duration.ts';
 import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import type { LastUses } from '../clients/last-use.ts';
+import { ConfigError } from '../errors.ts';
 import { checkDuration } from '../options/checks.ts';
 
 /** The options of `auth.close()`. */
 export interface CloseOptions {
   /** How long to wait for the running requests. `0`: not at all. @default '10 seconds' */
   readonly timeout?: Duration;
+  /**
+   * How long requests are still served before they are refused. Meanwhile `/readyz` responds with 503, so that load balancers stop
+   * sending requests, and each response ends its keep-alive connection (`Connection: close`). Give at least the time that your
+   * load balancer needs to notice. @default 0
+   */
+  readonly drain?: Duration;
+  /**
+   * The HTTP server. It stops listening after the drain, and its requests to the host are waited for too. @default none: close it
+   * yourself
+   */
+  readonly server?: Server | undefined;
 }
 
 /** The parts of a server that are stopped. */
 export interface RunningParts {
-  readonly concurrencyLimit: Pick<ConcurrencyLimit, 'close' | 'count'>;
+  readonly concurrencyLimit: Pick<ConcurrencyLimit, 'close' | 'count' | 'drain'>;
   readonly audit: { flush(): Promise<void> };
   readonly lastUses: Pick<LastUses, 'written'>;
   readonly storage: Pick<Storage, 'close'>;
@@ -25,7 +40,7 @@ export interface RunningParts {
 const WRITE_TIMEOUT = 5;
 
 /**
- * Creates the function that closes a server: it waits for the running requests while new ones are refused, writes the pending
+ * Creates the function that closes a server: it drains, waits for the running requests while new ones are refused, writes the pending
  * audit events and last uses, and closes the storage. Every call returns the same promise; the timeout of the first call
  * applies.
  */
@@ -33,8 +48,10 @@ export function createClose(parts: RunningParts): (options?: CloseOptions) => Pr
   const { concurrencyLimit, audit, lastUses, logger, stopJobs, storage } = parts;
   let closing: Promise<void> | undefined;
 
-  async function close(timeout: number): Promise<void> {
-    const ended = Promise.all([concurrencyLimit.close(), stopJobs()]);
+  async function close({ drain, server, timeout }: CheckedCloseOptions): Promise<void> {
+    concurrencyLimit.drain();
+    if (drain > 0) await delay(drain * 1000);
+    const ended = Promise.all([stopListening(server), concurrencyLimit.close(), stopJobs()]);
     if (!(await endsWithin(timeout, ended))) {
       logger.warn({ requests: concurrencyLimit.count, timeout }, 'closing before all requests have ended');
     }
@@ -49,9 +66,37 @@ export function createClose(parts: RunningParts): (options?: CloseOptions) => Pr
   // Not async, because an async function would return a different promise from each call.
   // oxlint-disable-next-line typescript/promise-function-async
   return (options = {}) => {
-    closing ??= close(checkDuration('close({ timeout })', options.timeout ?? '10 seconds', 0));
+    closing ??= close(checkOptions(options));
     return closing;
   };
+}
+
+interface CheckedCloseOptions {
+  readonly drain: number;
+  readonly server: Server | undefined;
+  readonly timeout: number;
+}
+
+function checkOptions({ drain = 0, server, timeout = '10 seconds' }: CloseOptions): CheckedCloseOptions {
+  if (server !== undefined && !(server instanceof Server)) {
+    throw new ConfigError(
+      'close({ server })',
+      'pass the server that listen() was called on, or leave it out',
+    );
+  }
+  return {
+    drain: checkDuration('close({ drain })', drain, 0),
+    server,
+    timeout: checkDuration('close({ timeout })', timeout, 0),
+  };
+}
+
+/** Stops listening. Resolves when all connections have ended, also those of requests to the host. */
+async function stopListening(server: Server | undefined): Promise<void> {
+  if (!server?.listening) return;
+  const closed = Promise.withResolvers<void>();
+  server.close(() => closed.resolve());
+  await closed.promise;
 }
 
 /** Whether a promise settles within a number of seconds. */

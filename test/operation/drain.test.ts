@@ -1,0 +1,133 @@
+import { once } from 'node:events';
+import { Agent, createServer, request as httpRequest } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import Koa from 'koa';
+import { createAuthServer } from 'koa-gatehouse';
+import type { AuthServer } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { gate, listenerOf, people } from '../harness/platform.ts';
+
+const CLIENTS = 16;
+
+interface Draining {
+  readonly auth: AuthServer<'view_schools' | 'edit_schools', 'registrar'>;
+  readonly server: Server;
+  readonly port: number;
+  /** The body of a client credentials request. */
+  readonly credentials: string;
+}
+
+async function startServer(t: ExecutionContext): Promise<Draining> {
+  const auth = await createAuthServer({
+    issuer: 'http://localhost:3000',
+    users: people(),
+    storage: memoryStorage(),
+    gate,
+  });
+  const app = new Koa();
+  app.use(auth.health()).use(auth.middleware());
+  app.use((ctx) => {
+    ctx.body = 'of the host';
+  });
+  const server = createServer(listenerOf(app)).listen(0, '127.0.0.1');
+  t.teardown(async () => {
+    server.close();
+    await auth.close();
+  });
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const { client, secret } = await auth.clients.create({ name: 'Nightly', grantType: 'client_credentials' });
+  const credentials = JSON.stringify({
+    grant_type: 'client_credentials',
+    client_id: client.id,
+    client_secret: secret!.value,
+  });
+  return { auth, server, port, credentials };
+}
+
+interface Sent {
+  readonly status: number;
+  readonly connection: string | undefined;
+  readonly body: string;
+}
+
+/** Sends a request and reads the response; rejects with the error of the connection. */
+async function send(
+  agent: Agent,
+  { port, path, body }: { port: number; path: string; body?: string },
+): Promise<Sent> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const headers = { 'Content-Type': 'application/json' };
+  const method = body === undefined ? 'GET' : 'POST';
+  httpRequest({ agent, port, path, method, host: '127.0.0.1', headers }, resolve)
+    .on('error', reject)
+    .end(body);
+  const response = await promise;
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return {
+    status: response.statusCode!,
+    connection: response.headers.connection,
+    body: Buffer.concat(chunks).toString(),
+  };
+}
+
+test('clients that keep their connections move to another node while one drains, and see no error', async (t) => {
+  const [draining, other] = await Promise.all([startServer(t), startServer(t)]);
+  const seen: Sent[] = [];
+  const moved: Sent[] = [];
+  const loops = Array.from({ length: CLIENTS }, async (_, index) => {
+    // One connection each, as of a load balancer, which opens the next one to a node that is ready.
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const wanted = ({ credentials, port }: Draining) =>
+      index % 2 ? { port, path: '/own' } : { port, path: '/oauth/token', body: credentials };
+    let last: Sent | undefined;
+    while (last?.connection !== 'close') {
+      last = await send(agent, wanted(draining));
+      seen.push(last);
+    }
+    moved.push(await send(agent, wanted(other)));
+  });
+  while (seen.length < 2 * CLIENTS) await delay(1);
+
+  const closing = draining.auth.close({ drain: '1 second', server: draining.server });
+  const probe = await send(new Agent(), { port: draining.port, path: '/readyz' });
+  t.is(probe.status, 503);
+  t.is(probe.body, '{"status":"fail","output":"closing"}');
+  t.is((await send(new Agent(), { port: draining.port, path: '/own' })).status, 200, 'it still serves');
+  await Promise.all(loops);
+  t.true(draining.server.listening, 'all have moved before it stops listening');
+  await closing;
+  t.false(draining.server.listening);
+  t.deepEqual(new Set([...seen, ...moved].map(({ status }) => status)), new Set([200]));
+  t.is(seen.filter(({ connection }) => connection === 'close').length, CLIENTS);
+  t.is(moved.length, CLIENTS);
+});
+
+test('a connection that is idle for the whole drain is closed, and close() does not wait for it', async (t) => {
+  const { auth, server, port } = await startServer(t);
+  const agent = new Agent({ keepAlive: true });
+  t.is((await send(agent, { port, path: '/own' })).status, 200);
+  await auth.close({ server });
+  const error = await t.throwsAsync<NodeJS.ErrnoException>(send(agent, { port, path: '/own' }));
+  t.regex(error?.code ?? '', /^ECONN/);
+});
+
+test('an option of close() that is wrong is an error that names it, and closes nothing', async (t) => {
+  const { auth, port } = await startServer(t);
+  t.throws(() => auth.close({ drain: 'soon' as never }), {
+    code: 'ERR_CONFIG',
+    message: /^close\(\{ drain \}\): /,
+  });
+  t.throws(() => auth.close({ server: {} as never }), {
+    code: 'ERR_CONFIG',
+    message: 'close({ server }): pass the server that listen() was called on, or leave it out',
+  });
+  t.is((await send(new Agent(), { port, path: '/readyz' })).status, 200);
+});
