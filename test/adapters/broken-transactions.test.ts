@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { StorageError } from 'koa-gatehouse';
+import type { Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aClient } from '../../lib/testing/storage/rows.ts';
@@ -45,8 +47,11 @@ onEachDatabase(
       },
     });
     t.teardown(async () => host.destroy());
+    const storage = knexStorage(host, { timeout: `${timeout} ms` });
+    // It may take longer than the transaction may.
+    await host.raw('select 1');
     let runs = 0;
-    const failing = transact(knexStorage(host, { timeout: `${timeout} ms` }), async () => {
+    const failing = transact(storage, async () => {
       runs += 1;
     });
     await t.throwsAsync(failing, { code: 'ERR_STORAGE', message: /did not answer within 100 ms/ });
@@ -105,6 +110,7 @@ onEachDatabase(
     const storage = knexStorage(address, { timeout: '1 second' });
     t.teardown(async () => storage.close());
     for (const goesOn of [true, false]) {
+      await connected(storage);
       const failing = transact(storage, async (transaction) => {
         await transaction('schools').insert({ name: 'Hill' });
         await delay(2500);
@@ -113,6 +119,7 @@ onEachDatabase(
       await t.throwsAsync(failing, goesOn ? { message: /schools/ } : { code: 'ERR_STORAGE' });
     }
     t.deepEqual(await names(), []);
+    await connected(storage);
     await storage.clients.insert(aClient(), []);
     await transact(storage, async (transaction) => transaction('schools').insert({ name: 'Hill' }));
     t.deepEqual(await names(), ['Hill']);
@@ -125,11 +132,12 @@ onEachDatabase(
   async (t, database, address) => {
     const { names } = await openSchools(t, database, address);
     const proxy = await freezingProxy(address);
-    const storage = knexStorage(proxy.address, { timeout: '300 ms' });
+    const storage = knexStorage(proxy.address, { timeout: '1 second' });
     t.teardown(async () => {
       proxy.close();
       await storage.close();
     });
+    await connected(storage);
     let runs = 0;
     const startedAt = performance.now();
     const silenced = transact(storage, async (transaction) => {
@@ -139,7 +147,7 @@ onEachDatabase(
     const error = await t.throwsAsync(silenced, { code: 'ERR_STORAGE' });
     t.is(
       error?.message,
-      'The database did not answer within 300 ms. It is not known whether anything was changed.',
+      'The database did not answer within 1000 ms. It is not known whether anything was changed.',
     );
     await t.throwsAsync(
       transact(storage, async () => {
@@ -148,9 +156,24 @@ onEachDatabase(
       { code: 'ERR_STORAGE' },
     );
     t.is(runs, 0);
-    t.true(performance.now() - startedAt < 5000);
+    t.true(performance.now() - startedAt < 20_000);
     proxy.close();
     t.deepEqual(await names(), []);
   },
   [postgresql, mariadb],
 );
+
+/**
+ * Waits until a storage of short timeouts has a connection that works: opening one may take longer than a test's call may,
+ * on a machine with other work.
+ */
+async function connected(storage: Storage): Promise<void> {
+  for (;;) {
+    try {
+      await storage.clients.find('nobody');
+      return;
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error;
+    }
+  }
+}

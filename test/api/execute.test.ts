@@ -291,6 +291,40 @@ test('a schema that throws is the fault of the server too', async (t) => {
   t.is(platform.log.length, 1);
 });
 
+test('run gets what the schema makes of the body: with its defaults, converted, without what it does not know', async (t) => {
+  const inputs: unknown[] = [];
+  const settings = {
+    ...PLAIN,
+    input: z.object({ opens: z.coerce.number(), name: z.string().trim(), pupils: z.number().default(30) }),
+    run({ input }: { input: unknown }) {
+      inputs.push(input);
+      return null;
+    },
+  };
+  const open = defineAction({ ...settings, name: 'open-school-action' });
+  const move = defineAction({ ...settings, name: 'move-school-action', level: 'instance' });
+  const { post } = await serveApi(t, { actions: [open, move] });
+  const body = { opens: '2027', name: ' Hill School ', admin: true };
+  t.is((await post('/actions/school/open-school-action', body)).status, 200);
+  t.is((await post('/actions/school/1/move-school-action', body)).status, 200);
+  await post('/actions/school/open-school-action/bulk', { items: [{ input: body }] });
+  await post('/actions/school/move-school-action/bulk', { items: [{ id: '1', input: body }] });
+  const made = { opens: 2027, name: 'Hill School', pupils: 30 };
+  t.deepEqual(inputs, [made, made, made, made]);
+});
+
+test('without an option a body may have 64 KiB, and not a byte more', async (t) => {
+  const { create, ran } = schoolActions();
+  const { post } = await serveApi(t, { actions: [create] });
+  const text = '{"name":"Hill School"}';
+  t.is((await post(CREATE, text.padEnd(65_536))).status, 200);
+  const { status, body } = await post(CREATE, text.padEnd(65_537));
+  t.is(status, 413);
+  t.is(body['code'], 'body_invalid');
+  t.is(body['message'], 'The body is larger than 65536 bytes.');
+  t.deepEqual(ran, ['Hill School']);
+});
+
 test('the body is JSON of a limited size', async (t) => {
   const { create, ran } = schoolActions();
   const { post } = await serveApi(t, { actions: [create], bodyLimit: 100 });

@@ -140,6 +140,73 @@ function writeTable(language: Language, rows: readonly Row[]): void {
   writeFileSync(join(SCREENSHOTS!, `axe-${language}.md`), head + table.join(''));
 }
 
+for (const locale of ['en', 'de'] as const) {
+  test(`on a phone, in ${locale}, the tabs are one row and no line of a command is broken; both scroll, the page does not`, async (t) => {
+    await using everyPage = await startEveryPage();
+    const { platform, ways } = everyPage;
+    await using page = await openTab({ locale, viewport: { width: 390, height: 800 } });
+    await enter(page, platform, 'dora');
+    const open = async (path: string): Promise<void> => void (await page.goto(platform.url(path).href));
+    for (const name of [
+      'settings-service',
+      'settings-people',
+      'settings-device',
+      'permissions',
+      'activity',
+    ]) {
+      await ways.dora[name]!(page, open);
+      const found = await page.evaluate<PhoneLayout>(PHONE_LAYOUT);
+      t.is(found.tabRows, 1, name);
+      t.is(found.tabsCurrentlyShown, 1, `${name}: the tab that is open can be seen`);
+      t.true(found.lastTabShown, `${name}: the row scrolls to its last tab`);
+      t.deepEqual(found.printed, found.written, name);
+      t.is(found.written.length > 0, name.startsWith('settings'), name);
+      t.true(
+        found.written.slice(0, -1).every((text) => text.endsWith(' \\')),
+        name,
+      );
+      t.is(found.pageWidth, 390, name);
+    }
+  });
+}
+
+interface PhoneLayout {
+  readonly tabRows: number;
+  readonly tabsCurrentlyShown: number;
+  readonly lastTabShown: boolean;
+  /** Lines of the command, as they are written and as they are drawn. */
+  readonly written: readonly string[];
+  readonly printed: readonly string[];
+  readonly pageWidth: number;
+}
+
+const PHONE_LAYOUT = `(() => {
+  const links = [...document.querySelectorAll('.tabs a')];
+  const isShown = (link) => {
+    const { left, right } = link.getBoundingClientRect();
+    return left > -1 && right < innerWidth + 1;
+  };
+  const tabsCurrentlyShown = links.filter((link) => link.hasAttribute('aria-current') && isShown(link)).length;
+  links.at(-1).scrollIntoView({ inline: 'end', block: 'nearest' });
+  const text = document.querySelector('pre code')?.firstChild;
+  const printed = new Map();
+  for (let at = 0; at < (text?.length ?? 0); at += 1) {
+    const range = document.createRange();
+    range.setStart(text, at);
+    range.setEnd(text, at + 1);
+    const top = Math.round(range.getBoundingClientRect().top);
+    if (text.data[at] !== '\\n') printed.set(top, (printed.get(top) ?? '') + text.data[at]);
+  }
+  return {
+    tabRows: new Set(links.map((link) => link.getBoundingClientRect().top)).size,
+    tabsCurrentlyShown,
+    lastTabShown: isShown(links.at(-1)),
+    written: text ? text.data.split('\\n') : [],
+    printed: [...printed.values()],
+    pageWidth: document.documentElement.scrollWidth,
+  };
+})()`;
+
 test('with forced colours a button still has an edge, and one tab still stands out', async (t) => {
   await using platform = await startDeveloperPlatform();
   const { client } = await platform.registerFor('dora');

@@ -157,6 +157,26 @@ test('secrets are added, listed, removed and rotated', async (t) => {
   t.is((await clients.secrets(id)).length, 1);
 });
 
+test('a secret that is printed as text is the one that gets tokens', async (t) => {
+  await using given = await database();
+  await using platform = await startPlatform({ storage: knexStorage(given.address) });
+  const register = async (): Promise<string> => {
+    const fields = { name: 'Nightly', grantType: 'client_credentials' } as const;
+    return (await given.administration.clients.create(fields)).client.id;
+  };
+  for (const words of [
+    ['secrets', 'add', await register()],
+    ['rotate-secret', await register(), '--yes'],
+    ['create', '--name', 'Hourly', '--grant-type', 'client_credentials'],
+  ]) {
+    const { output } = await gatehouse(['client', ...words], { DATABASE_URL: given.address });
+    const [, id] = /^Client ID +(\S+)$/m.exec(output) ?? [];
+    const [, secret] = /^Client secret +(\S+)$/m.exec(output) ?? [];
+    const fields = { grant_type: 'client_credentials', client_id: id, client_secret: secret };
+    t.is((await platform.token(fields)).status, 200, output);
+  }
+});
+
 test('update changes what is given and nothing else', async (t) => {
   await using given = await database();
   const made = await given.administration.clients.create({

@@ -178,24 +178,29 @@ test('the guard on a route of the host refuses, also a token that it knows', asy
   }
 });
 
-test('closing waits no longer than it is told, and says in the log that it left requests behind', async (t) => {
-  const kept = closable();
-  const { storage, pause } = held(kept.storage);
-  await using platform = await startPlatform({ storage });
-  const app = await platform.registerApp();
-  const { body } = await connect(platform, app);
-  const redeeming = pause('credentials.redeem');
-  const answer = platform.token(refresh(app, body.refresh_token));
-  await redeeming.reached;
+for (const timeout of [0, 1]) {
+  test(`closing waits no longer than it is told, ${timeout} s, and says in the log that it left requests behind`, async (t) => {
+    const kept = closable();
+    const { storage, pause } = held(kept.storage);
+    await using platform = await startPlatform({ storage });
+    const app = await platform.registerApp();
+    const { body } = await connect(platform, app);
+    const redeeming = pause('credentials.redeem');
+    const answer = platform.token(refresh(app, body.refresh_token));
+    await redeeming.reached;
 
-  await platform.auth.close({ timeout: 0 });
-  t.is(kept.calls.at(-1), 'close');
-  const line = platform.logger.lines.find(({ level }) => level === 'warn');
-  t.deepEqual(line?.fields, { requests: 1, timeout: 0 });
+    const startedAt = performance.now();
+    await platform.auth.close({ timeout });
+    // Node's timers may be a millisecond early.
+    t.true(performance.now() - startedAt > timeout * 1000 - 10);
+    t.is(kept.calls.at(-1), 'close');
+    const line = platform.logger.lines.find(({ level }) => level === 'warn');
+    t.deepEqual(line?.fields, { requests: 1, timeout });
 
-  redeeming.resume();
-  t.is((await answer).status, 503);
-});
+    redeeming.resume();
+    t.is((await answer).status, 503);
+  });
+}
 
 test('closing waits for a request whose body is still on its way', async (t) => {
   await using platform = await startPlatform();
@@ -287,8 +292,12 @@ test('the answer to a repeat is kept before the storage is closed, also when its
   const closing = platform.auth.close();
   finishing.resume();
   await closing;
-  // Beside what the server looks for by itself, every few seconds.
-  const ours = ['idempotency.finish', 'audit.append', 'close'];
-  t.deepEqual(kept.calls.filter((name) => ours.includes(name)).slice(-3), ours);
+  // Events are written from time to time, so before the answer is kept or after it.
+  const ours = ['idempotency.finish', 'close'];
+  t.deepEqual(
+    kept.calls.filter((name) => ours.includes(name)),
+    ours,
+  );
+  t.true(kept.calls.includes('audit.append'));
   t.is(kept.calls.at(-1), 'close');
 });

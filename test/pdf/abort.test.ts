@@ -78,8 +78,11 @@ test('aborted in the wait before the next try', async (t) => {
       setImmediate(() => gone.abort(new Error('No time')));
     },
   };
-  const call = clientOf(service, { hooks, retryDelay: '30000 ms' }).extract(PDF, { signal: gone.signal });
+  const call = clientOf(service, { hooks, retryDelay: '30 seconds' }).extract(PDF, { signal: gone.signal });
+  const startedAt = performance.now();
   await t.throwsAsync(call, { message: 'No time' });
+  // The wait would be 15 seconds at least.
+  t.true(performance.now() - startedAt < 10_000);
   t.is(service.received.length, 1);
 });
 

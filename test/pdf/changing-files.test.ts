@@ -112,12 +112,23 @@ test('a file is closed again, however the call ends', async (t) => {
   await errorOf(client.extract(path));
   await t.throwsAsync(client.extract(path, { signal: AbortSignal.timeout(1) }), { name: 'TimeoutError' });
   await errorOf(client.renderStream(path));
-  if (!existsSync('/proc/self/fd')) return;
+  t.deepEqual(await openFilesAt(path), []);
+});
+
+test('a file that is empty is closed again: nothing is sent', async (t) => {
+  const path = await makeFile(t);
+  await truncate(path);
+  await using service = await faultServer(json(TREE));
+  t.is((await errorOf(clientOf(service).extract(path))).message, 'The PDF is empty.');
+  t.is(service.received.length, 0);
+  t.deepEqual(await openFilesAt(path), []);
+});
+
+/** What this process has open of a file, where the system tells. */
+async function openFilesAt(path: string): Promise<string[]> {
+  if (!existsSync('/proc/self/fd')) return [];
   const open = await Promise.all(
     (await readdir('/proc/self/fd')).map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')),
   );
-  t.deepEqual(
-    open.filter((name) => name === path),
-    [],
-  );
-});
+  return open.filter((name) => name === path);
+}
