@@ -17,7 +17,6 @@ import { createAnswerOnce } from './idempotency/answer-once.ts';
 import { identity } from './identity.ts';
 import { checkLimits } from './limits.ts';
 import type { BulkLimits, UploadLimits } from './limits.ts';
-import { describeApi } from './openapi/document.ts';
 import type { OpenApiOptions } from './openapi/document.ts';
 import { guardEveryRoute, parseBodiesOfHost } from './matched-routes.ts';
 import { createRouteBodies } from './route-bodies.ts';
@@ -68,8 +67,8 @@ export type ApiRouter<P extends string = string, U extends User = User, S extend
  *     api.get('/schools', auth.requires('view_schools'), listSchools);
  *     app.use(api.routes());
  *
- * No route runs without a good access token, whatever its method, its path or the order of registration; only the
- * description may be read without one. What is thrown becomes a problem (RFC 9457). Paths are case-sensitive. A path
+ * No route runs without a good access token, whatever its method, its path or the order of registration; only a description
+ * that is `public` may be read without one. What is thrown becomes a problem (RFC 9457). Paths are case-sensitive. A path
  * below the prefix that neither this router nor middleware behind it answers is 404, or 405 with `Allow`, also for good
  * tokens only. Middleware that answers CORS preflights goes in front: they carry no token.
  *
@@ -113,10 +112,9 @@ export function createApiRouter<P extends string, U extends User, S extends obje
   router.get(OBJECT_PATHS, notImplemented);
   if (openapi !== false) {
     const described = { actions: actions.all, gate, issuer, baseUrl, scopes, maximum: bulk.maximum };
-    const document = describeApi(described, openapi);
-    for (const [path, handler] of Object.entries(serveDescription(document, { issuer, baseUrl }))) {
-      if (openapi.access === 'guarded') router.get(path, handler);
-      else addOpenRoute(path, handler);
+    for (const [path, handler] of Object.entries(serveDescription(described, openapi))) {
+      if (openapi.access === 'public') addOpenRoute(path, handler);
+      else router.get(path, handler);
     }
   }
   if (parseBodies) parseBodiesOfHost(router, createRouteBodies(limits, logger));

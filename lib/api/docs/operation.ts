@@ -1,3 +1,4 @@
+import { METHODS } from '../openapi/components.ts';
 import type { OpenApiPart } from '../openapi/components.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
 import { html, prose } from './html.ts';
@@ -28,8 +29,6 @@ export function operationsOf(document: OpenApiDocument): readonly Operation[] {
       })),
   );
 }
-
-const METHODS = new Set(['get', 'put', 'post', 'delete', 'patch', 'head', 'options']);
 
 export function titleOf({ part, method, path }: Operation): string {
   return text(part['summary']) || `${method} ${path}`;

@@ -4,6 +4,17 @@ export type OpenApiPart = Readonly<Record<string, unknown>>;
 /** A path and what can be done there, by method in lower case (OpenAPI 3.1 section 4.8.9). */
 export type OpenApiPath = Readonly<Record<string, OpenApiPart>>;
 
+/** The members of a path that are operations. */
+export const METHODS: ReadonlySet<string> = new Set([
+  'get',
+  'put',
+  'post',
+  'delete',
+  'patch',
+  'head',
+  'options',
+]);
+
 /** The content of a JSON body. */
 export function json(schema: OpenApiPart): OpenApiPart {
   return { 'application/json': { schema } };

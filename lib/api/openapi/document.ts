@@ -3,7 +3,15 @@ import { ConfigError } from '../../errors.ts';
 import type { Action } from '../actions/define-action.ts';
 import { actionPaths } from './action-paths.ts';
 import { actionSchemas } from './action-schemas.ts';
-import { json, PARAMETERS, problemResponses, READ_PROBLEMS, RESPONSES, SCHEMAS } from './components.ts';
+import {
+  json,
+  METHODS,
+  PARAMETERS,
+  problemResponses,
+  READ_PROBLEMS,
+  RESPONSES,
+  SCHEMAS,
+} from './components.ts';
 import type { OpenApiPart, OpenApiPath } from './components.ts';
 
 /** What a description of the API says besides what the server knows. */
@@ -14,13 +22,16 @@ export interface OpenApiOptions {
   readonly version?: string;
   readonly description?: string;
   /**
-   * Who may read the description and the page: everybody, or callers with a good access token, which leaves browsers
-   * out. It has no data in it, but the names, the schemas and the permissions of all actions. @default 'public'
+   * Who may read the description and the page. `guarded`: callers with a good access token, who see the actions that they may
+   * run; a browser cannot open the page then, because it sends no token. `public`: everybody, and they see the names, the
+   * schemas and the permissions of all actions. @default 'guarded'
    */
   readonly access?: 'public' | 'guarded';
   /**
    * The routes that you add, by their path below the prefix, such as `/schools/{id}`. What the guard answers is added to
-   * their responses. They may refer to `#/components/schemas/Problem`.
+   * their responses. They may refer to `#/components/schemas/Problem`. An operation with
+   * `'x-permission': { name: 'view_schools' }` is shown with this permission, and in a guarded description only to callers who
+   * hold it.
    */
   readonly paths?: Readonly<Record<string, OpenApiPath>>;
 }
@@ -79,6 +90,43 @@ export function describeApi(
       securitySchemes: securitySchemes(issuer, scopes),
     },
   };
+}
+
+/** The same without the actions and the operations of `paths` whose permission the caller lacks. */
+export function describeApiTo(
+  can: (permission: string) => boolean,
+  described: Described,
+  options: OpenApiOptions,
+): OpenApiDocument {
+  const actions = described.actions.filter(({ permission }) => can(permission));
+  const mayCall = (operation: OpenApiPart) => {
+    const name = permissionOf(operation);
+    return name === undefined || !(name in described.gate.permissions) || can(name);
+  };
+  const paths = Object.entries(options.paths ?? {}).flatMap(([path, item]) => {
+    const kept = Object.entries(item).filter(([method, part]) => !METHODS.has(method) || mayCall(part));
+    const isHidden = kept.length < Object.keys(item).length && !kept.some(([method]) => METHODS.has(method));
+    return isHidden ? [] : [[path, Object.fromEntries(kept)]];
+  });
+  return describeApi({ ...described, actions }, { ...options, paths: Object.fromEntries(paths) });
+}
+
+/** The name of the permission that an operation says it needs. */
+function permissionOf(operation: OpenApiPart): string | undefined {
+  const permission: unknown = operation['x-permission'];
+  const name =
+    typeof permission === 'object' && permission !== null && 'name' in permission && permission.name;
+  return typeof name === 'string' ? name : undefined;
+}
+
+/** The permissions that decide what {@link describeApiTo} leaves out. */
+export function permissionsOf(
+  { actions, gate }: Pick<Described, 'actions' | 'gate'>,
+  { paths = {} }: OpenApiOptions,
+): readonly string[] {
+  const ofPaths = Object.values(paths).flatMap((item) => Object.values(item).map(permissionOf));
+  const names = new Set([...actions.map(({ permission }) => permission), ...ofPaths]);
+  return Object.keys(gate.permissions).filter((name) => names.has(name));
 }
 
 function withGuardsAnswers(paths: Readonly<Record<string, OpenApiPath>>): Record<string, OpenApiPath> {

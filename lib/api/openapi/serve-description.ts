@@ -1,43 +1,92 @@
 import { createHash } from 'node:crypto';
 
 import type { Context, Middleware } from 'koa';
+import { LRUCache } from 'lru-cache';
 
+import type { GuardedState } from '../../contracts/index.ts';
 import { setAssetHeaders, setPageHeaders } from '../../http/headers.ts';
 import { docsPage, STYLE } from '../docs/page.ts';
-import type { OpenApiDocument } from './document.ts';
+import { describeApi, describeApiTo, permissionsOf } from './document.ts';
+import type { Described, OpenApiDocument, OpenApiOptions } from './document.ts';
 
-export interface DescriptionOptions {
-  readonly issuer: string;
-  /** Of the API. */
-  readonly baseUrl: string;
+/** A text with the `ETag` of its content. */
+interface Text {
+  readonly content: string;
+  readonly etag: string;
 }
 
-/** What answers `/openapi.json`, the page `/docs`, and its style `/docs.css`. */
+type Render = (document: OpenApiDocument) => string;
+type FindText = (ctx: Context) => Text;
+
+/**
+ * What answers `/openapi.json`, the page `/docs`, and its style `/docs.css`. Unless they are public, they run behind the guard.
+ *
+ * @throws ConfigError when `paths` has one that the API has itself
+ */
 export function serveDescription(
-  document: OpenApiDocument,
-  { issuer, baseUrl }: DescriptionOptions,
+  described: Described,
+  options: OpenApiOptions,
 ): Readonly<Record<'/openapi.json' | '/docs' | '/docs.css', Middleware>> {
-  const json = JSON.stringify(document);
-  const page = docsPage(document, { issuer, baseUrl });
+  const isPublic = options.access === 'public';
+  const whole = describeApi(described, options);
+  const textOf = (render: Render): FindText => {
+    if (!isPublic) return createTextsOfCallers(described, options, render);
+    const text = textFrom(render(whole));
+    return () => text;
+  };
+  const style = textFrom(STYLE);
+  // A guarded description depends on the caller: no cache may give it to another one.
+  const send = createSend(isPublic ? 'no-cache' : 'private, no-cache');
 
   return {
-    '/openapi.json': send('application/json; charset=utf-8', json, (ctx) =>
+    '/openapi.json': send('application/json; charset=utf-8', textOf(JSON.stringify), (ctx) =>
       ctx.set('X-Content-Type-Options', 'nosniff'),
     ),
-    '/docs': send('text/html; charset=utf-8', page, (ctx) => setPageHeaders(ctx)),
-    '/docs.css': send('text/css; charset=utf-8', STYLE, (ctx) => setAssetHeaders(ctx, false)),
+    '/docs': send(
+      'text/html; charset=utf-8',
+      textOf((document) => docsPage(document, described)),
+      (ctx) => setPageHeaders(ctx),
+    ),
+    '/docs.css': send(
+      'text/css; charset=utf-8',
+      () => style,
+      (ctx) => setAssetHeaders(ctx, false),
+    ),
   };
 }
 
-/** Sends a text that does not change while this server runs. */
-function send(type: string, content: string, setHeaders: (ctx: Context) => void): Middleware {
-  const etag = createHash('sha256').update(content).digest('base64url');
-  return function sendText(ctx) {
-    setHeaders(ctx);
-    ctx.type = type;
-    ctx.set({ 'Cache-Control': 'no-cache', ETag: `"${etag}"` });
-    ctx.status = 200;
-    if (ctx.fresh) ctx.status = 304;
-    else ctx.body = content;
+/** How many texts are remembered. There are as many as sets of permissions: in practice one for each role. */
+const REMEMBERED = 32;
+
+/** Finds the text for a caller. Callers with the same permissions share one. */
+function createTextsOfCallers(described: Described, options: OpenApiOptions, render: Render): FindText {
+  const permissions = permissionsOf(described, options);
+  const texts = new LRUCache<string, Text>({ max: REMEMBERED });
+  return function findText(ctx) {
+    const { principal } = ctx.state as GuardedState;
+    const held = new Set(permissions.filter((name) => principal.can(name)));
+    const key = [...held].join(' ');
+    const known = texts.get(key);
+    if (known) return known;
+    const text = textFrom(render(describeApiTo((name) => held.has(name), described, options)));
+    texts.set(key, text);
+    return text;
   };
+}
+
+function textFrom(content: string): Text {
+  return { content, etag: `"${createHash('sha256').update(content).digest('base64url')}"` };
+}
+
+function createSend(cacheControl: string) {
+  return (type: string, find: FindText, setHeaders: (ctx: Context) => void): Middleware =>
+    function sendText(ctx) {
+      const { content, etag } = find(ctx);
+      setHeaders(ctx);
+      ctx.type = type;
+      ctx.set({ 'Cache-Control': cacheControl, ETag: etag });
+      ctx.status = 200;
+      if (ctx.fresh) ctx.status = 304;
+      else ctx.body = content;
+    };
 }
