@@ -2,6 +2,7 @@
 import type { Gate, Logger } from '../contracts/index.ts';
 import { parseDuration } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
+import { stderrLogger } from './stderr-logger.ts';
 import type { LifetimePreset, Lifetimes, ResolvedOptions, Scope, SigningAlgorithm } from './options.ts';
 
 const YEAR = 31_536_000;
@@ -250,17 +251,6 @@ export function checkFunction<F>(option: string, value: F | undefined): F | unde
     throw new ConfigError(option, 'pass a function, or leave it out');
   return value;
 }
-
-const stderrLogger: Logger = Object.freeze({
-  debug() {},
-  info() {},
-  warn(fields: object, message: string) {
-    console.warn(message, fields);
-  },
-  error(fields: object, message: string) {
-    console.error(message, fields);
-  },
-});
 
 /** The same logger, except that what it throws is dropped: a full disk under the log must not stop the service. */
 function steadyLogger(logger: Logger): Logger {
