@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { Context, Next } from 'koa';
 import { setAssetHeaders } from '../lib/http/headers.ts';
+import { readText } from './files.ts';
 
 /** A file that the pages refer to. */
 export interface Asset {
@@ -20,7 +20,7 @@ export interface Assets {
 
 /** Reads a file of `interactions/public`. */
 export function bundledAsset(name: string, type: string): Asset {
-  return { name, type, content: readFileSync(new URL(import.meta.resolve(`#public/${name}`))) };
+  return { name, type, content: Buffer.from(readText(`public/${name}`)) };
 }
 
 /** Hashes the files, once, at start. */

@@ -3,6 +3,7 @@ import { isAbsolute, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ejs from 'ejs';
 import { ConfigError } from '../lib/errors.ts';
+import { readText } from './files.ts';
 import type { LayoutData, PageData, ViewName } from './page.ts';
 
 /** The views, compiled. */
@@ -73,10 +74,10 @@ export function compileViews(given: string | URL | OwnViews | undefined): Views 
 
 /** Read at start all the same: an update of the package in place must not mix its versions in a process. */
 function toCompile(name: string): () => Render {
-  const file = new URL(import.meta.resolve(`#views/${name}.ejs`));
-  const source = readFileSync(file, 'utf8');
+  const path = `views/${name}.ejs`;
+  const source = readText(path);
   let view: Render | undefined;
-  return () => (view ??= compileView(source, file.pathname));
+  return () => (view ??= compileView(source, path));
 }
 
 const OPTION = 'interactions.views';

@@ -9,7 +9,8 @@ import type { SqliteConnection } from './dialects/sqlite.ts';
  * Loaded when they are needed: a server on an SQLite file needs no Knex until its host asks for a transaction, and loading it
  * takes longer than everything of this package that a first token needs.
  */
-const require = createRequire(import.meta.url);
+// A bundle in the format CommonJS has no `import.meta.url`.
+const require = createRequire(import.meta.url ?? __filename);
 
 /** @throws ConfigError when the package is not installed */
 export function loadKnex(): typeof makeKnex {
