@@ -1,6 +1,6 @@
 // Builds the published package: node build.ts [folder]. The default folder is dist.
 import { execFileSync } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { globSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import { build } from 'esbuild';
@@ -40,6 +40,22 @@ await build({
   packages: 'external',
   // Resolved at run time by `imports` in package.json.
   external: ['#*'],
+  plugins: [
+    {
+      name: 'contained-files',
+      setup(esbuild) {
+        esbuild.onLoad({ filter: /\/interactions\/files\.ts$/ }, () => ({ contents: containedFiles() }));
+      },
+    },
+  ],
   chunkNames: 'lib/shared/[name]-[hash]',
   logLevel: 'warning',
 });
+
+/** `interactions/files.ts` with the contents of the files: a bundle of the host has no folder to read them from. */
+function containedFiles(): string {
+  const paths = globSync('{views,public}/**/*.*', { cwd: join(root, 'interactions') });
+  const read = (path: string) => readFileSync(join(root, 'interactions', path), 'utf8');
+  const files = Object.fromEntries(paths.toSorted().map((path) => [path, read(path)]));
+  return `const files = ${JSON.stringify(files)}; export const readText = (path) => files[path];`;
+}

@@ -4,6 +4,8 @@
  *
  *     npx node --conditions=gatehouse:source examples/embed.ts
  */
+import { once } from 'node:events';
+
 import bodyParser from '@koa/bodyparser';
 import Koa from 'koa';
 import { createApiRouter, createAuthServer, defineGate } from 'koa-gatehouse';
@@ -79,9 +81,9 @@ export async function createHost(
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const { app } = await createHost('http://localhost:3000');
-  app.listen(3000, '127.0.0.1');
-  console.log(
-    'The host listens at http://localhost:3000. Its own route below /oauth: http://localhost:3000/oauth/custom',
-  );
+  const port = Number(process.env['PORT'] ?? 3000);
+  const issuer = `http://localhost:${port}`;
+  const { app } = await createHost(issuer);
+  await once(app.listen(port, '127.0.0.1'), 'listening');
+  console.log(`The host listens at ${issuer}. Its own route below /oauth: ${issuer}/oauth/custom`);
 }

@@ -4,6 +4,8 @@
  *
  *     npx node --conditions=gatehouse:source examples/own-pages.ts
  */
+import { once } from 'node:events';
+
 import bodyParser from '@koa/bodyparser';
 import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
@@ -114,12 +116,13 @@ export async function createSchool(
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const issuer = 'http://localhost:3000';
+  const port = Number(process.env['PORT'] ?? 3000);
+  const issuer = `http://localhost:${port}`;
   const { app, auth } = await createSchool(issuer);
   app.use((ctx) => {
     ctx.body = `The client received: ${ctx.querystring}`;
   });
-  app.listen(3000, '127.0.0.1');
+  await once(app.listen(port, '127.0.0.1'), 'listening');
   const { client } = await auth.clients.create({
     name: 'Reports',
     grantType: 'authorization_code',

@@ -3,6 +3,7 @@
  *
  *     npx node --conditions=gatehouse:source examples/own-users-knex.ts
  */
+import { once } from 'node:events';
 import { randomBytes, randomUUID, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 
@@ -109,7 +110,8 @@ export async function createSchool(
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const issuer = 'http://localhost:3000';
+  const port = Number(process.env['PORT'] ?? 3000);
+  const issuer = `http://localhost:${port}`;
   const database = knex({
     client: 'better-sqlite3',
     connection: { filename: ':memory:' },
@@ -123,6 +125,6 @@ if (process.argv[1] === import.meta.filename) {
     role: 'registrar',
   });
   const { app } = await createSchool(issuer, database);
-  app.listen(3000, '127.0.0.1');
+  await once(app.listen(port, '127.0.0.1'), 'listening');
   console.log(`Open ${issuer}/account/apps and sign in as ann@school.example, password: correct horse`);
 }

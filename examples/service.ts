@@ -3,6 +3,7 @@
  *
  *     npx node --conditions=gatehouse:source examples/service.ts
  */
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 
 import { createAuthServer, defineGate } from 'koa-gatehouse';
@@ -23,11 +24,12 @@ export async function createService(issuer: string): Promise<AuthServer<'view_sc
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const issuer = 'http://localhost:3000';
+  const port = Number(process.env['PORT'] ?? 3000);
+  const issuer = `http://localhost:${port}`;
   const auth = await createService(issuer);
   // In milliseconds; slower requests are closed. Node's defaults are 60,000 and 300,000.
   const server = createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, auth.callback());
-  server.listen(3000, '127.0.0.1');
+  await once(server.listen(port, '127.0.0.1'), 'listening');
   process.once('SIGTERM', () => {
     // Running requests end first; `/readyz` answers 503 meanwhile.
     server.close();

@@ -4,6 +4,7 @@
  *
  *     DATABASE_URL=postgres://… npx node --conditions=gatehouse:source examples/two-nodes.ts
  */
+import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { Server } from 'node:http';
 
@@ -87,18 +88,20 @@ if (process.argv[1] === import.meta.filename) {
     KEY_ENCRYPTION_KEY: keyEncryptionKey = 'for this example only: 32 characters',
   } = process.env;
   if (!database) throw new Error('Set DATABASE_URL to an empty PostgreSQL database');
-  const settings = { issuer: 'http://localhost:3000', database, keyEncryptionKey };
+  const port = Number(process.env['PORT'] ?? 3000);
+  const issuer = `http://localhost:${port}`;
+  const settings = { issuer, database, keyEncryptionKey };
   // Both nodes run in one process here, so that one command starts them. In production each is a separate process.
   const nodes = await Promise.all([createNode(settings), createNode(settings)]);
-  for (const [index, { app }] of nodes.entries()) app.listen(3001 + index, '127.0.0.1');
-  createBalancer([3001, 3002]).listen(3000, '127.0.0.1');
+  const ports = nodes.map((_node, index) => port + 1 + index);
+  for (const [index, { app }] of nodes.entries())
+    await once(app.listen(ports[index], '127.0.0.1'), 'listening');
+  await once(createBalancer(ports).listen(port, '127.0.0.1'), 'listening');
 
   const { client, secret } = await nodes[0].auth.clients.create({
     name: 'Nightly report',
     grantType: 'client_credentials',
     permissions: ['view_schools'],
   });
-  console.log(
-    `curl http://localhost:3000/oauth/token -d grant_type=client_credentials -u ${client.id}:${secret?.value}`,
-  );
+  console.log(`curl ${issuer}/oauth/token -d grant_type=client_credentials -u ${client.id}:${secret?.value}`);
 }

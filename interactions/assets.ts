@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { Context, Next } from 'koa';
 import { setAssetHeaders } from '../lib/http/headers.ts';
+import { readText } from './files.ts';
 import { pathParameter } from './navigation.ts';
 
 /** A file that pages link to. */
@@ -21,7 +21,7 @@ export interface Assets {
 
 /** Reads a file of `interactions/public`. */
 export function bundledAsset(name: string, type: string): Asset {
-  return { name, type, content: readFileSync(new URL(import.meta.resolve(`#public/${name}`))) };
+  return { name, type, content: Buffer.from(readText(`public/${name}`)) };
 }
 
 /** Computes the hashes of the files; called once, at start. */

@@ -3,6 +3,7 @@ import { isAbsolute, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ejs from 'ejs';
 import { ConfigError } from '../lib/errors.ts';
+import { readText } from './files.ts';
 import type { LayoutData, PageData, ViewName } from './page.ts';
 
 /** The views, compiled. */
@@ -76,10 +77,10 @@ export function compileViews(given: string | URL | OwnViews | undefined): Views 
  * place while the process runs, and the process must not mix two versions.
  */
 function compileOnFirstUse(name: string): () => Render {
-  const file = new URL(import.meta.resolve(`#views/${name}.ejs`));
-  const source = readFileSync(file, 'utf8');
+  const path = `views/${name}.ejs`;
+  const source = readText(path);
   let view: Render | undefined;
-  return () => (view ??= compileView(source, file.pathname));
+  return () => (view ??= compileView(source, path));
 }
 
 const OPTION = 'interactions.views';

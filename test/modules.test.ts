@@ -27,7 +27,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/developer':
     'lib/access lib/clients lib/contracts lib/errors lib/http unhomoglyph unicode-match-property-value-ecmascript',
   'lib/api':
-    'lib/access lib/contracts lib/errors lib/http koa-compose koa-router lazy:koa-body type:@standard-schema/spec',
+    'lib/access lib/contracts lib/errors lib/http koa-compose koa-router lru-cache lazy:koa-body type:@standard-schema/spec',
   'lib/oidc':
     'lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/tokens oidc-provider jose keygrip koa-compose',
   'lib/doctor': 'lib/contracts lib/errors',

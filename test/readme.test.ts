@@ -8,6 +8,9 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -62,6 +65,18 @@ test('the quick start runs as it stands, and its client gets a token that the AP
   t.deepEqual(JSON.parse(await shell(askApi, origin, token.access_token)), {
     data: [{ id: 1, name: 'Hill School' }],
   });
+});
+
+test('the quick start says that its port is taken before it makes a secret', async (t) => {
+  const holder = createServer().listen(0, 'localhost');
+  t.teardown(() => holder.close());
+  await once(holder, 'listening');
+  const { port } = holder.address() as AddressInfo;
+  const error = await t.throwsAsync(
+    runQuickStart(t, makeProject(t), ['--conditions=gatehouse:source'], port),
+    { message: /EADDRINUSE/ },
+  );
+  t.notRegex(error?.message ?? '', /client_secret|gatehouse_secret_/);
 });
 
 /** The lines with curl that the README prints under the quick start. */

@@ -9,7 +9,8 @@ import type { SqliteConnection } from './dialects/sqlite.ts';
  * Loaded when they are needed: a server on an SQLite file needs no Knex before its host starts a transaction, and loading Knex
  * takes longer than everything that this package does for a first token.
  */
-const require = createRequire(import.meta.url);
+// A bundle in the format CommonJS has no `import.meta.url`.
+const require = createRequire(import.meta.url ?? __filename);
 
 /** @throws ConfigError when the package is not installed */
 export function loadKnex(): typeof makeKnex {

@@ -20,6 +20,7 @@ export function createApi({ auth, knex }: ApiOptions): ApiRouter<Permission> {
     auth,
     actions: platformActions(knex),
     openapi: {
+      access: 'public', // so that a browser, which sends no token, can open /docs
       title: 'Larkfield Schools',
       description: 'The schools of the platform, and what can be done with them.',
       paths: { '/schools': SCHOOLS },

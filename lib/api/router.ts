@@ -18,8 +18,7 @@ import { createAnswerOnce } from './idempotency/answer-once.ts';
 import { identity } from './identity.ts';
 import { checkLimits } from './limits.ts';
 import type { BulkLimits, UploadLimits } from './limits.ts';
-import { serveDescription } from './docs/page.ts';
-import { describeApi } from './openapi/document.ts';
+import { serveDescription } from './openapi/serve-description.ts';
 import type { OpenApiOptions } from './openapi/document.ts';
 import { guardEveryRoute, parseHostBodies } from './matched-routes.ts';
 import { createRouteBodies } from './route-bodies.ts';
@@ -128,10 +127,9 @@ export function createApiRouter<P extends string, U extends User, S extends obje
   router.get(OBJECT_PATHS, notImplemented);
   if (openapi !== false) {
     const described = { actions: actions.all, gate, issuer, baseUrl, scopes, maximum: bulk.maximum };
-    const document = describeApi(described, openapi);
-    for (const [path, handler] of Object.entries(serveDescription(document, { issuer, baseUrl }))) {
-      if (openapi.access === 'guarded') router.get(path, handler);
-      else addPublicRoute(path, handler);
+    for (const [path, handler] of Object.entries(serveDescription(described, openapi))) {
+      if (openapi.access === 'public') addPublicRoute(path, handler);
+      else router.get(path, handler);
     }
   }
   if (parseBodies) parseHostBodies(router, createRouteBodies(limits, logger));

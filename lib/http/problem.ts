@@ -73,6 +73,8 @@ export function problems(options: { readonly logger: Logger }): Middleware {
     try {
       await next();
     } catch (error) {
+      // The caller went away while it sent its body: there is nobody to answer, and nothing for the host to log.
+      if (error instanceof BodyError && !ctx.writable) return;
       if (ctx.respond === false || ctx.headerSent || !ctx.writable) throw error;
       sendError(ctx, error, logger);
     }

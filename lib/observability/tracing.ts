@@ -2,7 +2,8 @@ import { createRequire } from 'node:module';
 
 import type { Trace, WorkSpan } from '../contracts/index.ts';
 
-const require = createRequire(import.meta.url);
+// A bundle in the format CommonJS has no `import.meta.url`.
+const require = createRequire(import.meta.url ?? __filename);
 
 /**
  * Creates spans with the OpenTelemetry API once the host has registered an SDK with it (`@opentelemetry/api`, an optional peer

@@ -3,6 +3,7 @@ import type { Gate, Logger } from '../contracts/index.ts';
 import { parseDuration } from '../contracts/duration.ts';
 import { isLoopback } from '../contracts/loopback.ts';
 import { ConfigError } from '../errors.ts';
+import { stderrLogger } from './stderr-logger.ts';
 import type { LifetimePreset, Lifetimes, ResolvedOptions, Scope, SigningAlgorithm } from './options.ts';
 
 const YEAR = 31_536_000;
@@ -249,17 +250,6 @@ export function checkFunction<F>(option: string, value: F | undefined): F | unde
     throw new ConfigError(option, 'pass a function, or leave it out');
   return value;
 }
-
-const stderrLogger: Logger = Object.freeze({
-  debug() {},
-  info() {},
-  warn(fields: object, message: string) {
-    console.warn(message, fields);
-  },
-  error(fields: object, message: string) {
-    console.error(message, fields);
-  },
-});
 
 /** Wraps a logger so that its errors are ignored: a full disk under the log must not fail requests. */
 function safeLogger(logger: Logger): Logger {

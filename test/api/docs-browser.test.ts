@@ -13,7 +13,10 @@ for (const [colorScheme, width] of [
 ] as const) {
   test(`the page is accessible: ${colorScheme}, ${width} pixels wide`, async (t) => {
     const { create, rename } = schoolActions();
-    const { origin } = await serveApi(t, { actions: [create, rename], openapi: { title: 'Schools' } });
+    const { origin } = await serveApi(t, {
+      actions: [create, rename],
+      openapi: { access: 'public', title: 'Schools' },
+    });
     await using page = await openTab({ colorScheme, viewport: { width, height: 800 }, bypassCSP: true });
     await page.goto(`${origin}/api/v1/docs`);
     await page.locator('summary').first().click();
@@ -32,7 +35,7 @@ for (const [colorScheme, width] of [
 
 test('it is styled, and the browser refuses nothing of it', async (t) => {
   const { create } = schoolActions();
-  const { origin } = await serveApi(t, { actions: [create] });
+  const { origin } = await serveApi(t, { actions: [create], openapi: { access: 'public' } });
   await using page = await openTab({ javaScriptEnabled: false });
   await page.route('**/favicon.ico', async (route) => route.fulfill({ status: 204 }));
   await page.goto(`${origin}/api/v1/docs`);

@@ -10,7 +10,10 @@ import { schoolActions } from './school-actions.ts';
 const { create, rename } = schoolActions();
 
 test('the page has every action, with its address, permission, members and a line for curl', async (t) => {
-  const { origin } = await serveApi(t, { actions: [create, rename], openapi: { title: 'Schools' } });
+  const { origin } = await serveApi(t, {
+    actions: [create, rename],
+    openapi: { access: 'public', title: 'Schools' },
+  });
   const { status, headers, text } = await send(`${origin}/api/v1/docs`);
   t.is(status, 200);
   t.is(headers.get('content-type'), 'text/html; charset=utf-8');
@@ -35,7 +38,7 @@ test('the page has every action, with its address, permission, members and a lin
 });
 
 test('it needs no script and nothing from elsewhere, and says so to the browser', async (t) => {
-  const { origin } = await serveApi(t, { actions: [create] });
+  const { origin } = await serveApi(t, { actions: [create], openapi: { access: 'public' } });
   const { headers, text } = await send(`${origin}/api/v1/docs`);
   t.notRegex(text, /<script|\son\w+=|style=|javascript:/i);
   t.deepEqual(
@@ -80,7 +83,7 @@ test('whatever an action says of itself is text', async (t) => {
   };
   const { origin } = await serveApi(t, {
     actions: [action],
-    openapi: { title: evil, version: evil, description: evil, paths },
+    openapi: { access: 'public', title: evil, version: evil, description: evil, paths },
   });
   const { text } = await send(`${origin}/api/v1/docs`);
   t.true(text.includes('&#34;&#39;&#62;&#60;img src=x onerror=alert(1)&#62;&#38;amp;'));
@@ -93,6 +96,7 @@ test("a host's own routes need not say everything", async (t) => {
   const loop = { $ref: '#/paths/~1b/post/requestBody' };
   const { origin } = await serveApi(t, {
     openapi: {
+      access: 'public',
       paths: {
         '/a': { get: {}, parameters: {}, summary: {} },
         '/b': { post: { requestBody: loop, parameters: [loop, nothing], responses: { 200: nothing } } },
@@ -113,13 +117,16 @@ test('strangers who read it run nothing of the host', async (t) => {
     ran.push(ctx.path);
     ctx.body = 'a secret';
   };
-  const { origin } = await serveApi(t, (api) => {
-    api.use(handler);
-    api.all('/:anything', handler);
-    api.all(/.*/, handler);
-    api.get('/docs', handler);
-    // Nor what a host puts in front by hand.
-    api.stack.unshift(api.stack.pop()!);
+  const { origin } = await serveApi(t, {
+    openapi: { access: 'public' },
+    extend(api) {
+      api.use(handler);
+      api.all('/:anything', handler);
+      api.all(/.*/, handler);
+      api.get('/docs', handler);
+      // Nor what a host puts in front by hand.
+      api.stack.unshift(api.stack.pop()!);
+    },
   });
   for (const path of ['/openapi.json', '/docs', '/docs.css']) {
     t.is((await request(`${origin}/api/v1${path}`)).status, 200);

@@ -9,9 +9,10 @@ import { defineAction } from '../../lib/api/actions/define-action.ts';
 import { createApiRouter } from '../../lib/api/router.ts';
 import type { ApiRouterOptions } from '../../lib/api/router.ts';
 import { ConfigError } from '../../lib/errors.ts';
-import { createPlatform } from '../access/platform.ts';
+import { createPlatform, person } from '../access/platform.ts';
 import type { Permission, Person } from '../access/platform.ts';
 import { request, serve } from '../access/serve.ts';
+import { send } from '../harness/requests.ts';
 import { authOf, serveApi } from './api.ts';
 import { schoolActions } from './school-actions.ts';
 
@@ -34,7 +35,8 @@ async function documentOf(
   t: Parameters<typeof serveApi>[0],
   options: Omit<ApiRouterOptions<Permission, Person>, 'auth'> = {},
 ): Promise<Document> {
-  const { origin } = await serveApi(t, { actions: ACTIONS, ...options });
+  const openapi = { access: 'public', ...options.openapi } as const;
+  const { origin } = await serveApi(t, { actions: ACTIONS, ...options, openapi });
   const { status, type, body } = await request(`${origin}/api/v1/openapi.json`);
   t.is(status, 200);
   t.is(type, 'application/json; charset=utf-8');
@@ -120,7 +122,7 @@ test('behind a proxy that removes a path, and at a path of its own, the URL is t
     [{ prefix: '/authors/v1' }, 'https://platform.example/authors/v1'],
     [{ prefix: '/auth/v2' }, 'https://platform.example/auth/v2'],
   ] as const) {
-    const options = { auth, ...changes };
+    const options = { auth, openapi: { access: 'public' }, ...changes } as const;
     const app = new Koa();
     app.use(createApiRouter(options).routes());
     const prefix = 'prefix' in options ? options.prefix : options.auth === auth ? '/auth/api/v1' : '/api/v1';
@@ -215,28 +217,86 @@ test('schemas that refer to parts of themselves still do', async (t) => {
   t.notRegex(JSON.stringify(document), /"\$ref":"#(?!\/components\/)/);
 });
 
-test('everybody may read it, unless it is guarded or turned off', async (t) => {
-  const guarded = await serveApi(t, { openapi: { access: 'guarded' } });
+const PATHS = ['/openapi.json', '/docs', '/docs.css'];
+
+test('only callers with a token read it, unless it is public; turned off, nobody does', async (t) => {
+  const guarded = await serveApi(t, { actions: ACTIONS });
+  const open = await serveApi(t, { actions: ACTIONS, openapi: { access: 'public' } });
   const off = await serveApi(t, { openapi: false });
-  for (const path of ['/openapi.json', '/docs', '/docs.css']) {
-    t.is((await request(`${guarded.origin}/api/v1${path}`)).status, 401, path);
+  for (const path of PATHS) {
+    const refused = await request(`${guarded.origin}/api/v1${path}`);
+    t.is(refused.status, 401, path);
+    t.is(refused.body['code'], 'token_missing');
     t.is((await request(`${guarded.origin}/api/v1${path}`, await guarded.platform.userToken())).status, 200);
+    t.is((await request(`${open.origin}/api/v1${path}`)).status, 200);
     t.is((await request(`${off.origin}/api/v1${path}`)).status, 401);
     t.is((await request(`${off.origin}/api/v1${path}`, await off.platform.userToken())).status, 404);
   }
 });
 
-test('a reader who has it already is told so', async (t) => {
-  const { origin } = await serveApi(t);
-  for (const path of ['/openapi.json', '/docs', '/docs.css']) {
-    const first = await request(`${origin}/api/v1${path}`);
-    t.is(first.headers.get('cache-control'), 'no-cache');
-    const again = await request(`${origin}/api/v1${path}`, undefined, {
-      // Without the second one, fetch() asks for a new copy.
-      headers: { 'if-none-match': first.headers.get('etag')!, 'cache-control': 'max-age=0' },
-    });
-    t.is(again.status, 304);
-    t.is((await request(`${origin}/api/v1${path}`, undefined, { method: 'HEAD' })).status, 200);
+test('guarded, it has what the caller may call, and nothing of the rest', async (t) => {
+  const paths = {
+    '/schools': { get: { ...SCHOOLS.get, 'x-permission': { name: 'view_schools', description: 'View' } } },
+    '/grades': {
+      summary: {},
+      get: { operationId: 'listGrades', 'x-permission': { name: 'view_grades' }, responses: {} },
+      post: { operationId: 'addGrade', responses: {} },
+    },
+    '/marks': {
+      summary: {},
+      get: { operationId: 'listMarks', 'x-permission': { name: 'view_grades' }, responses: {} },
+    },
+  };
+  const { origin, platform } = await serveApi(t, { actions: ACTIONS, openapi: { paths } });
+  const seenWith = async (token: string) => {
+    const { body, headers } = await request(`${origin}/api/v1/openapi.json`, token);
+    const { text } = await send(`${origin}/api/v1/docs`, { headers: { authorization: `Bearer ${token}` } });
+    const document = body as unknown as Document;
+    const actions = Object.keys(document.paths).filter((path) => path.endsWith('-action'));
+    return { actions, document, etag: headers.get('etag'), text };
+  };
+  const user = await seenWith(await platform.userToken());
+  t.deepEqual(user.actions, [
+    '/actions/school/create-school-action',
+    '/actions/school/{id}/rename-school-action',
+  ]);
+  t.deepEqual(Object.keys(user.document.paths['/grades']!), ['summary', 'post']);
+  t.true('/schools' in user.document.paths);
+  t.notRegex(JSON.stringify(user.document), /grade-school|view_grades|listGrades|marks/i);
+  t.true(user.text.includes('rename-school-action'));
+  t.notRegex(user.text, /grade-school|view_grades|marks/i);
+
+  const client = await seenWith(await platform.clientToken());
+  t.deepEqual(client.actions, []);
+  t.not(client.etag, user.etag);
+  t.notRegex(JSON.stringify(client.document), /create-school|edit_schools/);
+  t.notRegex(client.text, /create-school|edit_schools/);
+
+  platform.users.set('ann', person({ permissions: ['view_grades'] }));
+  platform.clock.time += 60_000;
+  const promoted = await seenWith(await platform.userToken());
+  t.is(promoted.actions.length, 3);
+  t.deepEqual(Object.keys(promoted.document.paths['/grades']!), ['summary', 'get', 'post']);
+  t.true('/marks' in promoted.document.paths);
+});
+
+test('a reader who has it already is told so; what depends on the caller is in no shared cache', async (t) => {
+  for (const [access, cacheControl] of [
+    ['public', 'no-cache'],
+    ['guarded', 'private, no-cache'],
+  ] as const) {
+    const { origin, platform } = await serveApi(t, { openapi: { access } });
+    const token = access === 'guarded' ? await platform.userToken() : undefined;
+    for (const path of PATHS) {
+      const first = await request(`${origin}/api/v1${path}`, token);
+      t.is(first.headers.get('cache-control'), cacheControl);
+      const again = await request(`${origin}/api/v1${path}`, token, {
+        // Without the second one, fetch() asks for a new copy.
+        headers: { 'if-none-match': first.headers.get('etag')!, 'cache-control': 'max-age=0' },
+      });
+      t.is(again.status, 304);
+      t.is((await request(`${origin}/api/v1${path}`, token, { method: 'HEAD' })).status, 200);
+    }
   }
 });
 

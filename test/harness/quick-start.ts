@@ -28,18 +28,20 @@ export interface RunningQuickStart {
  * Runs the quick start in a project until the test ends. Resolves when it has printed its credentials and answers requests.
  *
  * @param options - of Node
+ * @param port - a free one unless it is given
  */
 export async function runQuickStart(
   t: ExecutionContext,
   project: string,
   options: readonly string[] = [],
+  port?: number,
 ): Promise<RunningQuickStart> {
   writeFileSync(join(project, 'server.ts'), quickStart());
-  const port = await freePort();
+  const ownPort = port ?? (await freePort());
   const { PATH = '' } = process.env;
   const child = spawn(process.execPath, [...options, 'server.ts'], {
     cwd: project,
-    env: { PATH, PORT: String(port) },
+    env: { PATH, PORT: String(ownPort) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   t.teardown(() => child.kill());
@@ -56,7 +58,7 @@ export async function runQuickStart(
     });
     child.once('exit', (code) => failed(new Error(`The quick start ended with ${code}: ${output}${errors}`)));
   });
-  const origin = `http://localhost:${port}`;
+  const origin = `http://localhost:${ownPort}`;
   await waitForAnswer(origin);
   return { origin, client };
 }

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import test from 'ava';
+import { build } from 'esbuild';
 
 import { runQuickStart } from '../harness/quick-start.ts';
 import { postJson, send } from '../harness/requests.ts';
@@ -22,8 +23,8 @@ const complete = await makeProject(packed, 'complete', {
 });
 
 /** Runs a program of a stranger, which prints what it has found out. */
-async function runProgram(folder: string, name: string, source: string): Promise<string> {
-  writeFileSync(join(folder, name), source);
+async function runProgram(folder: string, name: string, source?: string): Promise<string> {
+  if (source !== undefined) writeFileSync(join(folder, name), source);
   const { code, errors, output } = await run(process.execPath, [name], folder);
   if (code !== 0) throw new Error(`${name} ended with ${code}: ${errors}`);
   return errors + output;
@@ -264,3 +265,75 @@ test('the API report is what the declarations promise', (t) => {
   const report = readFileSync(join(ROOT, 'test/api-report.md'), 'utf8');
   t.is(apiReport(installed), report, 'look at what has changed, then: npm run api-report');
 });
+
+/** A host that is bundled: `createAuthServer()` with its pages on an SQLite file, a token, a guarded route and the login page. */
+const HOST = `
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import Koa from 'koa';
+import { createApiRouter, createAuthServer, defineGate } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+async function main() {
+  const server = createServer();
+  await once(server.listen(0, 'localhost'), 'listening');
+  const issuer = 'http://localhost:' + server.address().port;
+  const auth = await createAuthServer({
+    issuer,
+    users: { authenticate: async () => undefined, find: async () => undefined, permissions: async () => [] },
+    storage: knexStorage('sqlite::memory:'),
+    migrate: true,
+    gate: defineGate({ permissions: { view_schools: 'View schools' } }),
+  });
+  const api = createApiRouter({ auth });
+  api.post('/schools', auth.requires('view_schools'), (ctx) => { ctx.body = ctx.request.body; });
+  server.on('request', new Koa().use(auth.middleware()).use(api.routes()).callback());
+  const { client } = await auth.clients.create({ name: 'Sync', grantType: 'client_credentials', permissions: ['view_schools'] });
+  const authorization = 'Bearer ' + (await auth.issueToken({ client: client.id }));
+  const headers = { authorization, 'content-type': 'application/json' };
+  const schools = await fetch(issuer + '/api/v1/schools', { method: 'POST', headers, body: '{"name":"Hill School"}' });
+  console.log(schools.status, await schools.text());
+  const login = await fetch(issuer + '/oauth/login');
+  const page = await login.text();
+  const style = await fetch(issuer + /href="([^"]+\\.css)"/.exec(page)[1]);
+  console.log(login.status, page.includes('Sign in'), style.status);
+  server.closeAllConnections();
+  server.close();
+  await auth.close();
+}
+main();
+`;
+
+for (const [format, extension] of [
+  ['cjs', 'cjs'],
+  ['esm', 'mjs'],
+] as const) {
+  test(`a host that esbuild bundles as ${format} runs, pages included`, async (t) => {
+    const host = join(complete, `host-${format}.js`);
+    writeFileSync(host, HOST);
+    const folder = join(packed.folder, `bundled-${format}`);
+    const outfile = join(folder, `host.${extension}`);
+    // CommonJS packages in an ES module call `require`, which an ES module has to make.
+    const banner =
+      format === 'esm'
+        ? {
+            js: "import { createRequire as toRequire } from 'node:module'; const require = toRequire(import.meta.url);",
+          }
+        : {};
+    await build({
+      entryPoints: [host],
+      outfile,
+      bundle: true,
+      platform: 'node',
+      format,
+      banner,
+      external: ['better-sqlite3', 'knex', '@opentelemetry/api'],
+      logLevel: 'silent',
+    });
+    mkdirSync(join(folder, 'node_modules'));
+    for (const name of ['better-sqlite3', 'knex']) {
+      symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
+    }
+    t.is(await runProgram(folder, `host.${extension}`), '200 {"name":"Hill School"}\n200 true 200\n');
+  });
+}

@@ -1,4 +1,4 @@
-import { isPart } from '../openapi/components.ts';
+import { isPart, METHODS } from '../openapi/components.ts';
 import type { OpenApiPart } from '../openapi/components.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
 import { html, formatText } from './html.ts';
@@ -36,8 +36,6 @@ function listIn(part: Readonly<Record<string, unknown>>, member: string): readon
   const list = part[member];
   return Array.isArray(list) ? list : [];
 }
-
-const METHODS = new Set(['get', 'put', 'post', 'delete', 'patch', 'head', 'options']);
 
 export function titleOf({ part, method, path }: Operation): string {
   return text(part['summary']) || `${method} ${path}`;

@@ -1,8 +1,3 @@
-import { createHash } from 'node:crypto';
-
-import type { Context, Middleware } from 'koa';
-
-import { setAssetHeaders, setPageHeaders } from '../../http/headers.ts';
 import { problemResponses, WRITE_PROBLEMS } from '../openapi/components.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
 import { html } from './html.ts';
@@ -10,44 +5,14 @@ import type { Html } from './html.ts';
 import { operationSection, operationsOf, titleOf } from './operation.ts';
 import { definitions, resolve, text } from './schema.ts';
 
-interface DescriptionUrls {
+export interface DescriptionUrls {
   readonly issuer: string;
   /** The URL of the API. */
   readonly baseUrl: string;
 }
 
-/** Creates the handlers of `/openapi.json`, of the page `/docs` and of its stylesheet `/docs.css`. */
-export function serveDescription(
-  document: OpenApiDocument,
-  { issuer, baseUrl }: DescriptionUrls,
-): Readonly<Record<'/openapi.json' | '/docs' | '/docs.css', Middleware>> {
-  const json = JSON.stringify(document);
-  const page = docsPage(document, { issuer, baseUrl });
-
-  return {
-    '/openapi.json': send('application/json; charset=utf-8', json, (ctx) =>
-      ctx.set('X-Content-Type-Options', 'nosniff'),
-    ),
-    '/docs': send('text/html; charset=utf-8', page, (ctx) => setPageHeaders(ctx)),
-    '/docs.css': send('text/css; charset=utf-8', STYLE, (ctx) => setAssetHeaders(ctx, false)),
-  };
-}
-
-/** Sends a text that does not change while the process runs. */
-function send(type: string, content: string, setHeaders: (ctx: Context) => void): Middleware {
-  const etag = createHash('sha256').update(content).digest('base64url');
-  return function sendText(ctx) {
-    setHeaders(ctx);
-    ctx.type = type;
-    ctx.set({ 'Cache-Control': 'no-cache', ETag: `"${etag}"` });
-    ctx.status = 200;
-    if (ctx.fresh) ctx.status = 304;
-    else ctx.body = content;
-  };
-}
-
 /** Writes the page that describes an API. It has no scripts and loads nothing but its stylesheet. */
-function docsPage(document: OpenApiDocument, { issuer, baseUrl }: DescriptionUrls): string {
+export function docsPage(document: OpenApiDocument, { issuer, baseUrl }: DescriptionUrls): string {
   const { info } = document;
   const operations = operationsOf(document);
   const tags = [...new Set(operations.map(({ tag }) => tag))];
@@ -129,7 +94,7 @@ function problems(document: OpenApiDocument): Html {
 }
 
 /** The page's stylesheet. The numbers in comments are contrast ratios with the background (WCAG 2.2). */
-const STYLE = `
+export const STYLE: string = `
 :root {
   color-scheme: light dark;
   --page: #ffffff;

@@ -11,6 +11,17 @@ export function isPart(value: unknown): value is OpenApiPart {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The members of a path that are operations. */
+export const METHODS: ReadonlySet<string> = new Set([
+  'get',
+  'put',
+  'post',
+  'delete',
+  'patch',
+  'head',
+  'options',
+]);
+
 /** The content of a JSON body. */
 export function json(schema: OpenApiPart): OpenApiPart {
   return { 'application/json': { schema } };

@@ -6,6 +6,7 @@ import { actionSchemas } from './action-schemas.ts';
 import {
   isPart,
   json,
+  METHODS,
   PARAMETERS,
   problemResponses,
   READ_PROBLEMS,
@@ -22,13 +23,15 @@ export interface OpenApiOptions {
   readonly version?: string;
   readonly description?: string;
   /**
-   * Whether the description and the page are public or require an access token, which a browser does not send. They contain no
-   * data, but the names, schemas and permissions of all actions. @default 'public'
+   * Who may read the description and the page. `guarded`: callers with a valid access token, who see the actions that they may run;
+   * a browser cannot open the page then, because it sends no token. `public`: everyone, and they see the names, schemas and
+   * permissions of all actions. @default 'guarded'
    */
   readonly access?: 'public' | 'guarded';
   /**
    * The routes that you add, by their path below the prefix, such as `/schools/{id}`. The responses of the guard are added to
-   * theirs. They may refer to `#/components/schemas/Problem`.
+   * theirs. They may refer to `#/components/schemas/Problem`. An operation with `'x-permission': { name: 'view_schools' }` is shown
+   * with this permission, and a guarded description shows it only to callers who have the permission.
    */
   readonly paths?: Readonly<Record<string, OpenApiPath>>;
 }
@@ -87,6 +90,42 @@ export function describeApi(
       securitySchemes: securitySchemes(issuer, scopes),
     },
   };
+}
+
+/** Describes the API to a caller: without the actions, and the operations of `paths`, whose permission the caller lacks. */
+export function describeApiTo(
+  can: (permission: string) => boolean,
+  described: DescribedApi,
+  options: OpenApiOptions,
+): OpenApiDocument {
+  const actions = described.actions.filter(({ permission }) => can(permission));
+  const mayCall = (operation: unknown): boolean => {
+    const name = permissionOf(operation);
+    return name === undefined || !Object.hasOwn(described.gate.permissions, name) || can(name);
+  };
+  const paths = Object.entries(options.paths ?? {}).flatMap(([path, item]) => {
+    const kept = Object.entries(item).filter(([method, part]) => !METHODS.has(method) || mayCall(part));
+    const isHidden = kept.length < Object.keys(item).length && !kept.some(([method]) => METHODS.has(method));
+    return isHidden ? [] : [[path, Object.fromEntries(kept)]];
+  });
+  return describeApi({ ...described, actions }, { ...options, paths: Object.fromEntries(paths) });
+}
+
+/** The name of the permission that an operation requires, by its `x-permission`. */
+function permissionOf(operation: unknown): string | undefined {
+  const permission = isPart(operation) ? operation['x-permission'] : undefined;
+  const name = isPart(permission) ? permission['name'] : undefined;
+  return typeof name === 'string' ? name : undefined;
+}
+
+/** The permissions that decide what {@link describeApiTo} leaves out. */
+export function permissionsOf(
+  { actions, gate }: Pick<DescribedApi, 'actions' | 'gate'>,
+  { paths = {} }: OpenApiOptions,
+): readonly string[] {
+  const ofPaths = Object.values(paths).flatMap((item) => Object.values(item).map(permissionOf));
+  const names = new Set([...actions.map(({ permission }) => permission), ...ofPaths]);
+  return Object.keys(gate.permissions).filter((name) => names.has(name));
 }
 
 function addGuardResponses(paths: Readonly<Record<string, OpenApiPath>>): Record<string, OpenApiPath> {

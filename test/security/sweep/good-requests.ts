@@ -150,8 +150,8 @@ function ofApi({ accessToken }: Held): GoodRequest[] {
     bulk(`${actions}/rename-school-action/bulk`, bearer),
     get('/api/v1/objects/school', bearer),
     get('/api/v1/objects/school/7', bearer),
-    get('/api/v1/openapi.json'),
-    get('/api/v1/docs'),
+    get('/api/v1/openapi.json', bearer),
+    get('/api/v1/docs', bearer),
     get('/api/v1/nothing', bearer),
   ];
 }

@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+
+import test from 'ava';
+
+import { temporaryFile } from '../adapters/temporary-file.ts';
+import { freePort } from '../harness/free-port.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/** Starts an example as its first lines say, on a port. */
+function start(name: string, port: number) {
+  return spawn(process.execPath, ['--conditions=gatehouse:source', join(ROOT, 'examples', `${name}.ts`)], {
+    cwd: ROOT,
+    env: { ...process.env, PORT: String(port), DATABASE_URL: `sqlite:${temporaryFile()}` },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+for (const name of ['embed', 'own-pages', 'own-users-knex', 'service', 'two-nodes']) {
+  test(`${name} takes PORT, and prints nothing when the port is taken`, async (t) => {
+    const holder = createServer().listen(0, '127.0.0.1');
+    t.teardown(() => holder.close());
+    await once(holder, 'listening');
+    const refused = start(name, (holder.address() as AddressInfo).port);
+    t.teardown(() => refused.kill());
+    const [out, errors, [code]] = await Promise.all([
+      text(refused.stdout),
+      text(refused.stderr),
+      once(refused, 'exit'),
+    ]);
+    t.is(out, '');
+    t.regex(errors, /EADDRINUSE/);
+    t.is(code, 1);
+
+    const port = await freePort();
+    const running = start(name, port);
+    t.teardown(() => running.kill());
+    const [line] = await once(running.stdout, 'data');
+    t.true(String(line).includes(`http://localhost:${port}`), String(line));
+    const metadata = `http://localhost:${port}/.well-known/oauth-authorization-server`;
+    t.is((await fetch(metadata)).status, 200);
+  });
+}
