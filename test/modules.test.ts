@@ -54,7 +54,7 @@ const MODULES: Readonly<Record<string, string>> = {
 
 /** Modules whose tests, `test/access/**` or `test/options.test.ts`, may import the module and what the module may. */
 const TESTED_FROM_INSIDE = ['interactions'].concat(
-  'access api audit cli clients developer doctor errors http keys oidc options pdf throttle tokens'
+  'access api audit cli clients developer doctor errors http keys oidc options pdf server throttle tokens'
     .split(' ')
     .map((name) => `lib/${name}`),
 );

@@ -309,7 +309,7 @@ test('a path of the host may have a summary and parameters for all its operation
     schema: { type: 'string' },
   };
   const path = { summary: 'One school', parameters: [id], ...SCHOOLS };
-  const openapi = { paths: { '/schools/{id}': path } };
+  const openapi = { access: 'public', paths: { '/schools/{id}': path } } as const;
   const document = await documentOf(t, { openapi });
   const { valid, errors } = await new Validator().validate(
     structuredClone(document) as object as Record<string, unknown>,
