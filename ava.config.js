@@ -60,7 +60,7 @@ export default {
   ),
   nodeArguments: ['--conditions=gatehouse:source', '--import=./test/harness/compile-once.js'],
   // Many of them wait for a database, a browser or a clock.
-  concurrency: availableParallelism() + 1,
+  concurrency: availableParallelism() + 2,
   sortTestFiles: (one, other) => turnOf(one) - turnOf(other),
   timeout: '60s',
   workerThreads: false,
