@@ -20,8 +20,8 @@ execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', 'lib', '--outDir', fold
   stdio: 'inherit',
 });
 
-// JavaScript, bundled to one file per entry point and the chunks that they share. Loading one file per source file would take
-// longer than the rest of the start up to the first token.
+// JavaScript, bundled to one file per entry point and the chunks that they share: a server that loads one file per source file takes
+// about a sixth longer to start. The pages need it too: their views become part of the module, so that hosts can bundle the package.
 await build({
   absWorkingDir: root,
   entryPoints: [
