@@ -114,8 +114,7 @@ export function createApiRouter<P extends string, U extends User, S extends obje
   const addPublicRoute = guardEveryRoute(router, guardRoute);
   answerUnmatched(router, guardRoute, prefix);
   router.get('/identity', identity);
-  router.get('/actions', listActions(actions, baseUrl));
-  router.get('/actions/:type', listActions(actions, baseUrl));
+  router.get(['/actions', '/actions/:type'], listActions(actions, baseUrl));
   router.get('/actions/:type/:action', withAction(actions, describeAction(baseUrl)));
   router.post('/actions/:type/:action', withAction(actions, executeOnCollection(execute)));
   // The names of actions end in `-action`, so `bulk` in the next path is never one of them.

@@ -4,6 +4,7 @@ import type { Context } from 'koa';
 
 import { BodyError } from '../errors.ts';
 import { arrivingBodyOf } from './arriving-bodies.ts';
+import type { ArrivingBody } from './arriving-bodies.ts';
 
 /** The size limit of one body, and its name. */
 export interface BodyLimits {
@@ -42,7 +43,7 @@ export async function receiveBody<T>(
   if (refused === 'no capacity') throw noCapacity(ctx);
   if (refused) throw discardRest(ctx, tooLarge(limit, name));
   try {
-    const work = length === undefined ? readCounted(ctx, limit, read) : read();
+    const work = length === undefined ? readCounted(ctx, { limit, read, tracked }) : read();
     const received = await (tracked ? tracked.withTimeout(work) : work);
     if (received !== undefined) return received;
   } catch (cause) {
@@ -52,9 +53,19 @@ export async function receiveBody<T>(
 }
 
 /** Reads a body of unknown length (chunked, or HTTP/2) and checks its size with each chunk. */
-async function readCounted<T>(ctx: Context, limit: number, read: () => Promise<T>): Promise<T> {
+async function readCounted<T>(
+  ctx: Context,
+  {
+    limit,
+    read,
+    tracked,
+  }: {
+    readonly limit: number;
+    readonly read: () => Promise<T>;
+    readonly tracked: ArrivingBody | undefined;
+  },
+): Promise<T> {
   const { req } = ctx;
-  const tracked = arrivingBodyOf(req);
   const exceeded = Promise.withResolvers<never>();
   let size = 0;
   // A listener for `data` starts the stream, so it is added only when `read` has started it.

@@ -29,6 +29,7 @@ export function serveDescription(
   options: OpenApiOptions,
 ): Readonly<Record<'/openapi.json' | '/docs' | '/docs.css', Middleware>> {
   const isPublic = options.access === 'public';
+  // Also for a guarded description, because this checks `paths` at start.
   const whole = describeApi(described, options);
   const textOf = (render: Render): FindText => {
     if (!isPublic) return createTextsOfCallers(described, options, render);
