@@ -17,29 +17,36 @@ const grouped = new Set(
 if (process.argv.some((word) => word.endsWith('.test.ts')))
   process.argv = process.argv.filter((word) => !/^test\/.*\.ts$/.test(word) || word.endsWith('.test.ts'));
 
-const areNamed = process.argv.slice(2).some((word) => !word.startsWith('-'));
+const named = process.argv.slice(2).filter((word) => !word.startsWith('-'));
+const isGroupNamed = named.some((word) => word.includes(`${TOGETHER}/`));
 
 /** Those that take the longest: begun last, one of them would leave all other processors idle. */
 const FIRST = [
+  'soak/soak',
   'browser/pages',
   'together/databases',
+  'adapters/galera',
   'adapters/postgresql',
   'together/oidc-on-databases',
   'browser/authorization',
   'adapters/driver-errors',
   'oidc/killed-node',
   'adapters/processes',
-  'browser/walks',
+  'browser/developer-area',
+  'html-pdf/failures',
   'pdf/documents-browser',
-  'package/package',
+  'together/package',
   'throttle/known-browsers',
+  'together/token-lifetimes',
+  'together/session-lifetimes',
+  'together/lifetimes-on-databases',
+  'together/throttle',
   'examples/workers',
   'adapters/broken-transactions',
-  'oidc/ended-stays-ended',
+  'oidc/revocation-races',
   'adapters/mariadb',
   'adapters/many-grants',
-  'access/owned-clients',
-  'oidc/one-winner',
+  'oidc/concurrent-token-requests',
   'security/sweep',
   'operation/health',
   'together/platform-on-databases',
@@ -49,14 +56,14 @@ const FIRST = [
 
 /** @param {string} path */
 function turnOf(path) {
-  const index = FIRST.findIndex((name) => path.endsWith(`/test/${name}.test.ts`));
+  const index = FIRST.findIndex((name) => path.endsWith(`/${name}.test.ts`));
   return index === -1 ? FIRST.length : index;
 }
 
 export default {
   extensions: ['ts'],
-  files: globSync('{bench,test}/**/*.test.ts', { exclude: ['**/node_modules/**'] }).filter((file) =>
-    areNamed ? !file.startsWith(TOGETHER) : !grouped.has(file),
+  files: globSync('{bench,soak,test}/**/*.test.ts', { exclude: ['**/node_modules/**'] }).filter((file) =>
+    named.length > 0 ? isGroupNamed || !file.startsWith(TOGETHER) : !grouped.has(file),
   ),
   nodeArguments: ['--conditions=gatehouse:source', '--import=./test/harness/compile-once.js'],
   // Many of them wait for a database, a browser or a clock.

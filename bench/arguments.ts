@@ -3,22 +3,21 @@ import { parseArgs } from 'node:util';
 import { CONTESTANTS } from './contestants.ts';
 import type { ContestantName } from './contestants.ts';
 import { WORKS } from './works/index.ts';
+import { STARTS } from './works/starts.ts';
 
-export const START_UP = 'start-up';
-
-const WORK_NAMES: readonly string[] = [...WORKS.map(({ name }) => name), START_UP];
+const WORK_NAMES: readonly string[] = [...WORKS, ...STARTS].map(({ name }) => name);
 const CONTESTANT_NAMES: readonly string[] = Object.keys(CONTESTANTS);
 
-/** What is to be measured. */
+/** The parsed options of the command line. */
 export interface BenchArguments {
   readonly works: readonly string[];
   readonly contestants: readonly ContestantName[];
-  /** Nothing is measured well: one short round, two ask at once, and every server is started once for all works. */
+  /** One short round with two connections, and each server is started once for all works. The figures mean nothing. */
   readonly smoke: boolean;
   readonly rounds: number;
   readonly seconds: number;
   readonly warmUp: number;
-  /** How many ask at once where a work says more. */
+  /** The maximum number of connections. */
   readonly mostConnections: number;
   readonly batch: number;
   readonly json: boolean;
@@ -28,21 +27,22 @@ export interface BenchArguments {
 
 export const USAGE: string = `Usage: npm run bench -- [options]
 
-Measures this package next to oidc-provider alone and to the least that the same answers can cost. The CPU time that a
-server spends on an operation is what counts; the ratios are medians over rounds in which all took turns.
+Compares this package with oidc-provider alone, with page.pdf() alone, and with the minimum cost of the same responses.
+The main figure is the CPU time of the server and the processes that it starts, per operation. Ratios are medians over
+rounds, in which the servers are measured in turn.
 
   --only WORK,...         ${WORK_NAMES.join(', ')}
   --with CONTESTANT,...   ${CONTESTANT_NAMES.join(', ')};
-                          whom the ratios are against takes part always
-  --rounds N              rounds of each (5)
-  --seconds N             of one contestant in a round (3)
-  --smoke                 one short round each: shows that everything works, and measures nothing
-  --profile               show where the servers spend their time
+                          the reference of the ratios is always included
+  --rounds N              rounds (5)
+  --seconds N             seconds per contestant and round (3)
+  --smoke                 one short round, as a test of the benchmark itself
+  --profile               show CPU profiles of the servers
   --json                  print one JSON object instead of tables
   --help                  print this
 `;
 
-/** @throws TypeError for anything it does not know */
+/** @throws TypeError for unknown options and values */
 export function readArguments(argv: readonly string[]): BenchArguments {
   const { values } = parseArgs({
     args: [...argv],

@@ -1,5 +1,5 @@
-// Renames 10,000 schools of the example server in bulks of 1,000, in each way that there is, one bulk after the other.
-// npx node --conditions=gatehouse:source test/bench/bulk-actions.ts
+// Renames 10,000 schools of the example server in bulks of 1,000, in each mode, one bulk after the other.
+// npx node --conditions=gatehouse:source bench/bulk-actions.ts
 import { readFileSync, writeFileSync } from 'node:fs';
 
 import { startForScripts, temporaryDirectory } from '../test/examples/running-example.ts';
@@ -14,7 +14,7 @@ const { announced, process: server } = example;
 const token = await clientToken(announced, 'Nightly import');
 
 const results: Record<string, Record<string, string>> = {
-  'nothing yet': await measure(async () => {}),
+  before: await measure(async () => {}),
 };
 const ids = await createSchools();
 for (const [name, mode, headers] of [
@@ -69,7 +69,7 @@ async function post(path: string, body: object, headers: Record<string, string> 
 }
 
 async function measure(run: () => Promise<void>): Promise<Record<string, string>> {
-  writeFileSync(`/proc/${server.pid}/clear_refs`, '5'); // begins the peak anew (proc(5))
+  writeFileSync(`/proc/${server.pid}/clear_refs`, '5'); // resets the peak (proc(5))
   const [cpuBefore, startedAt] = [cpuSeconds(), performance.now()];
   await run();
   const seconds = (performance.now() - startedAt) / 1000;

@@ -1,21 +1,22 @@
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { findServer, POSTGRESQL } from '../test/adapters/servers.ts';
+import { CHROMIUM } from './chromium.ts';
 import { FUTURE, PAST, serverDatabase, sqliteDatabase } from './filled-database.ts';
 import type { BenchDatabase } from './filled-database.ts';
 
-/** A server that takes part. */
+/** A server that the benchmark measures. */
 export interface Contestant {
   readonly about: string;
-  /** What runs in its process, below server/. */
+  /** The file that its process runs, below server/. */
   readonly file: string;
-  /** What runs there when its start is measured: no more than the others start. @default file */
+  /** The file for the measurement of start-up, without the parts that the others do not have. @default file */
   readonly startFile?: string;
   readonly database?: 'SQLite' | 'PostgreSQL';
   readonly workers?: number;
-  /** How many grants its database has before it starts, each with a refresh token. */
-  readonly filled?: { readonly kept?: number; readonly expired?: number };
-  /** Removes what has expired while it is measured. */
+  /** The number of grants in its database at the start, each with a refresh token. */
+  readonly filled?: { readonly valid?: number; readonly expired?: number };
+  /** Prunes expired rows during the measurement. */
   readonly prunes?: true;
 }
 
@@ -30,7 +31,9 @@ export type ContestantName =
   | 'plain'
   | 'floor'
   | 'unguarded'
-  | 'jose';
+  | 'jose'
+  | 'html-pdf'
+  | 'html-pdf-plain';
 
 export const CONTESTANTS: Readonly<Record<ContestantName, Contestant>> = {
   gatehouse: {
@@ -40,7 +43,7 @@ export const CONTESTANTS: Readonly<Record<ContestantName, Contestant>> = {
     database: 'SQLite',
   },
   'gatehouse-json': {
-    about: 'the same, asked in JSON instead of a form',
+    about: 'the same, with JSON instead of form bodies',
     file: 'gatehouse.ts',
     database: 'SQLite',
   },
@@ -60,30 +63,35 @@ export const CONTESTANTS: Readonly<Record<ContestantName, Contestant>> = {
     about: 'the same, with a thousand grants in its database',
     file: 'gatehouse.ts',
     database: 'SQLite',
-    filled: { kept: 1_000 },
+    filled: { valid: 1_000 },
   },
   'gatehouse-million': {
     about: 'with a million',
     file: 'gatehouse.ts',
     database: 'SQLite',
-    filled: { kept: 1_000_000 },
+    filled: { valid: 1_000_000 },
   },
   'gatehouse-pruning': {
-    about: 'with a million that have expired and are being removed',
+    about: 'with a million expired grants that are pruned meanwhile',
     file: 'gatehouse.ts',
     database: 'SQLite',
     filled: { expired: 1_000_000 },
     prunes: true,
   },
-  plain: { about: 'oidc-provider alone, everything in a Map', file: 'plain.ts' },
+  plain: { about: 'oidc-provider alone, with a Map as storage', file: 'plain.ts' },
   floor: { about: 'Koa and one ES256 signature', file: 'floor.ts' },
   unguarded: { about: 'the route without a guard', file: 'unguarded.ts' },
   jose: { about: 'the route behind jwtVerify of jose', file: 'jose-guard.ts' },
+  'html-pdf': { about: 'koa-gatehouse/html-pdf, with all its defences', file: 'html-pdf.ts' },
+  'html-pdf-plain': {
+    about: 'page.pdf() of playwright-core without any, on the same Chromium',
+    file: 'html-pdf-plain.ts',
+  },
 };
 
 /**
  * Makes the database of a contestant, if it has one.
- * @param part - which part of the rows it is filled with: 1 of so many
+ * @param part - divides the number of rows
  */
 export async function makeDatabase(
   { database, filled }: Contestant,
@@ -103,7 +111,7 @@ export async function makeDatabase(
 
 async function fill(
   database: BenchDatabase,
-  { kept = 0, expired = 0 }: NonNullable<Contestant['filled']>,
+  { valid = 0, expired = 0 }: NonNullable<Contestant['filled']>,
   part: number,
 ): Promise<void> {
   const storage = knexStorage(database.address);
@@ -111,12 +119,18 @@ async function fill(
   await storage.close();
   const from = 1;
   const clientId = 'timetable';
-  if (kept > 0) await database.addGrants({ from, to: kept / part, clientId, expiresAt: FUTURE });
+  if (valid > 0) await database.addGrants({ from, to: valid / part, clientId, expiresAt: FUTURE });
   if (expired > 0) await database.addGrants({ from, to: expired / part, clientId, expiresAt: PAST });
 }
 
-/** Who cannot take part on this machine, and why. */
+/** The contestants that this machine cannot run, with the remedy. */
 export async function findMissing(): Promise<ReadonlyMap<ContestantName, string>> {
   const server = await findServer(POSTGRESQL);
-  return new Map('remedy' in server ? [['gatehouse-postgresql', server.remedy]] : []);
+  const missing = new Map<ContestantName, string>();
+  if ('remedy' in server) missing.set('gatehouse-postgresql', server.remedy);
+  if (CHROMIUM === undefined) {
+    const remedy = 'install Chromium, or say where it is with CHROMIUM';
+    missing.set('html-pdf', remedy).set('html-pdf-plain', remedy);
+  }
+  return missing;
 }

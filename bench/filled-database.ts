@@ -6,6 +6,9 @@ import { join } from 'node:path';
 import knex from 'knex';
 import type { Knex } from 'knex';
 
+import { findDatabaseCpu } from './database-cpu.ts';
+import type { DatabaseCpu } from './database-cpu.ts';
+
 /** When everything that is not to be pruned expires, and what is to be pruned did; in seconds. */
 export const FUTURE = 4_000_000_000;
 export const PAST = 1_000_000_000;
@@ -15,6 +18,10 @@ export interface BenchDatabase {
   readonly name: string;
   readonly address: string;
   readonly knex: Knex;
+  /** The CPU time of the database server; `undefined` for SQLite. */
+  readonly cpu: DatabaseCpu | undefined;
+  /** The size of all tables with their indexes, in bytes. */
+  readonly size: () => Promise<number>;
   /** Adds grants with a refresh token each, numbered from `from` to `to`: see {@link idOf}, {@link userOf}. */
   readonly addGrants: (range: {
     from: number;
@@ -23,7 +30,7 @@ export interface BenchDatabase {
     expiresAt: number;
   }) => Promise<void>;
   /** Ends other users than those of the grants, numbered as these. */
-  readonly addEnds: (range: { from: number; to: number }) => Promise<void>;
+  readonly addRevocations: (range: { from: number; to: number }) => Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -79,7 +86,7 @@ function filler(database: Knex, client: keyof typeof NUMBERS): BenchDatabase['ad
   };
 }
 
-function ender(database: Knex, client: keyof typeof NUMBERS): BenchDatabase['addEnds'] {
+function revoker(database: Knex, client: keyof typeof NUMBERS): BenchDatabase['addRevocations'] {
   const { series, id } = NUMBERS[client];
   return async ({ from, to }) => {
     await database.raw(`insert into gatehouse_revocations (kind, value, revoked_at, expires_at, sequence)
@@ -87,6 +94,21 @@ function ender(database: Knex, client: keyof typeof NUMBERS): BenchDatabase['add
     await database('gatehouse_revocations').where({ kind: 'sequence', value: '' }).update({ sequence: to });
     if (client === 'pg') await database.raw('analyze gatehouse_revocations');
   };
+}
+
+const SIZES: Readonly<Record<keyof typeof NUMBERS, string>> = {
+  'better-sqlite3': 'select page_count * page_size as size from pragma_page_count(), pragma_page_size()',
+  pg: 'select pg_database_size(current_database()) as size',
+  mysql2:
+    'select sum(data_length + index_length) as size from information_schema.tables where table_schema = database()',
+};
+
+async function sizeOf(database: Knex, client: keyof typeof NUMBERS): Promise<number> {
+  const answer: unknown = await database.raw(SIZES[client]);
+  const [row] = (client === 'pg' ? (answer as { rows: unknown[] }).rows : [answer].flat(2)) as [
+    { size: number | string },
+  ];
+  return Number(row.size);
 }
 
 export async function sqliteDatabase(): Promise<BenchDatabase> {
@@ -97,7 +119,9 @@ export async function sqliteDatabase(): Promise<BenchDatabase> {
     name: 'SQLite',
     address: `sqlite:${filename}`,
     knex: opened,
-    addEnds: ender(opened, 'better-sqlite3'),
+    cpu: undefined,
+    size: async () => sizeOf(opened, 'better-sqlite3'),
+    addRevocations: revoker(opened, 'better-sqlite3'),
     addGrants: filler(opened, 'better-sqlite3'),
     async remove() {
       await opened.destroy();
@@ -117,7 +141,9 @@ export async function serverDatabase(client: 'pg' | 'mysql2', server: string): P
     name: client === 'pg' ? 'PostgreSQL' : 'MariaDB',
     address: address.href,
     knex: opened,
-    addEnds: ender(opened, client),
+    cpu: await findDatabaseCpu(client, opened),
+    size: async () => sizeOf(opened, client),
+    addRevocations: revoker(opened, client),
     addGrants: filler(opened, client),
     async remove() {
       await opened.destroy();

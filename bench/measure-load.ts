@@ -1,7 +1,7 @@
 import { createHistogram } from 'node:perf_hooks';
 
 import type { Measurement } from './measurement.ts';
-import { watchOthers } from './noise.ts';
+import { watchOtherLoad } from './noise.ts';
 import type { Usage } from './protocol.ts';
 import type { RunningContestant } from './running-contestant.ts';
 import type { Operations } from './works/work.ts';
@@ -9,23 +9,25 @@ import type { Operations } from './works/work.ts';
 export interface Load {
   readonly connections: number;
   readonly seconds: number;
-  /** How many operations each connection does between two supplies. */
+  /** The number of operations of each connection between two calls of `supply`. */
   readonly batch: number;
+  /** So many, instead of some seconds. */
+  readonly operations?: number | undefined;
 }
 
-/** Keeps a server busy for so many seconds: each connection asks again as soon as it is answered. */
+/** Loads a server for some seconds: each connection sends its next request after the response. */
 export async function measureLoad(
   server: RunningContestant,
   { run, supply }: Operations,
-  { connections, seconds, batch }: Load,
+  { batch, connections, operations, seconds }: Load,
 ): Promise<Measurement> {
   const latencies = createHistogram();
   const used = { cpu: 0, statements: 0, time: 0 };
   let usage: Usage;
   let driverCpu = 0;
-  const sharesOfOthers: number[] = [];
+  const otherLoads: number[] = [];
 
-  async function askInTurn(connection: number, isOver: (done: number) => boolean): Promise<void> {
+  async function runConnection(connection: number, isOver: (done: number) => boolean): Promise<void> {
     for (let done = 0; !isOver(done); done += 1) {
       const startedAt = performance.now();
       await run(connection);
@@ -36,10 +38,10 @@ export async function measureLoad(
   async function measurePart(isOver: (done: number) => boolean): Promise<void> {
     const before = await server.usage();
     const driverBefore = process.cpuUsage();
-    const shareOfOthers = watchOthers();
+    const otherLoad = watchOtherLoad();
     const startedAt = performance.now();
     await Promise.all(
-      Array.from({ length: connections }, async (_, connection) => askInTurn(connection, isOver)),
+      Array.from({ length: connections }, async (_, connection) => runConnection(connection, isOver)),
     );
     used.time += (performance.now() - startedAt) / 1000;
     usage = await server.usage();
@@ -47,8 +49,8 @@ export async function measureLoad(
     driverCpu = driver.user + driver.system;
     used.cpu += usage.cpu - before.cpu;
     used.statements += usage.statements - before.statements;
-    const share = shareOfOthers(driverCpu + usage.cpu - before.cpu);
-    if (share !== undefined) sharesOfOthers.push(share);
+    const share = otherLoad(driverCpu + usage.cpu - before.cpu);
+    if (share !== undefined) otherLoads.push(share);
   }
 
   if (supply) {
@@ -56,10 +58,12 @@ export async function measureLoad(
       await supply(connections * batch);
       await measurePart((done) => done >= batch);
     }
+  } else if (operations !== undefined) {
+    await measurePart((done) => done >= operations / connections);
   } else {
     let end: number | undefined;
     await measurePart((done) => {
-      // From the first request on; on a busy machine much time can pass before it.
+      // Measured from the first request; on a busy machine it can start late.
       end ??= performance.now() + seconds * 1000;
       return done > 0 && performance.now() >= end;
     });
@@ -71,10 +75,12 @@ export async function measureLoad(
     perSecond: count / used.time,
     cpu: used.cpu / count,
     p50: latencies.percentile(50) / 1000,
+    p95: latencies.percentile(95) / 1000,
     p99: latencies.percentile(99) / 1000,
     peakMemory: usage!.peakMemory / 2 ** 20,
+    memory: usage!.memory / 2 ** 20,
     statements: used.statements / count,
-    others: sharesOfOthers.length > 0 ? mean(sharesOfOthers) : undefined,
+    others: otherLoads.length > 0 ? mean(otherLoads) : undefined,
   };
 }
 

@@ -1,29 +1,36 @@
 import { OAuthClient } from './client/oauth-client.ts';
 import type { Contestant } from './contestants.ts';
 import type { Measurement } from './measurement.ts';
-import { watchOthers } from './noise.ts';
+import { watchOtherLoad } from './noise.ts';
 import type { Job } from './protocol.ts';
 import { RunningContestant } from './running-contestant.ts';
+import type { Start } from './works/starts.ts';
 
-/** Starts a server and takes the time until it has issued its first token. */
-export async function measureStart({ file, startFile = file }: Contestant, job: Job): Promise<Measurement> {
+/** Measures the time from the start of a server to its first response. */
+export async function measureStart(
+  { file, startFile = file }: Contestant,
+  job: Job,
+  first: Start['first'],
+): Promise<Measurement> {
   const driverBefore = process.cpuUsage();
-  const shareOfOthers = watchOthers();
+  const otherLoad = watchOtherLoad();
   const startedAt = performance.now();
   await using server = await RunningContestant.start({ file: startFile }, job);
   await using client = new OAuthClient(server.listening, { connections: 1, encoding: 'form' });
-  await client.clientCredentials();
+  await first(client);
   const time = performance.now() - startedAt;
-  const { cpu, peakMemory } = await server.usage();
+  const { cpu, memory, peakMemory } = await server.usage();
   const driver = process.cpuUsage(driverBefore);
   return {
     operations: 1,
     perSecond: 1000 / time,
     cpu,
     p50: time,
+    p95: time,
     p99: time,
     peakMemory: peakMemory / 2 ** 20,
+    memory: memory / 2 ** 20,
     statements: 0,
-    others: shareOfOthers(cpu + driver.user + driver.system),
+    others: otherLoad(cpu + driver.user + driver.system),
   };
 }

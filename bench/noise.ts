@@ -5,10 +5,10 @@ import { availableParallelism } from 'node:os';
 const TICK = 10_000;
 
 /**
- * Begins to watch the machine. What comes back tells how much of it others took since, from 0 to 1: neither `own`
- * microseconds of CPU time nor idle. `undefined` where the kernel does not tell (proc(5)).
+ * Starts to measure the CPU time of other processes. The returned function gives their share since then, from 0 to 1, for
+ * `own` microseconds of the benchmark; `undefined` where the kernel has no counters (proc(5)).
  */
-export function watchOthers(): (own: number) => number | undefined {
+export function watchOtherLoad(): (own: number) => number | undefined {
   const before = busyTime();
   const startedAt = performance.now();
   return (own) => {
@@ -19,7 +19,7 @@ export function watchOthers(): (own: number) => number | undefined {
   };
 }
 
-/** What all processors did since the machine was started, in microseconds; also what another machine on them did. */
+/** The CPU time of all processors since boot, in microseconds, with the time stolen by other virtual machines. */
 function busyTime(): number | undefined {
   try {
     const [, user, nice, system, , , irq, softIrq, steal] = readFileSync('/proc/stat', 'utf8')

@@ -1,5 +1,5 @@
-// What a large upload costs the process that sends it, by form of input. Run by hand, it takes some seconds:
-//   npx node --conditions=gatehouse:source test/bench/pdf-upload.ts [megabytes]
+// The memory and time of a large upload in the sending process, by form of input. Run by hand, it takes some seconds:
+//   npx node --conditions=gatehouse:source bench/pdf-upload.ts [megabytes]
 import { execFileSync, spawn } from 'node:child_process';
 import { createReadStream, openAsBlob } from 'node:fs';
 import { mkdtemp, open, rm } from 'node:fs/promises';
@@ -17,7 +17,7 @@ const INPUTS: Readonly<Record<string, (path: string) => PdfInput | Promise<PdfIn
   blob: (path) => openAsBlob(path),
   stream: (path) => createReadStream(path),
 };
-/** In milliseconds per 16 MiB: how long the service takes its time. */
+/** The pause of the service after each 16 MiB, in milliseconds. */
 const SERVICES: Readonly<Record<string, number>> = { fast: 0, slow: 50 };
 
 const [role, ...words] = process.argv.slice(2);
@@ -25,7 +25,7 @@ if (role === 'service') serve(Number(words[0]));
 else if (role === 'client') await send(words[0]!, words[1]!, words[2]!);
 else await compare(Number(role ?? 500));
 
-/** Each upload in a process of its own, whose memory is measured alone. */
+/** Runs each upload in its own process, so that its memory can be measured. */
 async function compare(megabytes: number): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-upload-'));
   const path = join(folder, 'large.pdf');

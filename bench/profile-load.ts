@@ -5,7 +5,7 @@ import type { ProfileSummary } from './profile.ts';
 import type { RunningContestant } from './running-contestant.ts';
 import type { Operations } from './works/work.ts';
 
-/** Where a server spends its time under a load. */
+/** Profiles a server under load. */
 export async function profileLoad(
   server: RunningContestant,
   operations: Operations,

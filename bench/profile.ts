@@ -2,9 +2,9 @@ import type { Profiler } from 'node:inspector/promises';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What the main thread did, the largest part first. What other threads do, such as signing, is not in it. */
+/** The CPU profile of the main thread, largest share first. Other threads, such as those that sign, are not included. */
 export interface ProfileSummary {
-  /** How long it was busy for each operation, in microseconds. The profiler adds to it. */
+  /** The busy time per operation in microseconds, with the overhead of the profiler. */
   readonly busy: number;
   readonly functions: readonly Share[];
   readonly packages: readonly Share[];
@@ -20,7 +20,7 @@ type Frame = Profiler.Profile['nodes'][number]['callFrame'];
 
 const PROJECT = resolve(import.meta.dirname, '..');
 
-/** Adds up the time that functions spent themselves. */
+/** Adds up the self time of functions. */
 export function summarize(
   { nodes, samples = [], timeDeltas = [] }: Profiler.Profile,
   operations: number,
@@ -33,7 +33,7 @@ export function summarize(
   for (const [index, id] of samples.entries()) {
     const frame = frames.get(id)!;
     const time = timeDeltas[index] ?? 0;
-    // The profiler's own work is not the server's.
+    // Without the profiler itself.
     if (frame.functionName === '(idle)' || frame.url === 'node:inspector') continue;
     busy += time;
     const isNative = frame.url === '' && !frame.functionName.startsWith('(');

@@ -1,18 +1,18 @@
-/** What the driver and the server of a contestant tell each other. */
+/** The messages between the driver and the server of a contestant. */
 
-/** What a server is started with. */
+/** The options of a server process. */
 export interface Job {
-  /** Imports the package's sources, instead of what is published: the build is left out then. */
+  /** Imports the sources of the package instead of the build. */
   readonly fromSources?: true;
-  /** The address of its database, for one that has one. */
+  /** The URL of its database, if it has one. */
   readonly database?: string;
-  /** The clients that its database has already. */
+  /** The clients that are already in its database. */
   readonly registered?: Registered;
-  /** In how many processes it serves. @default 1 */
+  /** The number of processes. @default 1 */
   readonly workers?: number;
 }
 
-/** What a server says when it listens. */
+/** The first message of a server, when it listens. */
 export interface Listening {
   readonly origin: string;
   readonly registered: Registered;
@@ -34,12 +34,14 @@ export const SCOPE = 'schools:read';
 
 export type Question = 'usage' | 'start profile' | 'stop profile' | 'start pruning' | 'stop pruning';
 
-/** What a server has used since it was started. */
+/** The resources that a server has used since its start. */
 export interface Usage {
-  /** CPU time of all its threads and processes, in microseconds. */
+  /** CPU time of all its threads and processes, those that it started included, in microseconds. */
   readonly cpu: number;
-  /** The most memory that it had at a time, in bytes. */
+  /** The peak memory, in bytes, and what the processes have now that it started. */
   readonly peakMemory: number;
+  /** What it and those of them have now that outlast an operation, in bytes. */
+  readonly memory: number;
   /** Statements that it sent to a database server. */
   readonly statements: number;
 }

@@ -1,7 +1,7 @@
 import { CONTESTANTS } from './contestants.ts';
 import type { ProfileSummary, Share } from './profile.ts';
 import type { ResultRow, WorkResult } from './result.ts';
-import type { Verdict } from './targets.ts';
+import type { TargetResult } from './targets.ts';
 
 /** The table of a work. */
 export function reportWork({ name, about, rows }: WorkResult): string {
@@ -9,7 +9,20 @@ export function reportWork({ name, about, rows }: WorkResult): string {
   return `${name}: ${about}\n${table([HEADINGS, ...cells])}\n`;
 }
 
-const HEADINGS = ['', 'CPU us', 'x', 'ops/s', 'x', 'p50 ms', 'p99 ms', 'MB', 'queries', 'others', ''];
+const HEADINGS = [
+  '',
+  'CPU us',
+  'x',
+  'ops/s',
+  'x',
+  'p50 ms',
+  'p95 ms',
+  'p99 ms',
+  'MB',
+  'queries',
+  'others',
+  '',
+];
 
 function figures(row: ResultRow): string[] {
   return [
@@ -18,6 +31,7 @@ function figures(row: ResultRow): string[] {
     row.perSecond.toFixed(row.perSecond < 100 ? 1 : 0),
     row.speedRatio.toFixed(2),
     row.p50.toFixed(2),
+    row.p95.toFixed(2),
     row.p99.toFixed(2),
     row.peakMemory.toFixed(0),
     row.statements === 0 ? '' : row.statements.toFixed(2),
@@ -25,8 +39,8 @@ function figures(row: ResultRow): string[] {
   ];
 }
 
-export function reportVerdicts(verdicts: readonly Verdict[]): string {
-  const rows = verdicts.map(({ work, contestant, what, value, atMost, met }) => [
+export function reportTargets(targets: readonly TargetResult[]): string {
+  const rows = targets.map(({ work, contestant, what, value, atMost, met }) => [
     met ? 'met' : 'missed',
     value.toFixed(2),
     `at most ${atMost.toFixed(2)}`,

@@ -2,11 +2,11 @@ import type { ContestantName } from './contestants.ts';
 import type { Measurement } from './measurement.ts';
 import { median } from './statistics.ts';
 
-/** What all rounds of one work gave. */
+/** The figures of all rounds of a work. */
 export interface WorkResult {
   readonly name: string;
   readonly about: string;
-  /** What the ratios are against. */
+  /** The contestant that the ratios refer to. */
   readonly reference: ContestantName;
   readonly rows: readonly ResultRow[];
 }
@@ -14,7 +14,7 @@ export interface WorkResult {
 /** Medians of the rounds of one contestant. */
 export interface ResultRow extends Measurement {
   readonly contestant: ContestantName;
-  /** To the reference in the same round; the median of all rounds. */
+  /** The median of the ratios to the reference in the same round. */
   readonly cpuRatio: number;
   readonly speedRatio: number;
   readonly memoryRatio: number;
@@ -47,8 +47,10 @@ function toRow(
     perSecond: of('perSecond'),
     cpu: of('cpu'),
     p50: of('p50'),
+    p95: of('p95'),
     p99: of('p99'),
     peakMemory: of('peakMemory'),
+    memory: of('memory'),
     statements: of('statements'),
     others: rounds[0]?.others === undefined ? undefined : of('others'),
     cpuRatio: ratio('cpu'),

@@ -11,24 +11,25 @@ import type { Job } from './protocol.ts';
 import type { Rounds } from './result.ts';
 import { RunningContestant } from './running-contestant.ts';
 import type { Servers } from './servers.ts';
+import type { Start } from './works/starts.ts';
 import type { Operations, Work } from './works/work.ts';
 
 export interface RoundSettings {
   readonly servers: Servers;
-  /** Whether all works are to be seen working, and nothing is measured. */
+  /** Whether the benchmark itself is tested, and nothing is measured. */
   readonly smoke: boolean;
   readonly rounds: number;
-  /** Of one round with one contestant. */
+  /** The length of a round of one contestant. */
   readonly seconds: number;
-  /** How many operations each connection does before more of what they use up is made. */
+  /** The number of operations of each connection between two calls of `supply`. */
   readonly batch: number;
-  /** How many operations each does before the first round: until then, much of the CPU time goes into compiling. */
+  /** The number of operations before the first round, during which much CPU time is spent on compiling. */
   readonly warmUp: number;
-  /** How many ask at once where a work says more. */
+  /** The maximum number of connections. */
   readonly mostConnections: number;
-  /** Told what was just measured. */
+  /** Called after each measurement. */
   readonly onMeasured: (contestant: ContestantName, measured: Measurement) => void;
-  /** Given, each contestant is profiled once after the rounds. */
+  /** If given, each contestant is profiled once after the rounds. */
   readonly onProfile: ((contestant: ContestantName, profile: ProfileSummary) => void) | undefined;
 }
 
@@ -41,7 +42,7 @@ interface Ready {
   readonly operations: Operations;
 }
 
-/** Measures a work: every contestant's server runs all the time, and they take turns. */
+/** Measures a work. The servers of all contestants run all the time, and are measured in turn. */
 export async function runLoad(
   work: Work,
   names: readonly ContestantName[],
@@ -50,17 +51,29 @@ export async function runLoad(
   await using scope = new AsyncDisposableStack();
   const connections = Math.min(work.connections, settings.mostConnections);
   const contestants = await allOf(
-    names.map(async (name) => getReady(work, name, { settings, connections, scope })),
+    names.map(async (name) => prepareContestant(work, name, { settings, connections, scope })),
   );
-  const load = { connections, seconds: settings.seconds, batch: settings.batch };
-  for (const { server, operations } of contestants) await warmUp(server, operations, load, settings.warmUp);
-  const measured = await takeTurns(contestants, settings, async ({ name, server, operations }) => {
-    if (!CONTESTANTS[name].prunes) return measureLoad(server, operations, load);
-    await server.startPruning();
-    const measurement = await measureLoad(server, operations, load);
-    if (!settings.smoke) await server.stopPruning();
-    return measurement;
-  });
+  const { fixed } = settings.smoke ? {} : work;
+  const load: Load = {
+    connections,
+    seconds: settings.seconds,
+    batch: settings.batch,
+    operations: fixed?.operations,
+  };
+  const before = Math.min(settings.warmUp, work.warmUp ?? Infinity);
+  const rounds = fixed?.rounds ?? settings.rounds;
+  for (const { server, operations } of contestants) await warmUp(server, operations, load, before);
+  const measured = await measureInTurn(
+    contestants,
+    { ...settings, rounds },
+    async ({ name, server, operations }) => {
+      if (!CONTESTANTS[name].prunes) return measureLoad(server, operations, load);
+      await server.startPruning();
+      const measurement = await measureLoad(server, operations, load);
+      if (!settings.smoke) await server.stopPruning();
+      return measurement;
+    },
+  );
   for (const { name, server, operations } of settings.onProfile ? contestants : []) {
     settings.onProfile!(name, await profileLoad(server, operations, load));
   }
@@ -79,7 +92,7 @@ async function warmUp(
   }
 }
 
-async function getReady(
+async function prepareContestant(
   { prepare }: Work,
   name: ContestantName,
   {
@@ -94,18 +107,22 @@ async function getReady(
   return { name, server, operations: await prepare(client, connections, settings.smoke) };
 }
 
-/** Measures how long the contestants take to start. Their databases are there already. */
-export async function runStarts(names: readonly ContestantName[], settings: RoundSettings): Promise<Rounds> {
+/** Measures the start-up of the contestants, with existing databases. */
+export async function runStarts(
+  { first }: Start,
+  names: readonly ContestantName[],
+  settings: RoundSettings,
+): Promise<Rounds> {
   await using scope = new AsyncDisposableStack();
   const contestants = await allOf(
     names.map(async (name) => ({ name, job: await startOnce(name, settings, scope) })),
   );
-  return await takeTurns(contestants, settings, async ({ name, job }) =>
-    measureStart(CONTESTANTS[name], job),
+  return await measureInTurn(contestants, settings, async ({ name, job }) =>
+    measureStart(CONTESTANTS[name], job, first),
   );
 }
 
-/** What a contestant is started with when it was started before: a database is filled then. */
+/** Starts a contestant once, so that its database exists; returns the options for the next start. */
 async function startOnce(
   name: ContestantName,
   { servers }: RoundSettings,
@@ -117,13 +134,13 @@ async function startOnce(
   return { ...job, registered: first.listening.registered };
 }
 
-/** Waits for all, also when one fails: what the others make must not come after the end of their scope. */
+/** Waits for all, also when one fails, so that nothing is created after the end of the scope. */
 async function allOf<T>(making: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(making);
   return Promise.all(making);
 }
 
-async function takeTurns<One extends { readonly name: ContestantName }>(
+async function measureInTurn<One extends { readonly name: ContestantName }>(
   contestants: readonly One[],
   { rounds, onMeasured }: RoundSettings,
   measure: (contestant: One) => Promise<Measurement>,

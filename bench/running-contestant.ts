@@ -7,7 +7,7 @@ import type { Profiler } from 'node:inspector/promises';
 import type { Contestant } from './contestants.ts';
 import type { Answered, Asked, Job, Listening, Question, Usage } from './protocol.ts';
 
-/** A contestant's server, in a process of its own. */
+/** The server of a contestant, in its own process. */
 export class RunningContestant implements AsyncDisposable {
   readonly listening: Listening;
   readonly #process: ChildProcess;
@@ -30,12 +30,12 @@ export class RunningContestant implements AsyncDisposable {
       execArgv: job.fromSources ? ['--conditions=gatehouse:source'] : [],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
-    let complaints = '';
+    let errors = '';
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      complaints += text;
+      errors += text;
     });
     const ended = once(child, 'exit').then(() => {
-      throw new Error(`The server of ${file} ended: ${complaints}`);
+      throw new Error(`The server of ${file} ended: ${errors}`);
     });
     const [listening] = (await Promise.race([once(child, 'message'), ended])) as [Listening];
     ended.catch(() => {});
@@ -54,15 +54,15 @@ export class RunningContestant implements AsyncDisposable {
     return (await this.#ask('stop profile')) as Profiler.Profile;
   }
 
-  /** Begins to remove expired rows. */
+  /** Starts to prune expired rows. */
   async startPruning(): Promise<void> {
     await this.#ask('start pruning');
   }
 
-  /** @throws when there was nothing left to remove: what was measured was not what it should be */
+  /** @throws when all expired rows were pruned before, because then the measurement is invalid */
   async stopPruning(): Promise<void> {
     if ((await this.#ask('stop pruning')) !== true)
-      throw new Error('All that has expired was removed too early');
+      throw new Error('All expired rows were pruned before the end of the measurement');
   }
 
   async #ask(question: Question): Promise<unknown> {

@@ -6,29 +6,28 @@ import { RunningContestant } from './running-contestant.ts';
 /** Starts the servers of contestants, each on a database of its own. */
 export class Servers implements AsyncDisposable {
   readonly #opened = new AsyncDisposableStack();
-  readonly #kept: Map<string, Promise<RunningContestant>> | undefined;
+  readonly #shared: Map<string, Promise<RunningContestant>> | undefined;
   readonly #smoke: boolean;
 
   /**
-   * @param smoke - nothing is measured: one server of each kind does everything, from the package's sources, and no database
-   * is filled with much
+   * @param smoke - starts one server of each kind for all works, from the sources of the package, with small databases
    */
   constructor({ smoke }: { smoke: boolean }) {
-    this.#kept = smoke ? new Map() : undefined;
+    this.#shared = smoke ? new Map() : undefined;
     this.#smoke = smoke;
   }
 
-  /** A server that lives as long as `scope`, unless it is shared. */
+  /** Starts a server until the end of `scope`, or returns a shared one. */
   async start(name: ContestantName, scope: AsyncDisposableStack): Promise<RunningContestant> {
-    if (!this.#kept) return this.#startIn(scope, name);
+    if (!this.#shared) return this.#startIn(scope, name);
     const { file, database = '', filled } = CONTESTANTS[name];
     const kind = filled ? name : `${file} ${database}`;
-    const running = this.#kept.get(kind) ?? this.#startIn(this.#opened, name);
-    this.#kept.set(kind, running);
+    const running = this.#shared.get(kind) ?? this.#startIn(this.#opened, name);
+    this.#shared.set(kind, running);
     return running;
   }
 
-  /** What a contestant is started with. Its database, if it has one, is removed with `scope`. */
+  /** The options of a contestant. Its database is removed at the end of `scope`. */
   async prepareJob(name: ContestantName, scope: AsyncDisposableStack): Promise<Job> {
     const { workers } = CONTESTANTS[name];
     const database = await makeDatabase(CONTESTANTS[name], this.#smoke ? 1000 : 1);

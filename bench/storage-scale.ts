@@ -1,11 +1,12 @@
 // What the storage costs as rows grow, on each database. Run by hand, it takes some minutes:
-//   npx node --conditions=gatehouse:source test/bench/storage-scale.ts [sqlite] [postgresql] [mariadb]
+//   npx node --conditions=gatehouse:source bench/storage-scale.ts [sqlite] [postgresql] [mariadb]
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 import type { TokenInQuestion } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { FUTURE, idOf, PAST, serverDatabase, sqliteDatabase, userOf } from './filled-database.ts';
+import type { DatabaseCpu } from './database-cpu.ts';
 import type { BenchDatabase } from './filled-database.ts';
 import { client, successor } from './rows.ts';
 
@@ -39,9 +40,11 @@ console.table(results);
 
 async function measure({
   address,
-  addEnds,
+  addRevocations,
   addGrants,
+  cpu,
   name,
+  size: databaseSize,
 }: BenchDatabase): Promise<Record<string, string>> {
   const storage = knexStorage(address, { timeout: '1 minute' });
   const result: Record<string, string> = {};
@@ -54,41 +57,49 @@ async function measure({
   let filled = 0;
   for (const size of [SMALL, LARGE]) {
     await addGrants({ from: filled + 1, to: size, clientId: 'timetable', expiresAt: FUTURE });
-    await addEnds({ from: filled + 1, to: size });
+    await addRevocations({ from: filled + 1, to: size });
     for (let index = filled / 1000; index < size / 1000; index += 1)
       await storage.clients.insert(client(index), []);
     filled = size;
+    say(
+      `size with ${size} grants, refresh tokens and ends`,
+      `${((await databaseSize()) / 2 ** 20).toFixed(0)} MiB`,
+    );
     const number = () => 1 + Math.floor(Math.random() * size);
     const at = `, of ${size} grants and ends`;
     say(
       `credentials.find${at}`,
-      await time(async () => storage.credentials.find('refresh_token', idOf(number()))),
+      await time(async () => storage.credentials.find('refresh_token', idOf(number())), cpu),
     );
-    say(`grants.find${at}`, await time(async () => storage.grants.find(idOf(number()))));
+    say(`grants.find${at}`, await time(async () => storage.grants.find(idOf(number())), cpu));
     const ofUser = (): TokenInQuestion => {
       const one = number();
       const grant = { id: idOf(one), userId: userOf(one) };
       return { id: `jti ${one}`, clientId: 'timetable', grant, sequence: 0 };
     };
-    say(`revocations.stands${at}`, await time(async () => storage.revocations.stands(ofUser())));
+    say(`revocations.stands${at}`, await time(async () => storage.revocations.stands(ofUser()), cpu));
     say(
       `clients.find${at}`,
-      await time(async () => storage.clients.find(`client ${Math.floor(number() / 1000)}`)),
+      await time(async () => storage.clients.find(`client ${Math.floor(number() / 1000)}`), cpu),
     );
     let spent = filled === SMALL ? 0 : SMALL;
     say(
       `redeem${at}`,
-      await time(async () => {
-        spent += 1;
-        return storage.credentials.redeem(
-          { kind: 'refresh_token', id: idOf(spent) },
-          {
-            at: Date.now(),
-            successor: successor(idOf(spent), `${size} ${spent}`),
-            sealedSuccessor: 'sealed',
-          },
-        );
-      }, 500),
+      await time(
+        async () => {
+          spent += 1;
+          return storage.credentials.redeem(
+            { kind: 'refresh_token', id: idOf(spent) },
+            {
+              at: Date.now(),
+              successor: successor(idOf(spent), `${size} ${spent}`),
+              sealedSuccessor: 'sealed',
+            },
+          );
+        },
+        cpu,
+        500,
+      ),
     );
   }
 
@@ -139,12 +150,19 @@ async function measure({
   return result;
 }
 
-/** The time of one call, of many in a row. */
-async function time(call: () => Promise<unknown>, count = 3000): Promise<string> {
+/** The time of one call, of many in a row, and the CPU time of the database server for it. */
+async function time(
+  call: () => Promise<unknown>,
+  cpu: DatabaseCpu | undefined,
+  count = 3000,
+): Promise<string> {
   for (let index = 0; index < count / 10; index += 1) await call();
+  const before = cpu?.();
   const startedAt = performance.now();
   for (let index = 0; index < count; index += 1) await call();
-  return `${(((performance.now() - startedAt) / count) * 1000).toFixed(0)} us`;
+  const elapsed = `${(((performance.now() - startedAt) / count) * 1000).toFixed(0)} us`;
+  if (cpu === undefined || before === undefined) return elapsed;
+  return `${elapsed}, ${((cpu() - before) / count).toFixed(0)} of the database's CPU`;
 }
 
 /** How many rows a second, and for how long nothing else on this thread got through. */

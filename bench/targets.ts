@@ -1,7 +1,8 @@
 import type { ContestantName } from './contestants.ts';
 import type { ResultRow, WorkResult } from './result.ts';
+import { slope } from './statistics.ts';
 
-/** What a contestant is to reach at a work. */
+/** A target of a contestant for a work. */
 interface Target {
   readonly work: string;
   readonly contestant: ContestantName;
@@ -10,8 +11,8 @@ interface Target {
   readonly atMost: number;
 }
 
-/** A target, and whether it was met. */
-export interface Verdict {
+/** The measured value of a target. */
+export interface TargetResult {
   readonly work: string;
   readonly contestant: ContestantName;
   readonly what: string;
@@ -75,6 +76,21 @@ const TARGETS: readonly Target[] = [
     value: ({ p99 }, { rows }) => p99 / rows[0]!.p99,
     atMost: 2,
   },
+  ...['html-pdf-1', 'html-pdf-4', 'html-pdf-16'].map((work): Target => ({
+    work,
+    contestant: 'html-pdf',
+    what: 'time, of the first row’s',
+    value: ({ speedRatio }) => 1 / speedRatio,
+    atMost: 1,
+  })),
+  ...(['html-pdf', 'html-pdf-plain'] as const).map((contestant): Target => ({
+    work: 'html-pdf-memory',
+    contestant,
+    what: 'MB more after 1,000 documents',
+    value: ({ rounds }) => slope(rounds.map(({ memory: after }) => after)) * rounds.length,
+    // Garbage that is not collected yet makes a difference of some 15 MB either way.
+    atMost: 30,
+  })),
   {
     work: 'start-up',
     contestant: 'gatehouse',
@@ -86,14 +102,14 @@ const TARGETS: readonly Target[] = [
     work: 'refresh',
     contestant: 'gatehouse-postgresql',
     what: 'statements, each a round trip',
-    // What is written down for all of them once a second is none of one operation's.
+    // Batches of the audit log, one a second, are not part of an operation.
     value: ({ statements }) => Math.round(statements),
     atMost: 2,
   },
 ];
 
-/** Holds the results against the targets, as far as they were measured. */
-export function judge(results: readonly WorkResult[]): Verdict[] {
+/** Compares the results with the targets that were measured. */
+export function checkTargets(results: readonly WorkResult[]): TargetResult[] {
   return TARGETS.flatMap(({ work, contestant, what, value, atMost }) => {
     const result = results.find(({ name }) => name === work);
     const row = result?.rows.find((one) => one.contestant === contestant);

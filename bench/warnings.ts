@@ -1,20 +1,20 @@
 import type { ResultRow, WorkResult } from './result.ts';
 import { spread } from './statistics.ts';
 
-/** How much of the machine others may take, from 0 to 1, before the figures say little. */
+/** The share of CPU time of other processes, from 0 to 1, above which figures are unreliable. */
 const MOST_OTHERS = 0.1;
 
-/** How far the rounds of one contestant may be apart. */
+/** The ratio of CPU times of rounds above which figures are unreliable. */
 const MOST_SPREAD = 1.25;
 
-/** Why the figures of a work should not be trusted; empty when they may. */
+/** The reasons why the figures of a work are unreliable; empty if there are none. */
 export function warningsOf({ name, rows }: WorkResult): string[] {
   const warnings: string[] = [];
-  // A database server counts among the others.
+  // A database server is another process.
   const ownMachine = rows.filter(({ contestant }) => contestant !== 'gatehouse-postgresql');
   const others = Math.max(0, ...ownMachine.map(({ others: share = 0 }) => share));
   if (others > MOST_OTHERS)
-    warnings.push(`${name}: others took ${Math.round(others * 100)} % of the machine meanwhile`);
+    warnings.push(`${name}: other processes used ${Math.round(others * 100)} % of the CPU time`);
   const uneven = rows.filter(({ rounds }) => cpuSpread(rounds) > MOST_SPREAD);
   if (uneven.length > 0) {
     const named = uneven.map((row) => `${row.contestant} ${cpuSpread(row.rounds).toFixed(2)} x`).join(', ');

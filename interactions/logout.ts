@@ -19,8 +19,8 @@ export async function askForLogout(ctx: Context, pageContext: PageContext): Prom
     show(ctx, {
       view: 'notice',
       details: [],
-      heading: sentence(text['logout.nobodyHeading']),
-      lead: sentence(text['logout.nobodyLead']),
+      heading: sentence(text['logout.notSignedInHeading']),
+      lead: sentence(text['logout.notSignedInLead']),
     });
   }
 }

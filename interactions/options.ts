@@ -1,4 +1,6 @@
+import type { InteractionFlow } from '../lib/contracts/index.ts';
 import { ConfigError } from '../lib/errors.ts';
+import { checkKnownOptions } from '../lib/options/known-options.ts';
 import type { Asset } from './assets.ts';
 import { resolveLogo, resolveStylesheet } from './brand.ts';
 import type { Logo } from './brand.ts';
@@ -89,12 +91,14 @@ export interface Settings {
 
 /** Checks the options once, at start. Throws `ConfigError` for the first mistake. */
 export function resolveSettings(options: PagesOptions): Settings {
-  refuseUnknown('interactions', options, ['brand', 'language', 'text', 'views']);
-  const { brand } = options;
-  if (brand) {
-    refuseUnknown('interactions.brand', brand, BRAND);
-  }
-  const languages = resolveLanguages(options.language);
+  checkNotFlow(options);
+  const { brand, language, text }: PagesOptions = checkKnownOptions(
+    options,
+    { brand: true, language: true, text: true, views: true },
+    'interactions',
+  );
+  if (brand !== undefined) checkKnownOptions(brand, BRAND, 'interactions.brand');
+  const languages = resolveLanguages(language);
   return Object.freeze({
     name: brand && checkName(brand.name),
     logo: resolveLogo(brand?.logo),
@@ -103,27 +107,24 @@ export function resolveSettings(options: PagesOptions): Settings {
     privacy: checkLink('privacy', brand?.privacy),
     stylesheet: resolveStylesheet(brand?.stylesheet),
     languages,
-    texts: resolveTexts(languages, options.text),
+    texts: resolveTexts(languages, text),
   });
 }
 
-const BRAND: readonly (keyof Brand)[] = [
-  'name',
-  'logo',
-  'accent',
-  'accentDark',
-  'stylesheet',
-  'terms',
-  'privacy',
-];
+const BRAND = {
+  name: true,
+  logo: true,
+  accent: true,
+  accentDark: true,
+  stylesheet: true,
+  terms: true,
+  privacy: true,
+} as const;
 
-function refuseUnknown(option: string, value: object, known: readonly string[]): void {
-  const unknown = Object.keys(value).find((key) => !known.includes(key));
-  if (unknown !== undefined) {
-    throw new ConfigError(
-      `${option}.${unknown}`,
-      `there is no such option. The options are: ${known.join(', ')}.`,
-    );
+/** With `interactions: pages`, the server calls `pages` itself, with what it passes to the function that `pages()` returns. */
+function checkNotFlow(options: PagesOptions & Partial<InteractionFlow>): void {
+  if (typeof options?.authenticate === 'function') {
+    throw new ConfigError('interactions', 'pass the result of pages(), not the function pages itself');
   }
 }
 

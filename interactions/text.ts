@@ -31,6 +31,9 @@ const bundled: Readonly<Record<Language, Texts>> = { en, de };
 export function resolveLanguages(
   given: Language | readonly Language[] = 'en',
 ): readonly [Language, ...Language[]] {
+  if (typeof given !== 'string' && !Array.isArray(given)) {
+    throw new ConfigError('interactions.language', "give 'en' or 'de', or several in an array.");
+  }
   const [first, ...others] = new Set(typeof given === 'string' ? [given] : given);
   if (first === undefined) throw new ConfigError('interactions.language', 'give at least one.');
   const wrong = [first, ...others].find((language) => !isLanguage(language));
@@ -46,11 +49,12 @@ export function resolveTexts(
   supported: readonly Language[],
   own: OwnTexts = {},
 ): ReadonlyMap<Language, Texts> {
-  const byLanguage = sortByLanguage(supported, own);
+  const byLanguage = sortByLanguage(supported, checkTexts('interactions.text', own));
   return new Map(
     supported.map((language) => {
-      const given = Object.entries(byLanguage[language] ?? {});
       const option = byLanguage === own ? `interactions.text.${language}` : 'interactions.text';
+      const { [language]: ofLanguage = {} } = byLanguage;
+      const given = Object.entries(checkTexts(option, ofLanguage));
       for (const [key, sentence] of given) checkSentence(language, option, key, sentence);
       return [language, Object.freeze({ ...bundled[language], ...Object.fromEntries(given) })];
     }),
@@ -72,6 +76,11 @@ function sortByLanguage(supported: readonly Language[], own: OwnTexts): TextsByL
     `interactions.text.${stray}`,
     `the pages are in ${supported.join(' and ')}. Add the language to \`language\`, or leave this out.`,
   );
+}
+
+function checkTexts<T extends object>(option: string, texts: T): T {
+  if (typeof texts === 'object' && texts !== null && !Array.isArray(texts)) return texts;
+  throw new ConfigError(option, "give an object with texts by name, such as { 'login.heading': 'Sign in' }.");
 }
 
 /** Whether the bundled texts have this key. */

@@ -21,7 +21,14 @@ export type GatehouseErrorCode =
   | 'ERR_PDF_HTTP'
   | 'ERR_PDF_CONNECTION'
   | 'ERR_PDF_TIMEOUT'
-  | 'ERR_PDF_RESPONSE';
+  | 'ERR_PDF_RESPONSE'
+  | 'ERR_HTML_PDF_INPUT'
+  | 'ERR_HTML_PDF_FULL'
+  | 'ERR_HTML_PDF_CLOSED'
+  | 'ERR_HTML_PDF_TIMEOUT'
+  | 'ERR_HTML_PDF_MEMORY'
+  | 'ERR_HTML_PDF_CRASHED'
+  | 'ERR_HTML_PDF_BROWSER';
 
 /** The base class of the errors of this package. No message contains a credential. */
 export class GatehouseError extends Error {

@@ -15,7 +15,7 @@ const SERVICE: ImportedClient = {
   secret: { value: 'a secret of another server' },
 };
 
-test('a client of another server works with the id and the secret that it has', async (t) => {
+test('an imported client gets tokens with its former id and secret', async (t) => {
   const storage = memoryStorage();
   const operator = createAdministration({ storage });
   t.is(await operator.importClient({ ...SERVICE, createdAt: 1_600_000_000 }), 'imported');
@@ -26,7 +26,7 @@ test('a client of another server works with the id and the secret that it has', 
   t.is((await platform.token({ ...request, client_secret: 'another secret' })).status, 401);
 });
 
-test('importing twice at once gives one client; a dry run gives none', async (t) => {
+test('concurrent imports of one client create it once; a dry run creates none', async (t) => {
   const storage = knexStorage(`sqlite:${temporaryFile()}`);
   await storage.migrate();
   const operator = createAdministration({ storage });
@@ -39,7 +39,7 @@ test('importing twice at once gives one client; a dry run gives none', async (t)
   await operator.close();
 });
 
-test('what cannot be imported is told field by field, on a dry run too', async (t) => {
+test('an invalid client is an error that lists each field, in a dry run too', async (t) => {
   const operator = createAdministration({ storage: memoryStorage(), gate });
   const mistakes: [Partial<ImportedClient>, string][] = [
     [{ id: '' }, 'id'],
@@ -58,7 +58,7 @@ test('what cannot be imported is told field by field, on a dry run too', async (
     ],
   ];
   for (const [fields, field] of mistakes) {
-    // Gates are typed; what comes from elsewhere is not.
+    // Gates are typed; data from elsewhere is not.
     const client = { ...SERVICE, ...fields } as never;
     const error = await t.throwsAsync(operator.importClient(client, { dryRun: true }), {
       code: 'ERR_CLIENT_INVALID',
@@ -68,7 +68,7 @@ test('what cannot be imported is told field by field, on a dry run too', async (
   t.deepEqual(await operator.clients.list(), []);
 });
 
-test('pruning tells how far it is, and stops after the batch under way', async (t) => {
+test('prune() reports its progress, and stops after the current batch', async (t) => {
   let left = 1300;
   const storage = around(memoryStorage(), async (name, call) => {
     if (name !== 'prune') return call();
@@ -77,24 +77,24 @@ test('pruning tells how far it is, and stops after the batch under way', async (
     return removed;
   });
   const operator = createAdministration({ storage });
-  const told: number[] = [];
+  const reported: number[] = [];
   const stop = new AbortController();
   const onProgress = (removed: number): void => {
-    told.push(removed);
-    if (told.length === 2) stop.abort();
+    reported.push(removed);
+    if (reported.length === 2) stop.abort();
   };
   t.is(await operator.prune({ onProgress, signal: stop.signal }), 1000);
-  t.deepEqual(told, [500, 1000]);
+  t.deepEqual(reported, [500, 1000]);
   t.is(await operator.prune(), 300);
   t.is(await operator.prune({ signal: AbortSignal.abort() }), 0);
 });
 
-test('a server that is closed while it prunes ends after the batch under way', async (t) => {
+test('a server closed during prune() stops after the current batch', async (t) => {
   const begun = Promise.withResolvers<void>();
   const storage = around(memoryStorage(), async (name, call) => {
     if (name !== 'prune') return call();
     begun.resolve();
-    // There is always more.
+    // There are always more rows.
     await new Promise(setImmediate);
     return 500;
   });
@@ -104,7 +104,7 @@ test('a server that is closed while it prunes ends after the batch under way', a
   t.pass();
 });
 
-test('keys are listed as the servers know them', async (t) => {
+test('keys are listed as servers use them', async (t) => {
   const storage = memoryStorage();
   const operator = createAdministration({ storage });
   t.deepEqual(await operator.keys.list(), []);
@@ -118,7 +118,7 @@ test('keys are listed as the servers know them', async (t) => {
   t.is(older!.retiresAt, second.activeAt + 7200);
 });
 
-test('options that cannot be meant are named', async (t) => {
+test('invalid options are errors that name them', async (t) => {
   const storage = memoryStorage();
   t.throws(() => createAdministration({} as never), { code: 'ERR_CONFIG', message: /^storage: / });
   t.throws(() => createAdministration({ storage, gate: {} as never }), {

@@ -6,10 +6,10 @@ import { posix } from 'node:path';
 import test from 'ava';
 
 /**
- * What each module may import besides itself, Node's own modules and the types of koa.
+ * The modules and packages that each module may import. Allowed for all: itself, Node's modules, the types of koa.
  *
- * A module is a folder or a file; the longest name that fits counts. `type:x` is x for its types only, `public` this
- * package by its public names, `lazy:x` x by `import()` alone, `*` any npm package, `computed` what is named only at run time.
+ * A module is a folder or a file; the longest match counts. `type:x` allows the types of x only, `public` this package by
+ * its public names, `lazy:x` x by `import()` only, `*` any npm package, `computed` a name computed at run time.
  */
 const MODULES: Readonly<Record<string, string>> = {
   'lib/contracts': '',
@@ -17,17 +17,18 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/options': 'lib/contracts lib/errors type:oidc-provider',
   'lib/http': 'lib/contracts lib/errors raw-body',
   'lib/observability': 'lib/contracts @opentelemetry/api',
-  'lib/observability/metrics': 'lib/contracts lib/http prom-client #runtime',
+  'lib/observability/metrics':
+    'lib/contracts lib/errors lib/http lib/options/known-options prom-client #runtime',
   'lib/audit': 'lib/contracts lib/errors lib/http',
   'lib/throttle': 'lib/contracts lib/errors lib/http lru-cache',
   'lib/keys': 'lib/contracts lib/errors lib/options jose',
   'lib/clients': 'lib/contracts lib/errors lib/keys bcryptjs lru-cache',
   'lib/tokens': 'lib/contracts lib/errors lib/keys jose',
-  'lib/access': 'lib/clients lib/contracts lib/errors lib/http lib/tokens',
+  'lib/access': 'lib/clients lib/contracts lib/errors lib/http lib/options/known-options lib/tokens',
   'lib/developer':
     'lib/access lib/clients lib/contracts lib/errors lib/http unhomoglyph unicode-match-property-value-ecmascript',
   'lib/api':
-    'lib/access lib/contracts lib/errors lib/http koa-compose koa-router lru-cache lazy:koa-body type:@standard-schema/spec',
+    'lib/access lib/contracts lib/errors lib/http lib/options koa-compose koa-router lru-cache lazy:koa-body type:@standard-schema/spec',
   'lib/oidc':
     'lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/tokens oidc-provider jose keygrip koa-compose',
   'lib/doctor': 'lib/contracts lib/errors',
@@ -36,25 +37,30 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/contracts/runtime': '',
   'lib/index':
     'lib/access lib/api lib/clients lib/contracts lib/errors lib/http lib/keys lib/oidc lib/options lib/server lib/tokens #runtime',
-  'lib/pdf': 'lib/contracts/duration lib/errors got #runtime',
+  'lib/pdf': 'lib/contracts/duration lib/errors lib/options/known-options got #runtime',
+  'lib/html-pdf':
+    'lib/contracts/duration lib/errors lib/options/known-options lib/pdf type:playwright-core lazy:playwright-core #runtime',
   'lib/testing': 'lib/access lib/clients lib/contracts lib/errors lib/options lib/server public koa #runtime',
   'lib/cli':
     'public lib/contracts/duration lib/contracts/loopback lib/errors lib/server/administration #runtime commander string-width',
   'lib/cli/gate-file': 'lib/cli public computed',
   'adapters/memory': 'lib/contracts lib/errors #runtime',
-  'adapters/knex': 'lib/contracts lib/errors type:knex #runtime',
+  'adapters/knex': 'lib/contracts lib/errors lib/options/known-options type:knex #runtime',
   'adapters/knex/load-driver': 'lib/errors adapters/knex/dialects knex better-sqlite3',
-  interactions: 'lib/contracts lib/errors lib/http ejs koa-compose koa-router #runtime',
+  interactions:
+    'lib/contracts lib/errors lib/http lib/options/known-options ejs koa-compose koa-router #runtime',
   examples: 'public *',
   test: 'public examples *',
   bench: 'public test *',
+  soak: 'public bench test *',
+  trials: 'public lib/testing test *',
   'test/docs': 'public examples * test lib/api/limits lib/options lib/pdf/settings',
-  'test/adapters': 'public * adapters lib/contracts lib/errors lib/testing test/harness',
+  'test/adapters': 'public * adapters lib/contracts lib/errors lib/testing test/harness trials',
 };
 
-/** Modules whose tests, `test/access/**` or `test/options.test.ts`, may import the module and what the module may. */
+/** Modules whose tests (`test/access/**`, `test/options.test.ts`) may import the module and what it may import. */
 const TESTED_FROM_INSIDE = ['interactions'].concat(
-  'access api audit cli clients developer doctor errors http keys oidc options pdf server throttle tokens'
+  'access api audit cli clients developer doctor errors html-pdf http keys oidc options pdf server throttle tokens'
     .split(' ')
     .map((name) => `lib/${name}`),
 );
@@ -62,11 +68,11 @@ const TESTED_FROM_INSIDE = ['interactions'].concat(
 interface Import {
   readonly name: string;
   readonly typeOnly: boolean;
-  /** `import()`, which loads nothing before it runs. */
+  /** `import()`, which loads the module when it runs. */
   readonly lazy: boolean;
 }
 
-/** What a file imports that it may not, in words. */
+/** The imports of a file that are not allowed, in words. */
 function violations(file: string, source: string): string[] {
   const module = moduleOf(file);
   if (module === undefined) return [`${file} is in no module: add it to the table`];
@@ -103,7 +109,7 @@ function isIn(path: string, place: string): boolean {
   return path.startsWith(place) && /^(\/|\.[jt]s$|$)/.test(path.slice(place.length));
 }
 
-/** The module that a test file is about, and what that module may import; empty for other files. */
+/** The modules that a test file tests, and what they may import; empty for other files. */
 function testedBy(file: string): string[] {
   const subject = /^test\/(.*?)(\.test)?\.ts$/.exec(file)?.[1] ?? '';
   const tested = TESTED_FROM_INSIDE.filter(
@@ -114,14 +120,14 @@ function testedBy(file: string): string[] {
 
 const COMPUTED = 'a computed name';
 
-/** Every import of a source, in any spelling: static, type, re-export, `import()` as a call or a type, `require()`. */
+/** Every import of a source: static, type, re-export, `import()` as a call or a type, `require()`. */
 function importsOf(source: string, isTypeScript: boolean): Import[] {
-  // Node blanks types out and moves nothing: what is still there at the same place is imported at run time.
-  const kept = isTypeScript ? stripTypeScriptTypes(source) : source;
+  // Node replaces types with whitespace and moves nothing: an import at the same position remains at run time.
+  const withoutTypes = isTypeScript ? stripTypeScriptTypes(source) : source;
   const tokens = tokensOf(source);
   const found: Import[] = [];
   for (const [index, { text, start }] of tokens.entries()) {
-    const typeOnly = !kept.startsWith(text, start);
+    const typeOnly = !withoutTypes.startsWith(text, start);
     const [before, next, second] = [
       tokens[index - 1]?.text,
       tokens[index + 1]?.text ?? '',
@@ -143,7 +149,7 @@ interface Token {
   readonly start: number;
 }
 
-/** Words, strings and signs, without comments, templates and regular expressions, whose content is not code. */
+/** Words, strings and punctuation, without comments and the content of templates and regular expressions. */
 function tokensOf(source: string): Token[] {
   const pattern =
     /(?<blank>\s+|\/\/.*|\/\*[^]*?\*\/)|(?<string>'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")|(?<word>[\w$#@]+)|(?<sign>\?\.|[^])/gy;
@@ -175,14 +181,14 @@ function tokensOf(source: string): Token[] {
   return tokens;
 }
 
-/** Where the text of a template ends: behind its backtick, or behind the `${` of the next piece of code in it. */
+/** The end of a template's text: after its backtick, or after the `${` of an expression in it. */
 function endOfTemplateText(source: string, start: number): number {
   const end = /(?:\\[^]|\$(?!\{)|[^\\`$])*(?:`|\$\{)/y;
   end.lastIndex = start;
   return end.test(source) ? end.lastIndex : source.length;
 }
 
-// Behind a value, a slash divides.
+// After a value, a slash is a division.
 function mayStartExpression(before: string | undefined): boolean {
   return (
     before === undefined ||
@@ -197,11 +203,14 @@ function isString(text: string): boolean {
 
 const root = posix.join(import.meta.dirname, '..');
 
-test('every import follows the modules of the design', async (t) => {
-  const files = globSync('{lib,adapters,interactions,examples,test,bench}/**/*.{ts,js,mts,mjs,cts,cjs}', {
-    cwd: root,
-    exclude: ['**/node_modules/**'],
-  });
+test('every import follows the table of modules', async (t) => {
+  const files = globSync(
+    '{lib,adapters,interactions,examples,test,bench,soak,trials}/**/*.{ts,js,mts,mjs,cts,cjs}',
+    {
+      cwd: root,
+      exclude: ['**/node_modules/**'],
+    },
+  );
   t.true(files.length > 50);
   const found = await Promise.all(
     files.map(async (file) => violations(file, await readFile(`${root}/${file}`, 'utf8'))),
@@ -209,7 +218,7 @@ test('every import follows the modules of the design', async (t) => {
   t.deepEqual(found.flat(), []);
 });
 
-test('no file of the package imports itself by way of others, types included', async (t) => {
+test('no import cycle, types included', async (t) => {
   const files = globSync('{lib,adapters,interactions}/**/*.ts', { cwd: root });
   const imports = new Map(
     await Promise.all(
@@ -221,18 +230,18 @@ test('no file of the package imports itself by way of others, types included', a
     ),
   );
   const done = new Set<string>();
-  const circles: string[] = [];
-  const visit = (file: string, path: readonly string[]): void => {
-    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' > '));
+  const cycles: string[] = [];
+  const follow = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) cycles.push([...path.slice(path.indexOf(file)), file].join(' > '));
     if (done.has(file) || path.includes(file)) return;
-    for (const target of imports.get(file) ?? []) visit(target, [...path, file]);
+    for (const target of imports.get(file) ?? []) follow(target, [...path, file]);
     done.add(file);
   };
-  for (const file of files) visit(file, []);
-  t.deepEqual(circles, []);
+  for (const file of files) follow(file, []);
+  t.deepEqual(cycles, []);
 });
 
-test('it sees imports in every spelling, and what is imported for its types only', (t) => {
+test('importsOf() finds all kinds of imports, and which are of types only', (t) => {
   const source = `
     import 'a';
     import b, { type B } from "b";
@@ -256,7 +265,7 @@ test('it sees imports in every spelling, and what is imported for its types only
   );
 });
 
-test('it takes nothing else for an import', (t) => {
+test('importsOf() ignores comments, strings and other calls', (t) => {
   const source = `
     // import 'a'
     /* import 'b' */
@@ -268,8 +277,8 @@ test('it takes nothing else for an import', (t) => {
   t.deepEqual(importsOf(source, true), []);
 });
 
-test('it fails on what the design does not allow', (t) => {
-  const planted: [string, string][] = [
+test('violations() reports what the table does not allow', (t) => {
+  const forbidden: [string, string][] = [
     ['lib/access/gate.ts', 'knex'],
     ['lib/access/gate.ts', 'koa'],
     ['lib/access/gate.ts', '../oidc/provider.ts'],
@@ -289,7 +298,7 @@ test('it fails on what the design does not allow', (t) => {
     ['test/flow.test.ts', '../lib/api/router.ts'],
     ['test/access/guard.test.ts', '../../lib/api/router.ts'],
   ];
-  for (const [file, name] of planted) {
+  for (const [file, name] of forbidden) {
     t.deepEqual(violations(file, `import { a } from '${name}';`), [`${file} imports ${name}`]);
     t.deepEqual(violations(file, `export * from '${name}';`), [`${file} imports ${name}`]);
     t.deepEqual(violations(file, `await import('${name}');`), [`${file} imports ${name}`]);
@@ -310,7 +319,7 @@ test('it fails on what the design does not allow', (t) => {
   t.deepEqual(violations('scripts/a.ts', ''), ['scripts/a.ts is in no module: add it to the table']);
 });
 
-test('it passes what the design allows', (t) => {
+test('violations() reports nothing that the table allows', (t) => {
   const fine: [string, string][] = [
     ['lib/access/guard.ts', `import { sendProblem } from '../http/problem.ts';`],
     ['lib/access/guard.ts', `import type { Context } from 'koa';`],

@@ -23,7 +23,7 @@ import { postForm, postJson, send } from './harness/requests.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
-/** A stranger's project: an empty folder with the package and its dependencies installed. */
+/** A project with the package and its dependencies installed. */
 function makeProject(t: ExecutionContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-readme-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -36,7 +36,7 @@ function makeProject(t: ExecutionContext): string {
   return folder;
 }
 
-test('the quick start runs as it stands, and its client gets a token that the API takes', async (t) => {
+test('the quick start runs unchanged, and its client gets a token that the API accepts', async (t) => {
   const { client, origin } = await runQuickStart(t, makeProject(t), ['--conditions=gatehouse:source']);
   t.regex(client.client_id, /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
   t.true(client.client_secret.startsWith('gatehouse_secret_'));
@@ -67,11 +67,11 @@ test('the quick start runs as it stands, and its client gets a token that the AP
   });
 });
 
-test('the quick start says that its port is taken before it makes a secret', async (t) => {
-  const holder = createServer().listen(0, 'localhost');
-  t.teardown(() => holder.close());
-  await once(holder, 'listening');
-  const { port } = holder.address() as AddressInfo;
+test('the quick start reports a port in use before it creates a secret', async (t) => {
+  const occupying = createServer().listen(0, 'localhost');
+  t.teardown(() => occupying.close());
+  await once(occupying, 'listening');
+  const { port } = occupying.address() as AddressInfo;
   const error = await t.throwsAsync(
     runQuickStart(t, makeProject(t), ['--conditions=gatehouse:source'], port),
     { message: /EADDRINUSE/ },
@@ -79,12 +79,12 @@ test('the quick start says that its port is taken before it makes a secret', asy
   t.notRegex(error?.message ?? '', /client_secret|gatehouse_secret_/);
 });
 
-/** The lines with curl that the README prints under the quick start. */
+/** The curl commands below the quick start. */
 function curlLines(): string[] {
   return readFileSync(join(ROOT, 'README.md'), 'utf8').match(/^curl .*$/gm) ?? [];
 }
 
-/** Runs a line as it stands, but for the port, and with what its places for values are to hold, in order. */
+/** Runs a command with the port of the test, and with the values for its placeholders, in order. */
 async function shell(line: string, origin: string, ...values: readonly string[]): Promise<string> {
   const rest = [...values];
   const filled = line.replace('http://localhost:3000', origin).replaceAll('…', () => rest.shift() ?? '');

@@ -8,8 +8,8 @@ import type { Ended } from './package/run.ts';
 
 const SOURCE = '--conditions=gatehouse:source';
 
-/** Runs the code on this Node, which is made to believe that it is an older one. */
-async function pretend(version: string, ...words: string[]): Promise<Ended> {
+/** Runs code on this Node with the version string of another. */
+async function runAs(version: string, ...words: string[]): Promise<Ended> {
   const preload = resolve(import.meta.dirname, 'harness/old-node.ts');
   return run(process.execPath, [SOURCE, '--import', preload, ...words], ROOT, { PRETEND_NODE: version });
 }
@@ -22,11 +22,11 @@ function sentence(version: string): string {
   return `koa-gatehouse needs Node.js 22.20 or newer (24 is recommended), but this process runs v${version} (${process.execPath}).\n`;
 }
 
-test('the sentence says what package.json asks for', (t) => {
+test('the error names the version in package.json', (t) => {
   t.is(manifest.engines.node, '>=22.20');
 });
 
-test('the public entries are the ones that are tried here', (t) => {
+test('all public entry points are tested here', (t) => {
   t.true(
     [
       'koa-gatehouse',
@@ -47,8 +47,8 @@ const programs: Record<string, string[]> = {
 };
 
 for (const [name, words] of Object.entries(programs)) {
-  test(`an old Node gets one sentence, before anything else runs: ${name}`, async (t) => {
-    const ended = await pretend('20.20.2', ...words);
+  test(`an old Node gets one sentence before any other code runs: ${name}`, async (t) => {
+    const ended = await runAs('20.20.2', ...words);
     t.deepEqual(ended, { code: 1, output: '', errors: sentence('20.20.2') });
   });
 }
@@ -65,15 +65,15 @@ for (const [version, isRefused] of Object.entries({
   '100.0.0': false,
 })) {
   test(`${version} is ${isRefused ? 'too old' : 'new enough'}`, async (t) => {
-    // What every entry imports first, by itself: it loads nothing.
-    const ended = await pretend(version, ...importing('#runtime'));
+    // The first import of every entry point, which loads nothing else.
+    const ended = await runAs(version, ...importing('#runtime'));
     if (isRefused) t.deepEqual(ended, { code: 1, output: '', errors: sentence(version) });
     else t.like(ended, { code: 0, output: 'went on\n' });
   });
 }
 
-test('the test would see what runs', async (t) => {
-  const { code, output, errors } = await pretend('22.20.0', ...importing('koa-gatehouse'));
+test('the test detects code that runs', async (t) => {
+  const { code, output, errors } = await runAs('22.20.0', ...importing('koa-gatehouse'));
   t.is(output, 'went on\n', errors);
   t.is(code, 0);
   t.regex(errors, /^LOADED .*node_modules\/koa\//m);

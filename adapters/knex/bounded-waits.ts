@@ -58,6 +58,9 @@ const PAUSE = 100;
 /** The server did not answer in time. Whether it made the change of the statement is not known. */
 export class NoAnswerError extends Error {}
 
+/** The wait for a synchronous standby was cancelled. Whether the change lasts is not known: the standby may take over. */
+export class NotReplicatedError extends Error {}
+
 /**
  * Waits for work on a server's connection. After `longest` milliseconds the server is asked to stop the statement; after
  * another second the connection is closed and `NoAnswerError` is thrown.
@@ -89,7 +92,9 @@ export async function interruptAfter<Connection, T>(
 
   let timer = setTimeout(() => void interrupt(), longest);
   try {
-    return await Promise.race([work, noAnswer.promise]);
+    const result = await Promise.race([work, noAnswer.promise]);
+    interruption.confirm?.(connection);
+    return result;
   } finally {
     progress.isOver = true;
     clearTimeout(timer);

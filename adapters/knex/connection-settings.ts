@@ -1,5 +1,8 @@
 import type { Knex } from 'knex';
 
+import { ReadOnlyError } from './dialects/postgresql-connection.ts';
+import { codeOf } from './dialect.ts';
+
 /** The other names that Knex has for a client. */
 const ALIASES: Readonly<Record<string, string>> = { postgres: 'pg', postgresql: 'pg' };
 
@@ -59,6 +62,15 @@ interface ServerConnection {
   end(): unknown;
 }
 
+interface PostgresqlConnection {
+  readonly processID: number | null;
+  query(
+    sql: string,
+    done: (error: unknown, result?: { rows: readonly { readonly read_only: string }[] }) => void,
+  ): unknown;
+  end(): unknown;
+}
+
 /** By the driver's name. */
 const setUps: Readonly<Record<string, SetUp>> = {
   'better-sqlite3'(file: OpenedFile, _timeout, done) {
@@ -72,14 +84,20 @@ const setUps: Readonly<Record<string, SetUp>> = {
   },
 
   // Only the server can end a transaction whose node has crashed, so the limits are set there. Zero means no limit; limits
-  // that an administrator has set stay.
-  pg(connection: ServerConnection, timeout, done) {
-    runAlone(
-      connection,
-      `select set_config(name, '${Math.ceil(timeout)}', false) from pg_settings where setting = '0'
-       and name in ('lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout')`,
-      done,
-    );
+  // that an administrator has set stay. A pooler such as PgBouncer announces process ids of its own: its server connections are
+  // those of other applications too, so nothing is set there.
+  pg(connection: PostgresqlConnection, timeout, done) {
+    const sql = `
+      select current_setting('transaction_read_only') as read_only, (
+        select count(set_config(name, '${Math.ceil(timeout)}', false)) from pg_settings where setting = '0'
+        and name in ('lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout')
+        and pg_backend_pid() = ${Number(connection.processID)}
+      ) as limits`;
+    connection.query(sql, (failure, result) => {
+      const error = failure ?? (result!.rows[0]!.read_only === 'on' ? new ReadOnlyError() : undefined);
+      if (error) connection.end();
+      done(error);
+    });
   },
 
   mysql2(connection: ServerConnection, timeout, done) {
@@ -89,7 +107,10 @@ const setUps: Readonly<Record<string, SetUp>> = {
       connection,
       `set session innodb_lock_wait_timeout = least(@@innodb_lock_wait_timeout, ${seconds})
        /*M!100300 , idle_transaction_timeout = if(@@idle_transaction_timeout = 0, ${seconds}, @@idle_transaction_timeout) */`,
-      done,
+      (error) => {
+        if (error) done(error);
+        else readOwnWrites(connection, done);
+      },
     );
   },
 };
@@ -99,7 +120,7 @@ export function setUpFile(file: OpenedFile): void {
   try {
     // First, because a wait for a lock in the next statements would block the thread for seconds.
     file.pragma('busy_timeout = 0');
-    file.pragma('journal_mode = wal');
+    useWal(file);
     file.pragma('synchronous = normal');
     // 16 MB, four times the default number of pages: checkpoints, which copy pages into the file, are half the cost of
     // small commits.
@@ -108,6 +129,31 @@ export function setUpFile(file: OpenedFile): void {
     file.close();
     throw error;
   }
+}
+
+/** Nothing changes for a file that this process may only read: it is read in the mode that it has. */
+function useWal(file: OpenedFile): void {
+  try {
+    file.pragma('journal_mode = wal');
+  } catch (error) {
+    if (codeOf(error) !== 'SQLITE_READONLY') throw error;
+  }
+}
+
+// ER_UNKNOWN_SYSTEM_VARIABLE, of a server that was built without Galera.
+const UNKNOWN_VARIABLE = 1193;
+
+/**
+ * Lets a member of a Galera cluster wait, before it reads or changes rows, until it has applied what the other members have
+ * committed. Without that, it does not find a code that another member issued a moment ago. Elsewhere it has no effect.
+ */
+function readOwnWrites(connection: ServerConnection, done: (error?: unknown) => void): void {
+  // 1: select and begin; 2: update and delete; 4: insert.
+  connection.query('set session wsrep_sync_wait = @@wsrep_sync_wait | 7', (error) => {
+    const isUnknown = error instanceof Error && 'errno' in error && error.errno === UNKNOWN_VARIABLE;
+    if (error && !isUnknown) connection.end();
+    done(error && !isUnknown ? error : undefined);
+  });
 }
 
 function runAlone(connection: ServerConnection, sql: string, done: (error?: unknown) => void): void {

@@ -20,6 +20,8 @@ interface RetryDelays {
 const RETRY_DELAYS: Partial<Record<ErrorKind, RetryDelays>> = {
   contention: { first: 1, longest: 20 },
   'too many connections': { first: 100, longest: 400 },
+  // On another connection, which may reach the primary when a standby has taken over.
+  'read only': { first: 100, longest: 400 },
 };
 
 /** The database as the stores use it: each call acquires a connection of the pool and releases it. */
@@ -138,6 +140,10 @@ export function createDatabase(
       const statements = dialect.enter(connection);
       try {
         return await work(statements, connection);
+      } catch (error) {
+        // The server that the connection has reached does not become the primary by waiting.
+        if (dialect.errorKind(error) === 'read only') dialect.interruption?.abandon(connection);
+        throw error;
       } finally {
         dialect.leave(connection);
       }

@@ -1,4 +1,4 @@
-import type { Statements } from './statements.ts';
+import type { Statements, Value } from './statements.ts';
 
 /** The kind of a driver's error, which decides whether the call is repeated and which error the caller gets. */
 export type ErrorKind =
@@ -8,9 +8,13 @@ export type ErrorKind =
   | 'too many connections'
   /** The statement was stopped because it took too long. Nothing was changed. */
   | 'interrupted'
+  /** The server only allows reads, such as a standby. Nothing was changed; another connection may reach the primary. */
+  | 'read only'
   /** A table or a column is not there. */
   | 'missing table'
   | 'duplicate key'
+  /** A column that is to be added is there. */
+  | 'duplicate column'
   | 'other';
 
 /** The column types of the schema. */
@@ -38,30 +42,36 @@ export interface Dialect<Connection = unknown> {
   readonly forUpdate: '' | ' for update';
   /** Whether the parts of a `with` may be inserts and updates. One such query then replaces a transaction. */
   readonly canChangeInQueries: boolean;
+  /** Follows the name of a table in an update that names the whole primary key, where another index may be chosen otherwise. */
+  readonly primaryKeyHint: string;
   /** Whether indexes are part of `create table`: `create table if not exists` can then be repeated with its indexes. */
   readonly inlineIndexes: boolean;
-  /** Statements that run `sql` unless the column exists; absent where a failed migration is rolled back. */
-  unlessColumn?(table: string, column: string, sql: string): string[];
   /** Appended to an `insert`: what happens to an existing row with the same key. */
   onConflict(conflict: Conflict): string;
   /** Whether an insert whose `onConflict` changed nothing reports 0 rows. */
   readonly countsConflicts: boolean;
   /**
-   * A statement that removes rows that meet a condition; its last `?` is the largest number of rows. A row that another
-   * transaction has changed in the meantime is removed only if it still meets the condition.
+   * Removes up to `limit` rows that meet a condition, and resolves to their number. A row that another transaction has changed in
+   * the meantime is removed only if it still meets the condition.
    */
-  deleteSome(table: string, key: readonly string[], condition: string): string;
+  deleteSome(statements: Statements, rows: RemovableRows, limit: number): Promise<number>;
   /** Prepares a connection from the pool for use by this storage. */
   enter(connection: Connection): Statements;
   /** Undoes what `enter` has changed on the connection. */
   leave(connection: Connection): void;
   /** Ends a failed transaction, whatever state the failure left it in. */
   rollback(connection: Connection): Promise<void>;
+  /** Throws an error of the kind `read only` when the server of the connection only allows reads. */
+  requireWritable?(statements: Statements): Promise<void>;
   /** For a server that does not answer; absent where there is no server. */
   readonly interruption?: Interruption<Connection>;
-  /** Waits inside a transaction until no other node migrates. The database frees the lock when the process dies. */
-  lockMigrations(statements: Statements): Promise<void>;
-  unlockMigrations(statements: Statements): Promise<void>;
+  /**
+   * Waits inside a transaction until no other node migrates; the end of the transaction unlocks. Absent where the transaction
+   * itself is such a lock, and where nodes may migrate side by side.
+   */
+  lockMigrations?(statements: Statements): Promise<void>;
+  /** Fails when the user may not create and change tables; absent where a file has no users. Changes nothing. */
+  checkMigrating?(statements: Statements): Promise<void>;
   errorKind(error: unknown): ErrorKind;
 }
 
@@ -71,6 +81,22 @@ export interface Interruption<Connection = unknown> {
   cancel(connection: Connection): Promise<void>;
   /** Closes the connection without waiting for the server. The pool does not hand it out again. */
   abandon(connection: Connection): void;
+  /**
+   * Checks what the server has said since the last call about changes that it reported as made.
+   * @throws NotReplicatedError when they may not last
+   */
+  confirm?(connection: Connection): void;
+}
+
+export interface RemovableRows {
+  readonly table: string;
+  /** The columns of the primary key. */
+  readonly key: readonly string[];
+  readonly condition: string;
+  /** The column in whose order rows are removed. */
+  readonly order?: string;
+  /** Of the condition. */
+  readonly values: readonly Value[];
 }
 
 export interface Conflict {
@@ -87,6 +113,12 @@ export interface Conflict {
    * the condition was met.
    */
   readonly when?: string;
+}
+
+/** A query of the keys of removable rows; its last `?` is their largest number. */
+export function selectKeys({ table, key, condition, order }: RemovableRows): string {
+  const ordered = order === undefined ? '' : `order by ${order}`;
+  return `select ${key.join(', ')} from ${table} where ${condition} ${ordered} limit ?`;
 }
 
 /** The `on conflict` clause of SQLite and PostgreSQL. */

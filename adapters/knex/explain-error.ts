@@ -1,7 +1,8 @@
 import { GatehouseError, MigrationsPendingError, StorageError } from '../../lib/errors.ts';
-import { isAcquireTimeout, NoAnswerError } from './bounded-waits.ts';
+import { isAcquireTimeout, NoAnswerError, NotReplicatedError } from './bounded-waits.ts';
 import { codeOf } from './dialect.ts';
 import type { Dialect } from './dialect.ts';
+import { wordsOf } from './error-codes.ts';
 
 interface Circumstances {
   readonly dialect: Dialect;
@@ -29,6 +30,12 @@ export async function explainError(
       { cause: error },
     );
   }
+  if (error instanceof NotReplicatedError) {
+    return new StorageError(
+      'The database committed a change without its synchronous standby, because the wait for it was cancelled. It is not known whether the change lasts.',
+      { cause: error },
+    );
+  }
   switch (dialect.errorKind(error)) {
     case 'contention':
       return new StorageError(
@@ -38,6 +45,11 @@ export async function explainError(
     case 'interrupted':
       return new StorageError(
         `The database did not finish within ${waited} ms and was cancelled. Nothing was changed; try again.`,
+        { cause: error },
+      );
+    case 'read only':
+      return new StorageError(
+        'The database server only allows reads: it is a standby, or set to be read-only. Nothing was changed. Connect to the primary server.',
         { cause: error },
       );
     case 'too many connections':
@@ -52,9 +64,14 @@ export async function explainError(
       if (pending.length > 0) return new MigrationsPendingError(pending);
     }
   }
-  return new StorageError(`The database could not be used (${codeOf(error) || nameOf(error)}).`, {
-    cause: error,
-  });
+  return new StorageError(`The database could not be used ${named(error)}.`, { cause: error });
+}
+
+/** The code of an error, or else its message, in parentheses, and what it means. */
+export function named(error: unknown): string {
+  const code = codeOf(error);
+  const words = wordsOf(code);
+  return `(${code || nameOf(error)})${words === undefined ? '' : `: ${words}`}`;
 }
 
 function nameOf(error: unknown): string {

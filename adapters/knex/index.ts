@@ -6,6 +6,7 @@
  */
 import '#runtime';
 
+export { backupSqlite } from './backup.ts';
 export { knexStorage } from './knex-storage.ts';
 export type { KnexStorageOptions } from './knex-storage.ts';
 export type { PassportClient } from './passport-row.ts';

@@ -4,6 +4,9 @@ import { parseMilliseconds } from '../../lib/contracts/duration.ts';
 import type { Duration } from '../../lib/contracts/duration.ts';
 import type { Storage } from '../../lib/contracts/index.ts';
 import { ConfigError } from '../../lib/errors.ts';
+import { checkKnownOptions } from '../../lib/options/known-options.ts';
+import { access } from './access.ts';
+import { postgresqlChangeFeed } from './changes.ts';
 import { createDatabase } from './database.ts';
 import { migrate } from './migrate.ts';
 import { findPendingMigrations } from './migrations/index.ts';
@@ -32,6 +35,20 @@ export interface KnexStorageOptions {
    * @default '5 seconds'
    */
   readonly timeout?: Duration | undefined;
+  /**
+   * Whether an SQLite file that does not exist is created, where the database is an address. With `false` it is a `ConfigError`,
+   * so that a wrong path is noticed.
+   *
+   * @default true
+   */
+  readonly create?: boolean | undefined;
+  /**
+   * Whether a server on PostgreSQL opens one connection besides the pool, on which it learns of revocations and changes of other
+   * nodes at once (LISTEN). Without it, through PgBouncer, and on other databases it reads them within `revocationLag`.
+   *
+   * @default true
+   */
+  readonly listen?: boolean | undefined;
 }
 
 /**
@@ -67,9 +84,15 @@ export function knexStorage(
   database: Knex | Knex.Config | string,
   options: KnexStorageOptions = {},
 ): Storage {
+  checkKnownOptions(options, { create: true, listen: true, timeout: true }, 'knexStorage()');
   const timeout = checkTimeout(options.timeout ?? '5 seconds');
-  const source = openDatabase(database, timeout);
+  const listen = checkListen(options.listen ?? true);
+  const source = openDatabase(database, timeout, options.create);
   const opened = createDatabase(source.pool, source.dialect, timeout, source.reader);
+  const changes =
+    opened.dialect.name === 'postgresql'
+      ? postgresqlChangeFeed(opened, async () => (listen ? source.openListener?.() : undefined))
+      : undefined;
 
   return {
     durable: source.durable,
@@ -84,17 +107,29 @@ export function knexStorage(
     audit: auditStore(opened),
     idempotency: idempotencyStore(opened),
     attempts: attemptStore(opened),
+    ...(changes && { changes }),
     transaction: async (work) => transact(opened, source.knex(), work),
     migrate: async () => migrate(opened),
     pendingMigrations: async () =>
-      opened.connection(async (statements) => findPendingMigrations(statements, opened.dialect)),
+      opened.connection(async (statements) => {
+        // Servers are started, and ready, only where they can write.
+        await opened.dialect.requireWritable?.(statements);
+        return findPendingMigrations(statements, opened.dialect);
+      }),
     prune: async (now, limit) => prune(opened, now, limit),
     diagnose: async () => diagnose(opened),
+    access: async () => access(opened),
     async close() {
+      changes?.close();
       await opened.settled();
       await source.close();
     },
   };
+}
+
+function checkListen(listen: unknown): boolean {
+  if (typeof listen === 'boolean') return listen;
+  throw new ConfigError('knexStorage({ listen })', 'give true or false');
 }
 
 // A number of milliseconds, given by mistake, is longer than that in seconds.

@@ -17,8 +17,18 @@ export function loadKnex(): typeof makeKnex {
   return load<{ knex: typeof makeKnex }>(() => require('knex'), 'knex').knex;
 }
 
+/** The class of better-sqlite3. */
+export type OpenSqlite = new (
+  filename: string,
+  options?: { readonly fileMustExist: boolean },
+) => SqliteConnection & {
+  /** @param options.progress - called between two steps, returns the number of pages of the next one */
+  backup(file: string, options: { readonly progress: () => number }): Promise<unknown>;
+  close(): unknown;
+};
+
 /** The class that opens SQLite files. @throws ConfigError when the package is not installed */
-export function loadBetterSqlite3(): new (filename: string) => SqliteConnection & { close(): unknown } {
+export function loadBetterSqlite3(): OpenSqlite {
   return load(() => require('better-sqlite3'), 'better-sqlite3');
 }
 

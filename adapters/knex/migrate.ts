@@ -1,39 +1,46 @@
 import { now } from '../../lib/contracts/clock.ts';
 import type { Database } from './database.ts';
+import type { Dialect } from './dialect.ts';
 import { findPendingMigrations, migrations } from './migrations/index.ts';
+import type { Statements } from './statements.ts';
 import { createTable } from './table.ts';
 
 // In milliseconds: another node may be migrating large tables.
 const TIMEOUT = 60_000;
 
 /**
- * Runs the pending migrations, each once, also when several nodes start at the same time.
+ * Runs the pending migrations, also when several nodes start at the same time.
  *
- * The lock of Knex's own migrator is a row, which remains when its process is killed. Here the lock is one that the database
- * frees with the connection: SQLite's write lock, PostgreSQL's advisory lock, MariaDB's named lock. SQLite and PostgreSQL roll
- * back a half-done migration; MariaDB and MySQL cannot, so every migration can be run again.
+ * The lock of Knex's own migrator is a row, which remains when its process is killed. SQLite's write lock and PostgreSQL's
+ * advisory lock are freed with the connection, and both databases roll back a half-done migration. MariaDB and MySQL cannot,
+ * and their named locks are local to one member of a Galera cluster. So every migration can be run again, also by two nodes side
+ * by side: the server does their changes of a table one after the other.
  */
 export async function migrate(database: Database): Promise<void> {
   const { dialect } = database;
   const pending = await database.connection(async (statements) => findPendingMigrations(statements, dialect));
   if (pending.length === 0) return;
+  const markApplied = `
+    insert into gatehouse_migrations (name, applied_at) values (?, ?)
+    ${dialect.onConflict({ table: 'gatehouse_migrations', key: ['name'] })}`;
   await database.transaction(async (statements) => {
-    await dialect.lockMigrations(statements);
-    try {
-      for (const sql of createTable(dialect, MIGRATIONS)) await statements.run(sql);
-      const missing = new Set(await findPendingMigrations(statements, dialect));
-      for (const { name, up } of migrations.filter((migration) => missing.has(migration.name))) {
-        for (const sql of up(dialect)) await statements.run(sql);
-        const appliedAt = now();
-        await statements.run('insert into gatehouse_migrations (name, applied_at) values (?, ?)', [
-          name,
-          appliedAt,
-        ]);
-      }
-    } finally {
-      await dialect.unlockMigrations(statements);
+    await dialect.lockMigrations?.(statements);
+    for (const sql of createTable(dialect, MIGRATIONS)) await statements.run(sql);
+    const missing = new Set(await findPendingMigrations(statements, dialect));
+    for (const { name, up } of migrations.filter((migration) => missing.has(migration.name))) {
+      for (const sql of up(dialect)) await runUnlessDone(sql, statements, dialect);
+      await statements.run(markApplied, [name, now()]);
     }
   }, TIMEOUT);
+}
+
+/** Runs a statement of a migration. Another node may have added the same column. */
+async function runUnlessDone(sql: string, statements: Statements, dialect: Dialect): Promise<void> {
+  try {
+    await statements.run(sql);
+  } catch (error) {
+    if (dialect.errorKind(error) !== 'duplicate column') throw error;
+  }
 }
 
 const MIGRATIONS = {

@@ -5,6 +5,7 @@ import type { Knex } from 'knex';
 
 import { ConfigError } from '../../lib/errors.ts';
 import type { ConnectionPool } from './bounded-waits.ts';
+import type { ListeningConnection } from './changes.ts';
 import { withConnectionSettings } from './connection-settings.ts';
 import type { Dialect } from './dialect.ts';
 import { mysqlDialect } from './dialects/mysql.ts';
@@ -32,12 +33,24 @@ export interface OpenedDatabase {
   readonly reader?: (this: void) => Promise<Statements>;
   /** The host's Knex instance, or an own one that is created at the first call. */
   knex(): Knex;
+  /**
+   * Opens a connection to PostgreSQL besides the pool, for LISTEN; `undefined` when the Knex instance is closed. Absent for other
+   * databases, and for a pool whose server Knex does not know.
+   */
+  readonly openListener?: () => Promise<ListeningConnection | undefined>;
   /** Closes the connections that were opened here; a Knex instance of the host stays open. */
   close(): Promise<void>;
 }
 
-/** @param timeout - in milliseconds: how long connections that are opened here wait, for a server and for locks */
-export function openDatabase(database: Knex | Knex.Config | string, timeout: number): OpenedDatabase {
+/**
+ * @param timeout - in milliseconds: how long connections that are opened here wait, for a server and for locks
+ * @param create - `false`: a missing SQLite file is an error
+ */
+export function openDatabase(
+  database: Knex | Knex.Config | string,
+  timeout: number,
+  create = true,
+): OpenedDatabase {
   if (typeof database === 'function') {
     if (database.isTransaction === true) {
       throw new ConfigError(OPTION, 'pass the Knex instance, not a transaction');
@@ -46,12 +59,24 @@ export function openDatabase(database: Knex | Knex.Config | string, timeout: num
   }
   const config = typeof database === 'string' ? parseUrl(database) : database;
   const filename = typeof database === 'string' ? filenameOf(config) : undefined;
+  if (!create && filename !== undefined) {
+    requireFile(filename, 'correct the path, or create the file with `gatehouse migrate`');
+  }
   return filename === undefined ? openKnex(config, timeout) : openFile(config, filename, timeout);
 }
 
 function fromKnex(knex: Knex): Omit<OpenedDatabase, 'close'> {
   const { filename } = Object(knex.client.connectionSettings) as { readonly filename?: unknown };
-  return { pool: knex.client, dialect: dialectOf(knex), durable: isPersistent(filename), knex: () => knex };
+  const { client } = knex;
+  const dialect = dialectOf(knex);
+  const canListen = dialect.name === 'postgresql' && client.config.connectionPool === undefined;
+  return {
+    pool: client,
+    dialect,
+    durable: isPersistent(filename),
+    knex: () => knex,
+    ...(canListen && { openListener: async () => (client.pool ? client.acquireRawConnection() : undefined) }),
+  };
 }
 
 function openKnex(config: Knex.Config, timeout: number): OpenedDatabase {
@@ -96,7 +121,7 @@ function isPersistent(filename: unknown): boolean {
   return filename !== ':memory:' && filename !== '';
 }
 
-function filenameOf({ connection }: Knex.Config): string | undefined {
+export function filenameOf({ connection }: Knex.Config): string | undefined {
   const isInFile = typeof connection === 'object' && 'filename' in connection;
   return isInFile ? connection.filename : undefined;
 }
@@ -128,6 +153,12 @@ function sqliteFile(filename: string): Knex.Config {
   return { client: 'better-sqlite3', connection: { filename }, log: SILENT };
 }
 
+/** @throws ConfigError when there is no such file, which SQLite would create */
+export function requireFile(filename: string, remedy: string): void {
+  if (!isPersistent(filename) || existsSync(filename)) return;
+  throw new ConfigError(OPTION, `there is no database file ${filename}; ${remedy}`);
+}
+
 // Every failure reaches the caller as an error; without this, Knex would print it as well.
 const SILENT = { warn() {}, error() {}, deprecate() {}, debug() {} };
 
@@ -156,6 +187,8 @@ function dialectOf({ client }: Knex): Dialect {
       return sqliteDialect();
     case 'pg':
       return postgresqlDialect(client);
+    case 'cockroachdb':
+      return postgresqlDialect(client, { isCockroach: true });
     case 'mysql2':
       return mysqlDialect(client);
     default:

@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 
 import { ConfigError, GatehouseError, StorageError } from '../../lib/errors.ts';
 import { codeOf } from './dialect.ts';
+import { named } from './explain-error.ts';
 import { connect, parseUrl } from './open-database.ts';
 import { toPassportClient } from './passport-row.ts';
 import type { PassportClient } from './passport-row.ts';
@@ -102,7 +103,8 @@ async function withStorageErrors<T>(read: () => Promise<T>): Promise<T> {
     return await read();
   } catch (error) {
     if (error instanceof GatehouseError) throw error;
-    const reason = codeOf(error) || (error instanceof Error ? error.name : 'unknown');
-    throw new StorageError(`The database of the Laravel app cannot be read (${reason}).`, { cause: error });
+    // Without a code, not its message, which may have values of rows.
+    const reason = codeOf(error) === '' ? '' : ` ${named(error)}`;
+    throw new StorageError(`The database of the Laravel app cannot be read${reason}.`, { cause: error });
   }
 }

@@ -27,11 +27,11 @@ const EXPIRING: readonly { table: string; key: readonly string[]; column: string
 export async function prune(database: Database, at: number, limit: number): Promise<number> {
   let removed = 0;
   for (const { table, key, column } of EXPIRING) {
-    const sql = database.dialect.deleteSome(table, key, `${column} < ? order by ${column}`);
+    const expired = { table, key, condition: `${column} < ?`, order: column, values: [at] };
     for (;;) {
       const batch = Math.min(BATCH, limit - removed);
       if (batch <= 0) return removed;
-      const removedNow = await database.run(sql, [at, batch]);
+      const removedNow = await database.dialect.deleteSome(database, expired, batch);
       removed += removedNow;
       if (removedNow < batch) break;
       await nextTurn();

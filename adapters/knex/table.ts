@@ -40,12 +40,11 @@ export function createTable(dialect: Dialect, table: Table): string[] {
   ];
 }
 
-/** The statements that add a nullable column, unless it exists. */
+/** The statement that adds a nullable column. */
 export function addColumn(
   dialect: Dialect,
   table: string,
   { column, type }: { readonly column: string; readonly type: keyof ColumnTypes },
-): string[] {
-  const sql = `alter table ${table} add column ${column} ${dialect.types[type]}`;
-  return dialect.unlessColumn?.(table, column, sql) ?? [sql];
+): string {
+  return `alter table ${table} add column ${column} ${dialect.types[type]}`;
 }

@@ -91,6 +91,9 @@ async function run<T>(
     throw error;
   }
   const outcome = await worked.promise;
+  if ('thrown' in outcome && dialect.errorKind(outcome.thrown) === 'read only') {
+    dialect.interruption?.abandon(connection);
+  }
   try {
     await acquired.bounded(ended);
     return outcome;

@@ -1,10 +1,10 @@
 import type { Client, ClientQuery, ClientStore } from '../../lib/contracts/index.ts';
-import { copy, end, throwIfTaken } from './tables.ts';
+import { copy, end, endOfClient, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Registered clients and their secrets. */
 export function clientStore(tables: Tables): ClientStore {
-  const { clients, consents, ends, grants } = tables;
+  const { clients, consents, grants } = tables;
   return {
     async find(id) {
       const row = clients.get(id);
@@ -12,7 +12,7 @@ export function clientStore(tables: Tables): ClientStore {
       const secrets = [...row.secrets.values()].toSorted(
         (a, b) => a.createdAt - b.createdAt || compare(a.id, b.id),
       );
-      return copy({ client: row.client, secrets, sequence: ends.clients.get(id) ?? 0 });
+      return copy({ client: row.client, secrets, sequence: endOfClient(tables, id) });
     },
     async insert(client, secrets) {
       throwIfTaken(clients, client.id);

@@ -7,7 +7,7 @@ import type {
   GrantStore,
   RevocationStore,
 } from '../../lib/contracts/index.ts';
-import { copy, copyWithPayload, end, isLive, keyOf, throwIfTaken } from './tables.ts';
+import { copy, copyWithPayload, end, endOfClient, isLive, keyOf, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Consents of users to clients. */
@@ -34,6 +34,11 @@ export function consentStore({ consents }: Tables): ConsentStore {
     },
     async delete(userId, clientId) {
       return consents.delete(keyOf(userId, clientId));
+    },
+    async deleteAll() {
+      const { size } = consents;
+      consents.clear();
+      return size;
     },
     async list(userId) {
       return [...consents.values()]
@@ -147,7 +152,7 @@ export function revocationStore(tables: Tables): RevocationStore {
     },
     async stands({ id, clientId, grant, sequence }) {
       if (revokedTokens.has(id)) return false;
-      if (!grant) return sequence >= (ends.clients.get(clientId) ?? 0);
+      if (!grant) return sequence >= endOfClient(tables, clientId);
       const found = grants.get(grant.id)?.grant;
       return found?.userId === grant.userId && found.clientId === clientId && isLive(tables, found);
     },

@@ -10,7 +10,7 @@ import { auditStore } from './audit.ts';
 import { clientStore } from './clients.ts';
 import { consentStore, credentialStore, grantStore, revocationStore } from './grants.ts';
 import { idempotencyStore } from './idempotency.ts';
-import { copy, copyWithPayload, emptyTables, throwIfTaken } from './tables.ts';
+import { copy, copyWithPayload, emptyTables, endOfUser, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /**
@@ -42,12 +42,14 @@ export function memoryStorage(): Storage {
       clock: undefined,
       oldestExpired: oldestExpired(tables, now()),
     }),
+    access: async () => ({ readOnly: undefined, noMigrations: undefined }),
     async close() {},
   };
 }
 
 /** Login sessions of browsers. */
-function sessionStore({ ends, sessions }: Tables): SessionStore {
+function sessionStore(tables: Tables): SessionStore {
+  const { ends, sessions } = tables;
   return {
     async insert(session) {
       throwIfTaken(sessions, session.id);
@@ -55,7 +57,7 @@ function sessionStore({ ends, sessions }: Tables): SessionStore {
     },
     async find(id) {
       const session = sessions.get(id);
-      if (!session || session.sequence < (ends.users.get(session.userId) ?? 0)) return undefined;
+      if (!session || session.sequence < endOfUser(tables, session.userId)) return undefined;
       return copy({ session, sequence: ends.latest });
     },
     async update({ id, payload, expiresAt }) {

@@ -25,9 +25,10 @@ export interface Tables {
   readonly credentials: Map<string, Credential>;
   /** By the `jti`. */
   readonly revokedTokens: Map<string, RevokedToken>;
-  /** The sequence number of the latest end, of all and of each user and client. */
+  /** The sequence numbers of the ends: the latest one, the latest of all, and the latest of each user and client. */
   readonly ends: {
     latest: number;
+    all: number;
     readonly users: Map<string, number>;
     readonly clients: Map<string, number>;
   };
@@ -47,7 +48,7 @@ export function emptyTables(): Tables {
     grants: new Map(),
     credentials: new Map(),
     revokedTokens: new Map(),
-    ends: { latest: 0, users: new Map(), clients: new Map() },
+    ends: { latest: 0, all: 0, users: new Map(), clients: new Map() },
     sessions: new Map(),
     keys: new Map(),
     assignments: new Map(),
@@ -70,19 +71,30 @@ export function throwIfTaken(rows: ReadonlyMap<string, unknown>, key: string): v
   if (rows.has(key)) throw new StorageError('A row with this id already exists.');
 }
 
-/** Ends all that a user or a client has begun. */
+/** Ends what a user, a client or all have begun. */
 export function end({ ends }: Tables, party: EndedParty): void {
-  ends.latest += 1;
-  if ('userId' in party) ends.users.set(party.userId, ends.latest);
+  ends.latest = Math.max(ends.latest + 1, Date.now() * 1000);
+  if ('all' in party) ends.all = ends.latest;
+  else if ('userId' in party) ends.users.set(party.userId, ends.latest);
   else ends.clients.set(party.clientId, ends.latest);
 }
 
+/** The number of the latest end of a client. */
+export function endOfClient({ ends }: Tables, clientId: string): number {
+  return Math.max(ends.all, ends.clients.get(clientId) ?? 0);
+}
+
+/** The number of the latest end of a user. */
+export function endOfUser({ ends }: Tables, userId: string): number {
+  return Math.max(ends.all, ends.users.get(userId) ?? 0);
+}
+
 /** Whether a grant was not revoked, and neither its user nor its client was ended after it began. */
-export function isLive({ ends }: Tables, { clientId, revokedAt, sequence, userId }: Grant): boolean {
+export function isLive(tables: Tables, { clientId, revokedAt, sequence, userId }: Grant): boolean {
   return (
     revokedAt === undefined &&
-    sequence >= (ends.users.get(userId) ?? 0) &&
-    sequence >= (ends.clients.get(clientId) ?? 0)
+    sequence >= endOfUser(tables, userId) &&
+    sequence >= endOfClient(tables, clientId)
   );
 }
 

@@ -1,21 +1,21 @@
-/** The cookies of one browser, at one server. */
+/** The cookies of a browser for a server. */
 export class Cookies {
-  readonly #kept = new Map<string, { readonly pair: string; readonly path: string }>();
+  readonly #stored = new Map<string, { readonly pair: string; readonly path: string }>();
 
   /** The `Cookie` header field for a path, if there is anything to send. */
   headerFor(path: string): { cookie?: string } {
-    const pairs = [...this.#kept.values()].filter((kept) => isBelow(path, kept.path)).map(({ pair }) => pair);
+    const pairs = [...this.#stored.values()].filter((one) => isBelow(path, one.path)).map(({ pair }) => pair);
     return pairs.length > 0 ? { cookie: pairs.join('; ') } : {};
   }
 
-  /** Takes in the `Set-Cookie` header fields of a response. */
-  keep(lines: string | readonly string[] = []): void {
+  /** Stores the cookies of the `Set-Cookie` header fields of a response. */
+  store(lines: string | readonly string[] = []): void {
     for (const line of [lines].flat()) {
       const [pair = ''] = line.split(';', 1);
       const path = /;\s*path=([^;]+)/i.exec(line)?.[1] ?? '/';
       const key = `${pair.slice(0, pair.indexOf('='))} ${path}`;
-      if (/;\s*expires=Thu, 01 Jan 1970/i.test(line)) this.#kept.delete(key);
-      else this.#kept.set(key, { pair, path });
+      if (/;\s*expires=Thu, 01 Jan 1970/i.test(line)) this.#stored.delete(key);
+      else this.#stored.set(key, { pair, path });
     }
   }
 }

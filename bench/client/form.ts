@@ -1,4 +1,4 @@
-/** The form of a page that goes on: the one with the primary button, or the only one. */
+/** The form of a page that continues the flow: the one with the primary button, or the only one. */
 export function readForm(html: string): { action: string; fields: Record<string, string> } {
   const forms = [...html.matchAll(/<form\b([^>]*)>([^]*?)<\/form>/g)];
   const [, attributes = '', inside = ''] =

@@ -16,7 +16,7 @@ interface Sent {
   readonly text: string;
 }
 
-/** An authorization code, and what it takes to exchange it. */
+/** An authorization code and its verifier. */
 export interface Code {
   readonly code: string;
   readonly verifier: string;
@@ -27,7 +27,7 @@ export interface Tokens {
   readonly refresh_token: string;
 }
 
-/** Asks a contestant for what the clients of the benchmark want, over a fixed number of connections. */
+/** An OAuth client that sends requests to a contestant over a fixed number of connections. */
 export class OAuthClient implements AsyncDisposable {
   readonly registered: Registered;
   readonly #origin: string;
@@ -44,7 +44,7 @@ export class OAuthClient implements AsyncDisposable {
     this.#encoding = encoding;
   }
 
-  /** A token for the service itself (RFC 6749 section 4.4). */
+  /** Gets a token by client credentials (RFC 6749 section 4.4). */
   async clientCredentials(): Promise<string> {
     const { id, secret } = this.registered.service;
     const { access_token: token } = await this.#token({
@@ -56,12 +56,12 @@ export class OAuthClient implements AsyncDisposable {
     return token;
   }
 
-  /** What a browser brings back to the app: it logs in and agrees where it is asked to. */
+  /** Gets a code with the cookies of a browser; submits the login and consent forms that are shown. */
   async authorize(cookies: Cookies, login: string): Promise<Code> {
     const verifier = randomBytes(32).toString('base64url');
     let next = this.#authorizationPath(verifier);
     for (let hops = 0; hops < 12; hops += 1) {
-      const answer = await this.#visit(next, cookies);
+      const answer = await this.#open(next, cookies);
       let location = answer.location;
       if (location === undefined) {
         const { action, fields } = readForm(answer.text);
@@ -96,11 +96,17 @@ export class OAuthClient implements AsyncDisposable {
     });
   }
 
-  /** Calls a route with an access token. Gives its answer. */
+  /** Calls a route with an access token; returns the body. */
   async get(path: string, token: string): Promise<string> {
     const { status, text } = await this.#send('GET', path, { authorization: `Bearer ${token}` });
     if (status !== 200) throw new Error(`GET ${path}: ${status} ${text}`);
     return text;
+  }
+
+  /** A document, printed. */
+  async letter(): Promise<void> {
+    const { status, text } = await this.#send('GET', '/letter', {});
+    if (status !== 200 || !text.startsWith('%PDF-')) throw new Error(`GET /letter: ${status} ${text}`);
   }
 
   async post(path: string, token: string, body: string): Promise<string> {
@@ -112,7 +118,7 @@ export class OAuthClient implements AsyncDisposable {
 
   async #rotating(parameters: Record<string, string>): Promise<Tokens> {
     const tokens = await this.#token(parameters);
-    if (!tokens.refresh_token) throw new Error('There is no refresh token in the answer');
+    if (!tokens.refresh_token) throw new Error('There is no refresh token in the response');
     return tokens;
   }
 
@@ -141,11 +147,11 @@ export class OAuthClient implements AsyncDisposable {
     return `/oauth/authorize?${String(parameters)}`;
   }
 
-  async #visit(path: string, cookies: Cookies): Promise<Sent> {
+  async #open(path: string, cookies: Cookies): Promise<Sent> {
     const headers = { accept: 'text/html', ...cookies.headerFor(path) };
     const answer = await this.#send('GET', path, headers);
     if (answer.status >= 400) throw new Error(`GET ${path}: ${answer.status} ${answer.text}`);
-    cookies.keep(answer.setCookie);
+    cookies.store(answer.setCookie);
     return answer;
   }
 
@@ -159,7 +165,7 @@ export class OAuthClient implements AsyncDisposable {
     };
     const answer = await this.#send('POST', path, headers, String(new URLSearchParams(fields)));
     if (answer.status >= 400) throw new Error(`POST ${path}: ${answer.status} ${answer.text}`);
-    cookies.keep(answer.setCookie);
+    cookies.store(answer.setCookie);
     return answer;
   }
 

@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 
 import type { Answered, Asked, Listening, Question, Usage } from '../protocol.ts';
+import { childUsage } from './child-processes.ts';
 import type { Served } from './serve-contestant.ts';
 
 const profiler = new Session();
 
 type Answers = Readonly<Record<Question, () => Promise<unknown>>>;
 
-/** What a server of one process can tell about itself. */
+/** The answers of a server with one process. */
 export function ownAnswers({ countStatements = () => 0, prune }: Partial<Served> = {}): Answers {
   let stopping = new AbortController();
   let pruned: Promise<boolean> | undefined;
@@ -36,22 +37,27 @@ export function ownAnswers({ countStatements = () => 0, prune }: Partial<Served>
   };
 }
 
-/** Tells the driver that the server listens, then answers its questions until it goes away. */
+/** Sends the origin to the driver, then answers its questions until the driver ends. */
 export function answerQuestions(listening: Listening, answers: Answers): void {
   process.on('message', ({ number, question }: Asked) => {
     void answers[question]().then((answer) => process.send?.({ number, answer } satisfies Answered));
   });
-  // A server that nobody asks any more was left behind.
+  // The driver has ended.
   process.on('disconnect', () => process.exit());
   process.send?.(listening);
 }
 
 function ownUsage(): Omit<Usage, 'statements'> {
   const { user, system } = process.cpuUsage();
-  return { cpu: user + system, peakMemory: peakMemory() };
+  const children = childUsage();
+  return {
+    cpu: user + system + children.cpu,
+    peakMemory: peakMemory() + children.memory,
+    memory: process.memoryUsage.rss() + children.lastingMemory,
+  };
 }
 
-/** Linux counts the memory of whoever started the process into `maxRSS`, so its own count is asked for first. */
+/** On Linux `maxRSS` includes the memory of the parent process, so that `/proc` is read first. */
 function peakMemory(): number {
   try {
     return Number(/VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))![1]) * 1024;

@@ -10,7 +10,7 @@ const gate = defineGate({ permissions: { view_schools: 'View schools', edit_scho
 
 export type Permission = 'view_schools' | 'edit_schools';
 
-/** This package, as its users run it: everything kept in a database, every defence on. */
+/** This package as in production: with a database and without options that weaken it. */
 export async function startAuthServer(
   origin: string,
   { database, registered }: Job,
@@ -30,7 +30,7 @@ export async function startAuthServer(
     storage,
     interactions: pages({ brand: { name: 'Acme Schools' } }),
     gate,
-    keyEncryptionKey: 'what a benchmark keeps is nothing that anybody wants',
+    keyEncryptionKey: 'a key-encryption key for the benchmark only',
     scopes: { [SCOPE]: { description: 'Your schools', permissions: ['view_schools', 'edit_schools'] } },
   });
   return {
@@ -40,12 +40,12 @@ export async function startAuthServer(
   };
 }
 
-/** Everybody is known, with any password. */
+/** Accepts any user with any password. */
 async function person(id: string): Promise<User> {
   return { id, name: id, email: `${id}@school.example` };
 }
 
-/** A database server's statements are counted; SQLite's are no round trips. */
+/** Counts the statements to a database server; those of SQLite are not round trips. */
 async function open(address: string, count: () => void): Promise<Storage> {
   if (!address.startsWith('postgres')) return knexStorage(address);
   const { watchedKnex } = await import('../../test/adapters/watched-knex.ts');

@@ -1,4 +1,4 @@
-// The least that the same answers can cost: Koa, a body, one signature. Nothing is checked and nothing is kept.
+// The minimum cost of the same responses: Koa, a body, one signature. Nothing is checked or stored.
 import { randomUUID } from 'node:crypto';
 
 import Koa from 'koa';

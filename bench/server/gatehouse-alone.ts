@@ -1,4 +1,4 @@
-// The authorization server and nothing else, as oidc-provider is started.
+// Only the authorization server, for a comparison with oidc-provider.
 import { startAuthServer } from './authorization-server.ts';
 import { serveContestant } from './serve-contestant.ts';
 

@@ -1,4 +1,4 @@
-// The authorization server with a guarded route and an API behind it.
+// The authorization server with a guarded route and an API.
 import Koa from 'koa';
 import { createApiRouter, defineAction } from 'koa-gatehouse';
 import type { Action } from 'koa-gatehouse';
@@ -15,7 +15,7 @@ await serveContestant(async (origin, job) => {
   const router = new Router();
   router.get('/schools', auth.guard(), SCHOOLS);
   const app = new Koa();
-  // In front, as the routes of the others are: what is measured there is the guard.
+  // First, as in the other contestants, because the route measures the guard.
   app.use(router.routes());
   app.use(auth.middleware());
   app.use(createApiRouter({ auth, actions: [renameSchool()] }).routes());

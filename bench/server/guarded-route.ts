@@ -8,7 +8,7 @@ import { FIXED_CLIENTS } from './serve-contestant.ts';
 import type { Served } from './serve-contestant.ts';
 import { signedToken } from './signed-token.ts';
 
-/** The route that the guards are measured with, behind any of them. */
+/** The route that measures a guard. */
 export function guardedRoute(origin: string, guard: Middleware): Served {
   const router = new Router();
   router.get('/schools', guard, SCHOOLS);

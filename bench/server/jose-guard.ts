@@ -1,4 +1,4 @@
-// A guard as one writes it with jose alone: every request's token is verified, and nothing else is asked.
+// A guard with jose alone, which verifies the token of each request and checks nothing else.
 import { createLocalJWKSet, exportJWK, jwtVerify } from 'jose';
 
 import { guardedRoute } from './guarded-route.ts';

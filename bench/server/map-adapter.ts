@@ -2,7 +2,7 @@ import type { Adapter, AdapterPayload } from 'oidc-provider';
 
 const MOST_ROWS = 100_000;
 
-/** Keeps what the engine asks for in memory, in the simplest way that is right: the least that any adapter can cost. */
+/** A simple correct adapter in memory, with the minimum cost of an adapter. */
 export class MapAdapter implements Adapter {
   readonly #rows = new Map<string, { payload: AdapterPayload; until: number }>();
 

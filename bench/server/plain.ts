@@ -1,4 +1,4 @@
-// oidc-provider by itself: the same access tokens and rotating refresh tokens, kept in memory.
+// oidc-provider alone: the same access tokens and rotating refresh tokens, stored in memory.
 import { generateKeyPairSync } from 'node:crypto';
 
 import { Provider } from 'oidc-provider';

@@ -1,6 +1,6 @@
 import type { Middleware } from 'koa';
 
-/** What the guarded route answers. */
+/** The response of the guarded route. */
 export const SCHOOLS: Middleware = (ctx) => {
   ctx.body = { data: [{ id: 1, name: 'Hill School' }] };
 };

@@ -9,11 +9,11 @@ export interface Served {
   readonly listener: RequestListener;
   readonly registered: Registered;
   readonly countStatements?: () => number;
-  /** Removes what has expired, until it is stopped. */
+  /** Prunes expired rows until the signal is aborted. */
   readonly prune?: (signal: AbortSignal) => Promise<unknown>;
 }
 
-/** Serves a contestant on a free port of this machine, as the driver asks for it. */
+/** Serves a contestant on a free loopback port. */
 export async function serveContestant(
   make: (origin: string, job: Job) => Served | Promise<Served>,
 ): Promise<void> {
@@ -31,7 +31,7 @@ export function readJob(): Job {
   return JSON.parse(process.argv[2] ?? '{}') as Job;
 }
 
-/** The clients of a server that keeps them in its code. */
+/** The clients of servers without a database. */
 export const FIXED_CLIENTS: Registered = {
   service: { id: 'service', secret: 'a-secret-of-the-service-with-256-bits-of-it' },
   app: { id: 'app', secret: 'a-secret-of-the-app-that-has-256-bits-of-it' },

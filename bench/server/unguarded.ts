@@ -1,4 +1,4 @@
-// A route that anybody may call.
+// The route without a guard.
 import { guardedRoute } from './guarded-route.ts';
 import { serveContestant } from './serve-contestant.ts';
 

@@ -10,7 +10,7 @@ import { readJob } from './serve-contestant.ts';
 
 const { workers: count = 2, ...job } = readJob();
 
-// The first one makes the tables and the clients; the others are told of both.
+// The first worker creates the tables and the clients.
 const first = await startWorker(job);
 const workers = [first.worker];
 while (workers.length < count) {
@@ -22,7 +22,12 @@ answerQuestions(first.listening, {
   async usage() {
     const usages = (await Promise.all(workers.map(async (worker) => ask(worker, 'usage')))) as Usage[];
     const sum = (figure: keyof Usage) => usages.reduce((total, usage) => total + usage[figure], 0);
-    return { cpu: sum('cpu'), peakMemory: sum('peakMemory'), statements: sum('statements') };
+    return {
+      cpu: sum('cpu'),
+      peakMemory: sum('peakMemory'),
+      memory: sum('memory'),
+      statements: sum('statements'),
+    };
   },
   'start profile': async () => ask(first.worker, 'start profile'),
   'stop profile': async () => ask(first.worker, 'stop profile'),
@@ -47,12 +52,12 @@ async function ask(worker: Worker, question: Question): Promise<unknown> {
   asked += 1;
   const number = asked;
   const answered = Promise.withResolvers<unknown>();
-  const hear = (message: Answered) => {
+  const onMessage = (message: Answered) => {
     if (message.number !== number) return;
-    worker.off('message', hear);
+    worker.off('message', onMessage);
     answered.resolve(message.answer);
   };
-  worker.on('message', hear);
+  worker.on('message', onMessage);
   worker.send({ number, question } satisfies Asked);
   return answered.promise;
 }

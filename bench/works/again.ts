@@ -3,7 +3,7 @@ import type { Work } from './work.ts';
 
 export const again: Work = {
   name: 'again',
-  about: 'somebody who is logged in and has agreed gets tokens once more: a redirect and an exchange',
+  about: 'an authorization with a session and a consent: a redirect and an exchange',
   contestants: ['plain', 'gatehouse', 'gatehouse-postgresql', 'floor'],
   connections: 64,
   async prepare(client, connections) {

@@ -3,7 +3,7 @@ import type { Work } from './work.ts';
 
 export const codeFlow: Work = {
   name: 'code-flow',
-  about: 'somebody who was never there logs in, agrees and gets tokens',
+  about: 'a new user logs in, consents and gets tokens',
   contestants: ['plain', 'gatehouse', 'gatehouse-postgresql', 'floor'],
   connections: 16,
   async prepare(client) {

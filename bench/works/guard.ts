@@ -8,7 +8,7 @@ async function call(client: OAuthClient, token: string): Promise<void> {
   if (answer !== ANSWER) throw new Error(`The route answered ${answer}`);
 }
 
-/** A guarded route, asked with so many tokens in turn. */
+/** A guarded route with a number of tokens in turn. */
 function warmGuard(tokenCount: number, about: string): Work {
   return {
     name: `guard-${tokenCount}`,
@@ -35,7 +35,7 @@ export const guardManyTokens: Work = warmGuard(1000, 'a guarded route, with a th
 
 export const guardColdToken: Work = {
   name: 'guard-cold',
-  about: 'a guarded route, with a token that it has not seen before',
+  about: 'a guarded route, with a token that is not cached',
   contestants: ['unguarded', 'gatehouse', 'gatehouse-postgresql', 'jose'],
   connections: 32,
   async prepare(client, connections) {

@@ -5,10 +5,11 @@ import { codeExchange } from './code-exchange.ts';
 import { codeFlow } from './code-flow.ts';
 import { guardColdToken, guardManyTokens, guardOneToken } from './guard.ts';
 import { grown, refreshWhilePruning } from './grown.ts';
+import { htmlPdf } from './html-pdf.ts';
 import { refresh } from './refresh.ts';
 import type { Work } from './work.ts';
 
-/** Everything that is measured under load, in the order of the tables. */
+/** The works that are measured under load, in the order of the tables. */
 export const WORKS: readonly Work[] = [
   clientCredentials,
   codeFlow,
@@ -21,4 +22,5 @@ export const WORKS: readonly Work[] = [
   bulkAction,
   ...grown,
   refreshWhilePruning,
+  ...htmlPdf,
 ];

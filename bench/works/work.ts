@@ -1,21 +1,25 @@
 import type { OAuthClient } from '../client/oauth-client.ts';
 import type { ContestantName } from '../contestants.ts';
 
-/** Something that servers are measured at. */
+/** A kind of operation that is measured. */
 export interface Work {
   readonly name: string;
   readonly about: string;
-  /** Who takes part. The ratios are against the first. */
+  /** The contestants. The first is the reference of the ratios. */
   readonly contestants: readonly ContestantName[];
-  /** How many ask at once. */
+  /** The number of connections. */
   readonly connections: number;
-  /** Gets ready, once for each server: for so many that ask at once, with the least of everything when it is `smoke`. */
+  /** Operations of each contestant before the first round, instead of the default for those that take microseconds. */
+  readonly warmUp?: number;
+  /** A number of rounds and of operations in each, instead of rounds of some seconds. */
+  readonly fixed?: { readonly rounds: number; readonly operations: number };
+  /** Prepares a server for a number of connections; with `smoke`, with as little as possible. */
   readonly prepare: (client: OAuthClient, connections: number, smoke: boolean) => Promise<Operations>;
 }
 
 export interface Operations {
-  /** One operation, by one of those who ask at once. Throws when the answer is not right. */
+  /** Runs one operation on a connection. Throws when the response is wrong. */
   readonly run: (connection: number) => Promise<void>;
-  /** Makes what so many operations use up. Its time is not measured. */
+  /** Prepares what `count` operations use up, such as codes. Its time is not measured. */
   readonly supply?: (count: number) => Promise<void>;
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { extname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { Worker } from 'node:worker_threads';
 
@@ -87,7 +88,9 @@ export class JobPool {
   }
 
   async #start(): Promise<Worker> {
-    const thread = new Worker(new URL('worker.ts', import.meta.url), { resourceLimits: MEMORY });
+    const thread = new Worker(new URL(`worker${extname(import.meta.filename)}`, import.meta.url), {
+      resourceLimits: MEMORY,
+    });
     // The error also reaches once(); without a listener here it would end the process.
     thread.on('error', () => {});
     this.#threads.add(thread);

@@ -2,6 +2,7 @@ import { stripVTControlCharacters, styleText } from 'node:util';
 
 import type { AnnouncedApp, Announcement } from './announcement.ts';
 import { authorizationUrl, curlCommands } from './curl.ts';
+import { COMMAND_WITH_OPTIONS } from './program.ts';
 
 export interface AnnounceOptions {
   /** The file with the portal's copy of its secret. */
@@ -12,15 +13,15 @@ export interface AnnounceOptions {
 export function announceAsText(announcement: Announcement, { portalFile }: AnnounceOptions): string {
   const { baseUrl, fresh } = announcement;
   const sections = [
-    [bold('Larkfield Schools'), ...places(baseUrl)],
+    [bold('Larkfield Schools'), ...addresses(baseUrl)],
     people(announcement),
     apps(announcement, portalFile),
-    ...(fresh ? [browser(announcement), commands(announcement), [keepThem()]] : [[newOnes()]]),
+    ...(fresh ? [browser(announcement), commands(announcement), [savingHint()]] : [[newSecretsHint()]]),
   ];
   return `\n${sections.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
-function places(baseUrl: string): readonly string[] {
+function addresses(baseUrl: string): readonly string[] {
   return [
     `  ${baseUrl}/         the start page`,
     `  ${baseUrl}/portal   the Partner portal, a third-party app: start here`,
@@ -76,14 +77,14 @@ function commands(announcement: Announcement): readonly string[] {
   return [bold('In a terminal'), blocks.join('\n\n')];
 }
 
-function keepThem(): string {
-  return `Passwords and secrets are shown only once. ${bold('npm start -- --new-secrets')} creates new ones.`;
+function savingHint(): string {
+  return `Passwords and secrets are shown only once. ${bold(`${COMMAND_WITH_OPTIONS} --new-secrets`)} creates new ones.`;
 }
 
-function newOnes(): string {
+function newSecretsHint(): string {
   return [
     'Passwords and secrets were shown on the first start; only their hashes are stored.',
-    `${bold('npm start -- --new-secrets')} creates new ones and shows them with curl commands.`,
+    `${bold(`${COMMAND_WITH_OPTIONS} --new-secrets`)} creates new ones and shows them with curl commands.`,
   ].join('\n');
 }
 

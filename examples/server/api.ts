@@ -6,16 +6,19 @@ import { z } from 'zod';
 import { platformActions } from './actions/index.ts';
 import { SCHOOL } from './actions/school.ts';
 import type { Permission, Role } from './gate.ts';
+import { LETTER, sendLetter } from './letters/letter-route.ts';
+import type { Letters } from './letters/letters.ts';
 import { QUERY_PARAMETERS, readSchoolQuery } from './school-query.ts';
 import { listSchools } from './schools.ts';
 
 export interface ApiOptions {
   readonly auth: AuthServer<Permission, Role>;
   readonly knex: Knex;
+  readonly letters: Letters;
 }
 
-/** The platform's API: the routes of Gatehouse, the platform's actions and one route of its own. */
-export function createApi({ auth, knex }: ApiOptions): ApiRouter<Permission> {
+/** The platform's API: the routes of Gatehouse, the platform's actions and two routes of its own. */
+export function createApi({ auth, knex, letters }: ApiOptions): ApiRouter<Permission> {
   const api = createApiRouter({
     auth,
     actions: platformActions(knex),
@@ -23,11 +26,14 @@ export function createApi({ auth, knex }: ApiOptions): ApiRouter<Permission> {
       access: 'public', // so that a browser, which sends no token, can open /docs
       title: 'Larkfield Schools',
       description: 'The schools of the platform, and what can be done with them.',
-      paths: { '/schools': SCHOOLS },
+      paths: { '/schools': SCHOOLS, '/schools/{id}/letter': LETTER },
     },
   });
   api.get('/schools', auth.requires('view_schools'), async (ctx) => {
     ctx.body = await listSchools(knex, readSchoolQuery(ctx.query));
+  });
+  api.get('/schools/:id/letter', auth.requires('view_schools'), async (ctx) => {
+    await sendLetter(ctx, { letters, knex });
   });
   return api;
 }

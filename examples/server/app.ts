@@ -7,6 +7,8 @@ import { createApi } from './api.ts';
 import type { Permission, Role } from './gate.ts';
 import { createDocuments } from './documents/index.ts';
 import type { PdfAccess } from './documents/pdf-service.ts';
+import type { Letters } from './letters/letters.ts';
+import { serveMetrics } from './metrics.ts';
 import { createPages } from './pages.ts';
 import type { CredentialsFile } from './portal/credentials.ts';
 import { createPortal } from './portal/index.ts';
@@ -22,20 +24,24 @@ export interface AppOptions {
   /** Where the portal stores uploaded documents. */
   readonly documentsFolder: string;
   readonly pdf: PdfAccess;
+  /** Whether `/metrics` is served. */
+  readonly metrics: boolean;
+  readonly letters: Letters;
 }
 
 /** The platform as a Koa app: the authorization server, the API, the platform's pages, and the portal. */
 export function createApp(options: AppOptions): Koa {
-  const { auth, database, baseUrl, portalCredentials, documentsFolder, pdf } = options;
+  const { auth, database, baseUrl, portalCredentials, documentsFolder, metrics, pdf, letters } = options;
   const render = loadViews();
-  const api = createApi({ auth, knex: database });
+  const api = createApi({ auth, knex: database, letters });
 
   const app = new Koa();
   app.use(answerNotFound(render));
   app.use(auth.health());
   app.use(auth.middleware());
   app.use(api.routes());
-  app.use(createPages({ render }).routes());
+  if (metrics) app.use(serveMetrics(auth));
+  app.use(createPages({ metrics, render }).routes());
   const documents = createDocuments<PortalState>({ baseUrl, folder: documentsFolder, pdf, render });
   app.use(createPortal({ baseUrl, credentials: portalCredentials, render, documents }).routes());
   return app;

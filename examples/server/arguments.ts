@@ -1,4 +1,7 @@
+import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
+
+import { COMMAND, COMMAND_WITH_OPTIONS, DATA_DIRECTORY } from './program.ts';
 
 /** The parsed command line. */
 export interface Arguments {
@@ -18,14 +21,18 @@ export class UsageError extends Error {
   override readonly name: string = 'UsageError';
 }
 
-export const USAGE: string = `Usage: npm start -- [options]
+const NPM_LINES =
+  COMMAND === 'npm start'
+    ? `                       npm start --silent -- --json leaves out npm's own lines\n`
+    : '';
+
+export const USAGE: string = `Usage: ${COMMAND_WITH_OPTIONS} [options]
 
 Starts a small school platform: an OAuth 2.0 server, its pages, an API and a third-party app that uses them.
 
   --json               print one JSON line for scripts: base_url, users, clients. Passwords and secrets are
                        in it on the first start and with --new-secrets; on later starts they are null.
-                       npm start --silent -- --json leaves out npm's own lines
-  --new-secrets        create new passwords and client secrets; the old ones stop working
+${NPM_LINES}  --new-secrets        create new passwords and client secrets; the old ones stop working
   --redirect-uri URL   add a redirect URI to the seeded authorization-code apps; may be repeated
   --workers N          run in N processes that share the port and the database (1)
   --help               print this
@@ -33,13 +40,16 @@ Starts a small school platform: an OAuth 2.0 server, its pages, an API and a thi
 Environment:
   PORT                the port to listen on; 0 picks a free one         (3000)
   HOST                the address to listen on                          (127.0.0.1)
-  BASE_URL            the public URL                                    (http://localhost:PORT)
-  DATA_DIR            the folder of the database and the portal's file  (.data)
+  BASE_URL            the public URL; with it, /metrics is not served   (http://localhost:PORT)
+  DATA_DIR            the folder of the database and the portal's file  (${basename(DATA_DIRECTORY)})
   DATABASE_URL        another database; several nodes may share one     (sqlite:DATA_DIR/platform.sqlite)
   KEY_ENCRYPTION_KEY  encrypts the signing keys in the database, with   (in the file key-encryption-key,
                       32 characters or more; on every node the same      beside the SQLite file or in DATA_DIR)
   PDF_BASE_URL        the PDF service of the portal's documents         (started by the example)
   PDF_API_KEY         the API key of this PDF service                   (none)
+  CHROMIUM            the path of Chromium, for the enrolment letters   (an installed one)
+  CHROMIUM_SANDBOX    false: without Chromium's sandbox, which does     (true)
+                      not start as root; only in a container
 `;
 
 /** Parses the command line. Throws a {@link UsageError} for unknown arguments. */

@@ -17,7 +17,7 @@ export const gate: Gate<Permission, Role> = defineGate({
     close_schools: 'Close schools',
     // These two enable the developer area.
     manage_apps: 'Manage your own apps',
-    manage_all_apps: 'Manage everybody’s apps',
+    manage_all_apps: 'Manage the apps of all users',
   },
   roles: {
     registrar: ['view_schools'],

@@ -6,6 +6,7 @@ import { announceAsText } from './announce.ts';
 import { announceAsJson } from './announcement.ts';
 import { USAGE, UsageError, readArguments } from './arguments.ts';
 import { startPlatform } from './platform.ts';
+import { COMMAND } from './program.ts';
 import { SettingsError, readSettings } from './settings.ts';
 import { stopOnSignals } from './shutdown.ts';
 import { reportReady, startWorkers, WorkerError } from './workers.ts';
@@ -48,7 +49,7 @@ function explain(error: unknown): string {
   if (error instanceof WorkerError) return error.message;
   if (!(error instanceof Error)) return String(error);
   if ('code' in error && error.code === 'EADDRINUSE') {
-    return `${error.message}. Stop the program that listens there, or choose another port: PORT=0 npm start picks a free one.`;
+    return `${error.message}. Stop the program that listens there, or choose another port: PORT=0 ${COMMAND} picks a free one.`;
   }
   return error.stack ?? error.message;
 }

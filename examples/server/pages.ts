@@ -11,13 +11,15 @@ const FILES = ['style.css', 'logo.svg', 'portal.svg'].map(
 
 export interface PagesOptions {
   readonly render: Render;
+  /** Whether `/metrics` is served. */
+  readonly metrics: boolean;
 }
 
 /** The platform's own pages: the start page, the page that shows a code to copy, and their static files. */
-export function createPages({ render }: PagesOptions): Router {
+export function createPages({ metrics, render }: PagesOptions): Router {
   const router = new Router();
 
-  router.get('/', (ctx) => render(ctx, 'start', { title: 'Larkfield Schools' }));
+  router.get('/', (ctx) => render(ctx, 'start', { title: 'Larkfield Schools', metrics }));
 
   // The redirect URI of apps without their own server, such as curl in a terminal.
   router.get('/code', (ctx) => {

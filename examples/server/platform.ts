@@ -19,6 +19,7 @@ import { pdfAccess } from './documents/pdf-service.ts';
 import { gate, scopes } from './gate.ts';
 import type { Permission, Role } from './gate.ts';
 import { keyEncryptionKeyIn } from './key-encryption-key.ts';
+import { createLetters } from './letters/letters.ts';
 import { credentialsFile } from './portal/credentials.ts';
 import type { CredentialsFile } from './portal/credentials.ts';
 import { APPS } from './sample.ts';
@@ -56,6 +57,7 @@ interface PreparedPlatform {
 export async function startPlatform(options: PlatformOptions): Promise<Platform> {
   const { settings } = options;
   const pdf = pdfAccess(process.env);
+  const letters = createLetters(process.env);
   const ready = Promise.withResolvers<RequestListener>();
   const server = createServer(CONNECTION_LIMITS, (request, response) => {
     void ready.promise.then((listener) => listener(request, response));
@@ -66,7 +68,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const prepared = await preparePlatform({ ...options, baseUrl });
 
   const documentsFolder = resolve(settings.dataDirectory, 'documents');
-  const app = createApp({ ...prepared, baseUrl, documentsFolder, pdf });
+  const { metrics } = settings;
+  const app = createApp({ ...prepared, baseUrl, documentsFolder, metrics, pdf, letters });
   const listener = app.callback();
   ready.resolve((request, response) => void listener(request, response));
 
@@ -76,6 +79,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     async stop() {
       await stopServer();
       await pdf.stop();
+      await letters.stop();
       await prepared.close();
     },
   };

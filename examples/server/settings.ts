@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 
-const PROJECT = resolve(import.meta.dirname, '../..');
+import { DATA_DIRECTORY } from './program.ts';
 
 /** Where the example listens and stores its data, from the environment. */
 export interface Settings {
@@ -9,6 +9,8 @@ export interface Settings {
   readonly port: number;
   /** `undefined`: http://localhost with the port that was bound. */
   readonly baseUrl: string | undefined;
+  /** Whether `/metrics` is served: only while the server cannot be reached from other machines. */
+  readonly metrics: boolean;
   readonly dataDirectory: string;
   readonly databaseUrl: string;
   /** The key-encryption keys, newest first; empty: the key in the file. */
@@ -22,16 +24,21 @@ export class SettingsError extends Error {
   override readonly name: string = 'SettingsError';
 }
 
+const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
+
 /** Reads the settings. An empty variable counts as unset. */
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
-  const dataDirectory = resolve(environment['DATA_DIR'] || resolve(PROJECT, '.data'));
+  const dataDirectory = resolve(environment['DATA_DIR'] || DATA_DIRECTORY);
   const databaseUrl = environment['DATABASE_URL'] || `sqlite:${resolve(dataDirectory, 'platform.sqlite')}`;
   const [, file] = /^sqlite:(?:\/\/)?([^:].*)$/.exec(databaseUrl) ?? [];
   const keyFolder = file === undefined ? dataDirectory : dirname(resolve(file));
+  const host = environment['HOST'] || '127.0.0.1';
   return {
-    host: environment['HOST'] || '127.0.0.1',
+    host,
     port: readPort(environment['PORT'] || '3000'),
     baseUrl: environment['BASE_URL'] ? readBaseUrl(environment['BASE_URL']) : undefined,
+    // Behind a proxy, requests of other machines come from this one; a proxy needs BASE_URL.
+    metrics: LOOPBACK.has(host) && !environment['BASE_URL'],
     dataDirectory,
     databaseUrl,
     keyEncryptionKeys: environment['KEY_ENCRYPTION_KEY']?.split(',').filter(Boolean) ?? [],

@@ -55,8 +55,8 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'logout.stillSignedInHeading': 'Sie sind bei {brand} noch angemeldet',
   'logout.stillSignedInLead':
     'Melden Sie sich bei {brand} selbst ab, um Ihre Sitzung in diesem Browser zu beenden.',
-  'logout.nobodyHeading': 'Sie sind nicht angemeldet',
-  'logout.nobodyLead': 'In diesem Browser ist niemand angemeldet.',
+  'logout.notSignedInHeading': 'Sie sind nicht angemeldet',
+  'logout.notSignedInLead': 'In diesem Browser ist niemand angemeldet.',
 
   'signedOut.heading': 'Sie sind nicht mehr angemeldet',
   'signedOut.lead':
@@ -134,7 +134,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.create': 'App anlegen',
   'apps.createdHeading': '{client} ist angelegt',
   'apps.secretOnce':
-    'Kopieren Sie das Secret jetzt. Es wird nur dieses eine Mal angezeigt; später kann es niemand mehr lesen.',
+    'Kopieren Sie das Secret jetzt. Es wird nur dieses eine Mal angezeigt und kann später nicht mehr gelesen werden.',
   'apps.connect': 'App verbinden',
   'apps.authorizeUrl': 'Autorisierungs-URL',
   'apps.tokenUrl': 'Token-URL',
@@ -255,7 +255,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
     'Eines davon sendet die App als client_secret. Um ein Secret ohne Unterbrechung zu wechseln, fügen Sie ein neues hinzu, tragen es in der App ein und löschen dann das alte.',
   'secrets.public':
     'Diese App läuft dort, wo sie kein Secret geheim halten kann. Sie weist sich stattdessen mit PKCE aus.',
-  'secrets.none': 'Sie hat kein Secret: Niemand bekommt mit ihr ein Token.',
+  'secrets.none': 'Sie hat kein Secret und kann keine Tokens bekommen.',
   'secrets.hint': 'endet auf',
   'secrets.unnamed': 'ohne Bezeichnung',
   'secrets.created': 'Hinzugefügt am',
@@ -319,7 +319,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'error.cross_site.lead':
     'Um Ihr Konto zu schützen, wurde es nicht angenommen. Kehren Sie dorthin zurück, wo Sie hergekommen sind, und beginnen Sie von vorn.',
   'error.app_not_found.heading': 'Hier gibt es nichts',
-  'error.app_not_found.lead': 'Es wurde gelöscht oder gehört jemand anderem.',
+  'error.app_not_found.lead': 'Es wurde gelöscht oder gehört einer anderen Person.',
   'error.not_permitted.heading': 'Sie können diese Seite nicht öffnen',
   'error.not_permitted.lead': 'Ihrem Konto fehlt eine Berechtigung. Bitten Sie die Administration darum.',
   'error.interaction_expired.heading': 'Diese Anmeldung ist nicht mehr offen',

@@ -49,8 +49,8 @@ export const en = {
   'logout.doneLead': 'You can close this page. Apps that you have authorized stay connected.',
   'logout.stillSignedInHeading': 'You are still signed in to {brand}',
   'logout.stillSignedInLead': 'Sign out of {brand} itself to end your session in this browser.',
-  'logout.nobodyHeading': 'You are not signed in',
-  'logout.nobodyLead': 'There is nothing to sign out of in this browser.',
+  'logout.notSignedInHeading': 'You are not signed in',
+  'logout.notSignedInLead': 'There is nothing to sign out of in this browser.',
 
   'signedOut.heading': 'You are no longer signed in',
   'signedOut.lead':
@@ -126,7 +126,7 @@ export const en = {
     'This app belongs to the platform itself. Only an administrator changes its name, its redirect URIs, and where it runs.',
   'apps.create': 'Create app',
   'apps.createdHeading': '{client} is created',
-  'apps.secretOnce': 'Copy the secret now. It is shown this once; nobody can read it later.',
+  'apps.secretOnce': 'Copy the secret now. It is shown only once and cannot be read again.',
   'apps.connect': 'Connect it',
   'apps.authorizeUrl': 'Authorization URL',
   'apps.tokenUrl': 'Token URL',
@@ -148,7 +148,7 @@ export const en = {
     'Every token that it has stops working for good, its own and those of the people who use it.',
   'apps.revokeHeading': 'Revoke all tokens of {client}?',
   'apps.revokeLead':
-    'Every token that it has stops working for good, its own and those of the people who use it. Whoever has one of its secrets can get new ones: if a secret has leaked, replace it first.',
+    'Every token that it has stops working for good, its own and those of the people who use it. With one of its secrets, new tokens can be obtained: if a secret has leaked, replace it first.',
   'apps.disable': 'Disable',
   'apps.disableHint': 'It gets no tokens, and those that it has stop working, until it is enabled again.',
   'apps.disableHeading': 'Disable {client}?',
@@ -212,7 +212,7 @@ export const en = {
   'apps.problem.public_client': 'This app runs where it cannot keep a secret.',
   'apps.problem.other': 'This was not accepted: {problem}.',
   'apps.problem.changed':
-    'This app was changed after you opened the form, by somebody else or in another tab. Check the form and save it again to overwrite that.',
+    'This app was changed after you opened the form, by another user or in another tab. Check the form and save it again to overwrite that.',
 
   'permissions.lead': 'What this app may do with its own tokens. You can give it what you hold yourself.',
   'permissions.roles': 'Roles',
@@ -236,7 +236,7 @@ export const en = {
   'secrets.lead':
     'The app sends one of these as client_secret. To change a secret without a break, add one, put it into the app, and then delete the old one.',
   'secrets.public': 'This app runs where it cannot keep a secret. It proves itself by PKCE instead.',
-  'secrets.none': 'It has no secret: nobody can get a token with it.',
+  'secrets.none': 'It has no secret and cannot get tokens.',
   'secrets.hint': 'ends in',
   'secrets.unnamed': 'without a label',
   'secrets.created': 'Added',
@@ -299,7 +299,7 @@ export const en = {
   'error.cross_site.lead':
     'It was stopped to protect your account. Go back to where you came from and start again.',
   'error.app_not_found.heading': 'There is nothing here',
-  'error.app_not_found.lead': 'It was deleted, or it belongs to somebody else.',
+  'error.app_not_found.lead': 'It was deleted, or it belongs to another user.',
   'error.not_permitted.heading': 'You cannot open this page',
   'error.not_permitted.lead': 'Your account lacks a permission. Ask an administrator for it.',
   'error.interaction_expired.heading': 'This sign-in is no longer open',

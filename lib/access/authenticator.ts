@@ -1,5 +1,10 @@
-import type { Invalidated } from '../tokens/cache-invalidation.ts';
-import type { AccessTokenClaims, Principal, User, VerifyAccessToken } from '../contracts/index.ts';
+import type {
+  AccessTokenClaims,
+  Principal,
+  StoredChange,
+  User,
+  VerifyAccessToken,
+} from '../contracts/index.ts';
 import { isCompactJws, AUTH_FAILURES } from './bearer-token.ts';
 import type { AuthFailure } from './bearer-token.ts';
 import type { LoadPrincipal } from './principal.ts';
@@ -15,8 +20,8 @@ export interface AuthenticatorOptions<P extends string = string, U extends User 
    * again.
    */
   readonly revocationLag: number;
-  /** How many tokens are cached; each takes about 2 kB. @default 10000 */
-  readonly cacheSize?: number;
+  /** How many tokens are cached. */
+  readonly cachedTokens: number;
   /** The time in milliseconds. @default Date.now */
   readonly now?: () => number;
 }
@@ -28,17 +33,17 @@ export interface Authenticator<P extends string = string, U extends User = User>
   /** Verifies the token, or reads its user or client again. Concurrent requests with the same token share the result. */
   authenticate(token: string): Promise<VerifiedToken<P, U> | AuthFailure>;
   /** Removes tokens from the cache; without a match, all of them, as when a signing key is withdrawn. */
-  forget(match?: Invalidated): void;
+  forget(match?: StoredChange): void;
 }
 
 export function createAuthenticator<P extends string, U extends User>(
   options: AuthenticatorOptions<P, U>,
 ): Authenticator<P, U> {
-  const { verify, isActive, loadPrincipal, revocationLag, cacheSize = 10_000 } = options;
+  const { verify, isActive, loadPrincipal, revocationLag, cachedTokens } = options;
   // `Date.now` is read at each call, because tests replace it.
   const { now = () => Date.now() } = options;
   const lag = revocationLag * 1000;
-  const cache = new TokenCache<P, U>(cacheSize);
+  const cache = new TokenCache<P, U>(cachedTokens);
   const pending = new Map<string, Promise<VerifiedToken<P, U> | AuthFailure>>();
 
   async function load(token: string): Promise<VerifiedToken<P, U> | AuthFailure> {
@@ -137,7 +142,7 @@ export class TokenCache<P extends string = string, U extends User = User> {
   }
 
   /** Removes the matching tokens, or all tokens. */
-  forget(match: Invalidated | undefined): void {
+  forget(match: StoredChange | undefined): void {
     if (match === undefined) {
       this.#tokens.clear();
       return;

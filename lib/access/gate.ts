@@ -2,6 +2,7 @@ import { types } from 'node:util';
 
 import type { Gate, PermissionSource, Principal, User } from '../contracts/index.ts';
 import { ConfigError, missingPermission, PermissionMissingError } from '../errors.ts';
+import { checkKnownOptions } from '../options/known-options.ts';
 
 /** The description of a permission, or the description and the message for a caller who lacks the permission. */
 export type PermissionDefinition =
@@ -50,6 +51,7 @@ export function defineGate<
   S extends object = object,
   U extends User = User,
 >(definition: GateDefinition<P, R, S, U>): Gate<P, R, S> {
+  checkKnownOptions(definition, { permissions: true, roles: true, rules: true }, 'gate');
   const permissionNames = checkedNames('gate.permissions', definition.permissions);
   const has = (name: string): name is P => permissionNames.has(name);
   // No prototype: callers may look up any name, including `constructor`.

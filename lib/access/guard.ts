@@ -1,17 +1,21 @@
-import type { IncomingMessage } from 'node:http';
-
 import type { Next, ParameterizedContext } from 'koa';
 
-import type { Gate, GuardedState, GuardOutcome, Logger, Principal, Trace, User } from '../contracts/index.ts';
+import type {
+  GuardedState,
+  GuardOutcome,
+  Logger,
+  Principal,
+  StoredChange,
+  Trace,
+  User,
+} from '../contracts/index.ts';
 import { GatehouseError } from '../errors.ts';
 import { overloadProblem } from '../http/concurrency-limit.ts';
 import { sendError, sendProblem } from '../http/problem.ts';
-import type { Invalidated } from '../tokens/cache-invalidation.ts';
 import { createAuthenticator } from './authenticator.ts';
 import type { AuthenticatorOptions, VerifiedToken } from './authenticator.ts';
-import { readBearerToken, AUTH_FAILURES, unauthorized } from './bearer-token.ts';
+import { readBearerToken, unauthorized } from './bearer-token.ts';
 import type { AuthFailure } from './bearer-token.ts';
-import type { FindClientPermissions, UserAssignments, PrincipalRules } from './principal.ts';
 
 /** What `createGuard()` takes. */
 export interface GuardOptions<P extends string = string, U extends User = User> extends AuthenticatorOptions<
@@ -27,8 +31,6 @@ export interface GuardOptions<P extends string = string, U extends User = User> 
   readonly observers?: { readonly guarded: ((outcome: GuardOutcome) => void) | undefined };
   /** Requests are refused while it is closing. Omitted: they never are. */
   readonly server?: { readonly isClosing: boolean };
-  /** What the test kit makes principals with. Omitted: every request needs a token. */
-  readonly sources?: PrincipalSources;
 }
 
 /** A Koa context with the user or the client of the request in `state`. */
@@ -53,7 +55,7 @@ export type Guard<P extends string = string, U extends User = User> = GuardMiddl
    * Removes tokens from the cache, so that a revocation on this node takes effect at once. Call it after the revocation is
    * stored. Without a match, all tokens are removed.
    */
-  forget(match?: Invalidated): void;
+  forget(match?: StoredChange): void;
 };
 
 /**
@@ -64,7 +66,7 @@ export type Guard<P extends string = string, U extends User = User> = GuardMiddl
  * treat them as read-only. Without a valid token, the answer is 401 with a challenge; when the storage is unavailable, 503.
  */
 export function createGuard<P extends string, U extends User>(options: GuardOptions<P, U>): Guard<P, U> {
-  const { logger, observers, realm, server, sources, trace } = options;
+  const { logger, observers, realm, server, trace } = options;
   const authenticator = createAuthenticator(options);
 
   function answer(result: VerifiedToken<P, U> | AuthFailure, ctx: GuardContext<P, U>, next: Next): unknown {
@@ -107,22 +109,6 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
     });
   }
 
-  async function continueImpersonated(
-    ctx: GuardContext<P, U>,
-    next: Next,
-    principal: ReturnType<Impersonation>,
-  ): Promise<unknown> {
-    setPrincipal(ctx.state, await principal);
-    return next();
-  }
-
-  function handleMissingToken(failure: AuthFailure, ctx: GuardContext<P, U>, next: Next): unknown {
-    const impersonation = failure === AUTH_FAILURES.missing ? impersonations.get(ctx.req) : undefined;
-    return impersonation && sources
-      ? continueImpersonated(ctx, next, impersonation(sources))
-      : answer(failure, ctx, next);
-  }
-
   function refuseWhileClosing(ctx: GuardContext<P, U>): void {
     const problem = overloadProblem('closing');
     observers?.guarded?.({ admitted: false, code: problem.code });
@@ -133,14 +119,14 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
   function guard(ctx: GuardContext<P, U>, next: Next): unknown {
     if (server?.isClosing) return refuseWhileClosing(ctx);
     const token = readBearerToken(ctx.req);
-    if (typeof token !== 'string') return handleMissingToken(token, ctx, next);
+    if (typeof token !== 'string') return answer(token, ctx, next);
     const known = authenticator.findCached(token);
     if (known === undefined) return authenticate(token, ctx, next);
     observers?.guarded?.(CACHED);
     return answer(known, ctx, next);
   }
 
-  return Object.assign(guard, { forget: (match?: Invalidated) => authenticator.forget(match) });
+  return Object.assign(guard, { forget: (match?: StoredChange) => authenticator.forget(match) });
 }
 
 const CACHED: GuardOutcome = Object.freeze({ admitted: true, remembered: true });
@@ -160,24 +146,4 @@ export function setPrincipal(
   state.user = principal.user;
   state.client = principal.type === 'client' ? principal.client : undefined;
   state.principal = principal;
-}
-
-/** The parts of the server that principals are made with. */
-export interface PrincipalSources extends PrincipalRules {
-  readonly gate: PrincipalRules['gate'] & Pick<Gate, 'has' | 'roles'>;
-  readonly userAssignments: Pick<UserAssignments, 'of'>;
-  readonly clientPermissions: FindClientPermissions;
-}
-
-/** Makes the principal of a request. */
-export type Impersonation = (sources: PrincipalSources) => Promise<Principal>;
-
-const impersonations = new WeakMap<IncomingMessage, Impersonation>();
-
-/**
- * Makes every guard of this process accept a request without a bearer token. For the test kit: only code in this process can
- * call it, nothing in a request triggers it.
- */
-export function impersonate(request: IncomingMessage, impersonation: Impersonation): void {
-  impersonations.set(request, impersonation);
 }

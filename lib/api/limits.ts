@@ -1,4 +1,5 @@
 import { ConfigError } from '../errors.ts';
+import { checkKnownOptions } from '../options/known-options.ts';
 
 /** The limits of a bulk request. */
 export interface BulkLimits {
@@ -37,10 +38,12 @@ export function checkLimits({
   bulk = {},
   uploads = {},
 }: {
-  bodyLimit?: number;
-  bulk?: BulkLimits;
-  uploads?: UploadLimits;
+  bodyLimit?: number | undefined;
+  bulk?: BulkLimits | undefined;
+  uploads?: UploadLimits | undefined;
 }): Limits {
+  checkKnownOptions(bulk, { maximum: true, concurrency: true, bodyLimit: true }, 'bulk');
+  checkKnownOptions(uploads, { bodyLimit: true, maxFiles: true, maxFields: true }, 'uploads');
   const { maximum = 1000, concurrency = 4, bodyLimit: bulkBodyLimit = 4 * MEBIBYTE } = bulk;
   const { bodyLimit: uploadLimit = 10 * MEBIBYTE, maxFiles = 10, maxFields = 100 } = uploads;
   const numbers = {

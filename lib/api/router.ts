@@ -10,6 +10,8 @@ import { overloadProblem } from '../http/concurrency-limit.ts';
 import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import { problems, sendProblem } from '../http/problem.ts';
 import { serverPartsOf } from '../http/server-parts.ts';
+import { checkBoolean } from '../options/checks.ts';
+import { checkKnownOptions } from '../options/known-options.ts';
 import { describeAction, indexActions, listActions, withAction } from './actions/action-index.ts';
 import type { Action } from './actions/define-action.ts';
 import { executeOnCollection, executeOnInstance } from './actions/execute.ts';
@@ -93,13 +95,14 @@ export type ApiRouter<P extends string = string, U extends User = User, S extend
 export function createApiRouter<P extends string, U extends User, S extends object = object>(
   options: ApiRouterOptions<P, U, S>,
 ): ApiRouter<P, U, S> {
-  const { auth, openapi = {}, parseBodies = true } = options;
+  const { auth, openapi = {}, parseBodies = true } = checkKnownOptions(options, OPTIONS);
   const { concurrencyLimit, logger, mountPath, storage } = serverPartsOf(auth);
   const { prefix = `${mountPath}/api/v1` } = options;
   checkPrefix(prefix);
+  checkBoolean('parseBodies', parseBodies);
   const limits = checkLimits(options);
   const { bodyLimit, bulk } = limits;
-  const actions = indexActions(options.actions ?? [], auth);
+  const actions = indexActions(options.actions, auth);
   const { gate, issuer, scopes } = auth;
   const baseUrl = baseUrlOf({ issuer, mountPath }, prefix);
   const answerOnce = createAnswerOnce({ store: storage.idempotency, logger });
@@ -135,6 +138,17 @@ export function createApiRouter<P extends string, U extends User, S extends obje
   return router;
 }
 
+const OPTIONS: Readonly<Record<keyof ApiRouterOptions, true>> = {
+  auth: true,
+  prefix: true,
+  actions: true,
+  bodyLimit: true,
+  bulk: true,
+  uploads: true,
+  parseBodies: true,
+  openapi: true,
+};
+
 /** The public URL of the API. It includes the part of the issuer's path that a proxy removes from requests. */
 function baseUrlOf(
   { issuer, mountPath }: { readonly issuer: string; readonly mountPath: string },
@@ -148,8 +162,8 @@ function baseUrlOf(
 // koa-router interprets some of the other characters as parameters or wildcards.
 const PLAIN_PATH = /^(\/[\w.~%@-]+)+$/;
 
-function checkPrefix(prefix: string): void {
-  if (!PLAIN_PATH.test(prefix)) {
+function checkPrefix(prefix: unknown): void {
+  if (typeof prefix !== 'string' || !PLAIN_PATH.test(prefix)) {
     throw new ConfigError('prefix', "give a path with a leading and no trailing slash, such as '/api/v1'");
   }
 }

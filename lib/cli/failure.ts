@@ -27,12 +27,15 @@ const REMEDIES: Readonly<Record<string, string>> = {
   ERR_CLIENT_NOT_FOUND: '`gatehouse client list` lists the clients.',
 };
 
+// A value of an argument, or of an environment variable, was refused before anything was changed.
+const WRONG_ARGUMENTS: ReadonlySet<string> = new Set(['ERR_USAGE', 'ERR_CONFIG', 'ERR_CLIENT_INVALID']);
+
 /** Writes an error to stderr. Returns the exit code. */
 export function reportFailure(error: unknown, { json }: { json: boolean }): number {
   const text = json ? asJson(error) : asText(error);
   process.stderr.write(`${redact(text)}\n`);
   if (error instanceof DeclinedError) return error.exitCode;
-  return error instanceof UsageError ? 2 : 1;
+  return isExpected(error) && WRONG_ARGUMENTS.has(error.code) ? 2 : 1;
 }
 
 function asJson(error: unknown): string {

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 
 import { Command, CommanderError, Option } from 'commander';
 
+import { addBackup } from './commands/backup.ts';
 import { addClientChanges } from './commands/client-changes.ts';
 import { addClientCreate } from './commands/client-create.ts';
 import { addClientImport } from './commands/client-import.ts';
@@ -11,12 +12,13 @@ import { addClientSecrets } from './commands/client-secrets.ts';
 import { addClientUpdate } from './commands/client-update.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addKeysCommands } from './commands/keys.ts';
+import { addRevoke } from './commands/revoke.ts';
 import { addMigrate, addPrune } from './commands/storage.ts';
 import { redact, reportFailure } from './failure.ts';
 
 const { version } = createRequire(import.meta.url)('koa-gatehouse/package.json') as { version: string };
 
-/** Runs the command line. Resolves to the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted. */
+/** Runs the command line. Resolves to the exit code: 0 done, 1 failed, 2 wrong arguments or settings, 130 interrupted. */
 export async function run(words: readonly string[]): Promise<number> {
   const program = createProgram();
   try {
@@ -54,8 +56,10 @@ function createProgram(): Command {
     })
     .addHelpText('after', EPILOGUE);
   addMigrate(program);
+  addBackup(program);
   addClientCommands(program);
   addKeysCommands(program);
+  addRevoke(program);
   addPrune(program);
   addDoctor(program);
   return program;
@@ -67,7 +71,7 @@ Environment:
   KEY_ENCRYPTION_KEY  the servers' keyEncryptionKey, for keys and doctor; several newest first, with commas;
                       false: keys are stored unencrypted, also in production
 
-Exit codes: 0 done, 1 failed (doctor: found an error), 2 wrong usage, 130 interrupted.
+Exit codes: 0 done, 1 failed (doctor: found an error), 2 wrong arguments or settings, 130 interrupted.
 With --json, errors are on stderr as {"error": {"code", "message", "fields"}}.`;
 
 /** `gatehouse client ...` */

@@ -27,14 +27,15 @@ interface GlobalOptions {
  *
  * @param run - called with the command's options and arguments
  * @param needs.tables - `false`: it also runs while migrations are pending
+ * @param needs.create - `true`: a missing SQLite file is created
  */
 export function withSession(
   run: (session: Session, options: never, ...commandArguments: never[]) => Promise<Report>,
-  { tables = true }: { tables?: boolean } = {},
+  { tables = true, create = false }: { tables?: boolean; create?: boolean } = {},
 ): (...given: unknown[]) => Promise<void> {
   return async (...given) => {
     const command = given.at(-1) as Command;
-    const session = await open(command.optsWithGlobals());
+    const session = await open(command.optsWithGlobals(), create);
     try {
       if (tables) await checkTables(session.storage);
       const report = await run(session, command.opts(), ...(command.processedArgs as never[]));
@@ -45,17 +46,21 @@ export function withSession(
   };
 }
 
-async function open({ database, gate, json = false }: GlobalOptions): Promise<Session> {
-  if (!database) {
-    throw new UsageError('Give the database: --database URL, or the environment variable DATABASE_URL.');
-  }
+async function open({ database, gate, json = false }: GlobalOptions, create: boolean): Promise<Session> {
+  const address = requireDatabase(database);
   const names = gate === undefined ? undefined : await readGateFile(gate);
   // Not imported by its public name, because that also loads oidc-provider, which takes longer than most commands.
   const { createAdministration } = await import('../server/administration.ts');
   const { knexStorage } = await import('koa-gatehouse/adapters/knex');
-  const storage = knexStorage(database);
+  const storage = knexStorage(address, { create });
   const administration = createAdministration({ storage, ...names, ...keyEncryptionKey() });
   return { administration, storage, names, asJson: json };
+}
+
+/** @throws UsageError without an address of a database */
+export function requireDatabase(database: string | undefined): string {
+  if (database) return database;
+  throw new UsageError('Give the database: --database URL, or the environment variable DATABASE_URL.');
 }
 
 function keyEncryptionKey(): { keyEncryptionKey?: readonly string[] | false } {

@@ -24,7 +24,8 @@ export interface ClientDirectory {
    * @throws TooManyAttemptsError also when too many values of the client wait for a bcrypt comparison
    */
   verifySecret(id: string, presented: string, checkAttempts: () => void): Promise<boolean>;
-  forget(id: string): void;
+  /** Removes a client, or all clients. */
+  forget(id?: string): void;
 }
 
 /** @param maxAge - how old a cached client may be, in seconds: after it, a change on another node takes effect */
@@ -113,7 +114,14 @@ export function createClientDirectory(
     });
   }
 
-  return { find, verifySecret, forget: (id) => forget(id) };
+  return {
+    find,
+    verifySecret,
+    forget(id) {
+      if (id === undefined) entries.clear();
+      else forget(id);
+    },
+  };
 }
 
 function isUnexpired(secret: ClientSecret): boolean {

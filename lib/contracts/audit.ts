@@ -55,8 +55,8 @@ export type AuditEvent =
     }
   | {
       readonly type: 'tokens_revoked';
-      /** What was revoked: one token, or all tokens of a grant, a user or a client. */
-      readonly target: 'token' | 'grant' | 'user' | 'client';
+      /** What was revoked: one token, all tokens of a grant, a user or a client, or all tokens of the server. */
+      readonly target: 'token' | 'grant' | 'user' | 'client' | 'all';
       readonly clientId?: string | undefined;
       readonly userId?: string | undefined;
       readonly grantId?: string | undefined;

@@ -89,7 +89,7 @@ export interface ClientSecret {
 export interface StoredClient {
   readonly client: Client;
   readonly secrets: readonly ClientSecret[];
-  /** The sequence number of the client's latest `RevocationStore.end`; 0 when there was none. */
+  /** The sequence number of the latest `RevocationStore.end` of the client or of all; 0 when there was none. */
   readonly sequence: number;
 }
 

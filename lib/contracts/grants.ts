@@ -35,6 +35,8 @@ export interface ConsentStore {
   touch(userId: string, clientId: string, at: number): Promise<void>;
   /** Resolves to `false` when there was none. The grants stay; the caller revokes them with `GrantStore.revoke`. */
   delete(userId: string, clientId: string): Promise<boolean>;
+  /** Deletes all consents of all users, in batches. Resolves to their number. */
+  deleteAll(): Promise<number>;
   /** Lists all consents of a user, oldest first. */
   list(userId: string): Promise<readonly Consent[]>;
 }
@@ -56,7 +58,7 @@ export interface Grant {
   readonly revokedAt: number | undefined;
   /**
    * {@link RevocationStore.sequence} at the start of the authorization request. The grant is invalid when its user or its
-   * client has been ended with a greater number.
+   * client, or all of them, have been ended with a greater number.
    */
   readonly sequence: number;
 }
@@ -73,8 +75,11 @@ export interface RevokedToken {
   readonly expiresAt: number;
 }
 
-/** A user, or a client with all grants of its users, whose sessions, grants and tokens are all ended at once. */
-export type EndedParty = { readonly userId: string } | { readonly clientId: string };
+/**
+ * Whose sessions, grants and tokens are all ended at once: a user's, a client's with all grants of its users, or those of all
+ * users and clients, also of ones that the storage does not know.
+ */
+export type EndedParty = { readonly userId: string } | { readonly clientId: string } | { readonly all: true };
 
 /** The members of a verified access token that decide whether it has been revoked. */
 export interface TokenInQuestion {
@@ -90,19 +95,23 @@ export interface TokenInQuestion {
 /**
  * Stores revocations: the `revocations` of a {@link Storage}.
  *
- * Tokens are revoked one by one. A user or a client is ended as a whole. Each end gets a sequence number, one greater than the
- * previous end. Each new session, grant and token of a client stores the latest number at its start, and is invalid when that
- * number is smaller than the number of the latest end of its user or client. This holds whenever and on whatever node the row
- * was written, because no clocks are compared. The ends become visible in the order of their numbers.
+ * Tokens are revoked one by one. A user or a client is ended as a whole. Each end gets a sequence number, which is greater than
+ * that of the previous end. Each new session, grant and token of a client stores the latest number at its start, and is invalid
+ * when that number is smaller than the number of the latest end of its user or client. This holds whenever and on whatever node
+ * the row was written, because no clocks are compared. The ends become visible in the order of their numbers.
+ *
+ * A number is also at least the time in microseconds since 1970. A database that was restored from a backup has lost the latest
+ * numbers, and tokens that were issued after the backup carry them: the time makes the next number greater than these.
  */
 export interface RevocationStore {
   /** Revokes an access token. A repeated call keeps the later of the times. */
   add(token: RevokedToken): Promise<void>;
   /**
-   * Ends all sessions, grants and tokens of a user or a client until now. The row is never pruned, because an id may be reused.
+   * Ends all sessions, grants and tokens of a user, of a client, or of all until now. The row is never pruned, because an id may
+   * be reused.
    */
   end(party: EndedParty): Promise<void>;
-  /** The number of the latest end of any user or client. */
+  /** The number of the latest end. */
   sequence(): Promise<number>;
   /**
    * Whether a token is still valid, from one read: the token and its grant were not revoked, and its client and its user were

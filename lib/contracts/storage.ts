@@ -23,6 +23,42 @@ export interface StorageDiagnosis {
   readonly oldestExpired: number | undefined;
 }
 
+/** What the database permits. Each member is a code with its meaning, such as `(42501): its user lacks a privilege`. */
+export interface StorageAccess {
+  /** Why rows cannot be changed; `undefined`: they can. */
+  readonly readOnly: string | undefined;
+  /** Why tables cannot be created or changed; `undefined`: they can. */
+  readonly noMigrations: string | undefined;
+}
+
+/**
+ * What was changed or revoked: what nodes have cached of any of the members is out of date. Naming more than has changed only
+ * costs another read.
+ */
+export interface StoredChange {
+  /** The `jti` of a token. Not its text, because an ES256 signature can be changed into another valid one. */
+  readonly tokenId?: string | undefined;
+  readonly grantId?: string | undefined;
+  /** A user: all tokens of the user, and those of the clients that the user owns. */
+  readonly userId?: string | undefined;
+  /** A client: its own tokens, and those of its users. */
+  readonly clientId?: string | undefined;
+}
+
+/**
+ * Tells all nodes on a storage of a change, so that they read it at once and not only within `revocationLag`. A hint: a message
+ * that is lost only costs time.
+ */
+export interface ChangeFeed {
+  /** Sends changes, which are stored already, to all nodes, this one included. An empty list stands for any change. */
+  publish(changes: readonly StoredChange[]): Promise<void>;
+  /**
+   * Calls a function with the changes that any node publishes, until the storage is closed. Resolves before it receives the
+   * first one, and connects again when the connection is lost. An empty list stands for any change.
+   */
+  subscribe(onChanges: (changes: readonly StoredChange[]) => void): Promise<void>;
+}
+
 /**
  * The storage of all data of Gatehouse. `knexStorage()` and `memoryStorage()` return one; the contract suite in
  * `koa-gatehouse/testing` checks any other implementation.
@@ -47,6 +83,8 @@ export interface Storage {
   readonly audit: AuditStore;
   readonly idempotency: IdempotencyStore;
   readonly attempts: AttemptStore;
+  /** Tells other nodes of changes at once; absent where the storage has no means for that. */
+  readonly changes?: ChangeFeed;
   /**
    * Runs `work` once in one transaction of the database, which is rolled back when `work` throws. An error of `work` is thrown
    * unchanged; when the transaction cannot be started or committed, `StorageError` is thrown. `knexStorage()` passes a
@@ -59,7 +97,10 @@ export interface Storage {
   transaction<T>(work: (transaction: unknown) => Promise<T>): Promise<T>;
   /** Creates the tables or brings them up to date. Safe to call from several nodes at once. */
   migrate(): Promise<void>;
-  /** Names of the migrations that have not run; empty when the storage is ready. */
+  /**
+   * Names of the migrations that have not run; empty when the storage is ready. Throws `StorageError` when the storage cannot be
+   * written, such as on a standby server.
+   */
   pendingMigrations(): Promise<readonly string[]>;
   /**
    * Deletes up to `limit` rows that expired before `now` and that no unexpired row depends on.
@@ -68,6 +109,8 @@ export interface Storage {
   prune(now: number, limit: number): Promise<number>;
   /** Reads the state of the database, for `auth.check()`. */
   diagnose(): Promise<StorageDiagnosis>;
+  /** Finds out what the database permits, for `auth.check()`. Changes nothing. */
+  access(): Promise<StorageAccess>;
   /** Closes the connections that the storage has opened. A connection that was passed to it stays open. */
   close(): Promise<void>;
 }
@@ -95,7 +138,7 @@ export interface SessionStore {
   /** Inserts a session with a new id. */
   insert(session: StoredSession): Promise<void>;
   /**
-   * Finds the session of a browser, unless its user has been ended since it started; and, from the same read,
+   * Finds the session of a browser, unless its user, or all, have been ended since it started; and, from the same read,
    * `RevocationStore.sequence`, for the grants that are started with the session.
    */
   find(id: string): Promise<{ session: StoredSession; sequence: number } | undefined>;

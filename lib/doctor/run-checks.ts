@@ -9,24 +9,23 @@ import { checkKeys } from './keys.ts';
 /** Runs every check that the state of the storage permits. Resolves to the findings, errors first. */
 export async function runChecks(server: CheckedServer): Promise<readonly Finding[]> {
   const findings = [
-    ...(await withStorage(server, [checkMigrations], [checkClock, checkPruning, checkKeys, checkClients])),
+    ...(await withStorage(server)),
     ...(await checkCookieKeys(server)),
     ...(await checkIssuer(server)),
   ];
   return findings.toSorted((one, other) => rank(one) - rank(other));
 }
 
-/** @param then - run only when the first checks have no findings, because they need the tables of this version */
-async function withStorage(
-  server: CheckedServer,
-  first: readonly Check[],
-  then: readonly Check[],
-): Promise<readonly Finding[]> {
+// These need the tables of this version.
+const WITH_TABLES: readonly Check[] = [checkClock, checkPruning, checkKeys, checkClients];
+
+async function withStorage(server: CheckedServer): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   try {
-    for (const check of first) findings.push(...(await check(server)));
-    if (findings.length > 0) return findings;
-    for (const check of then) findings.push(...(await check(server)));
+    const pending = await checkMigrations(server);
+    findings.push(...pending, ...(await checkAccess(server, pending.length > 0)));
+    if (pending.length > 0) return findings;
+    for (const check of WITH_TABLES) findings.push(...(await check(server)));
     return findings;
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
@@ -39,7 +38,7 @@ function unreachable({ message }: StorageError): Finding {
     code: 'database_unreachable',
     severity: 'error',
     message,
-    remedy: 'Start the database, or correct its address and the password of its user.',
+    remedy: 'Start the database, or correct its address and the password and privileges of its user.',
   };
 }
 
@@ -94,6 +93,32 @@ async function checkCookieKeys({ cookieKeys = [] }: CheckedServer): Promise<read
         'Use random keys, such as those of `openssl rand -base64 32`, or leave out cookieKeys: the server then creates and stores one.',
     },
   ];
+}
+
+/** @param isPending - whether a migration has to run */
+async function checkAccess({ storage }: CheckedServer, isPending: boolean): Promise<readonly Finding[]> {
+  const { noMigrations, readOnly } = await storage.access();
+  const findings: Finding[] = [];
+  if (readOnly !== undefined) {
+    findings.push({
+      code: 'database_read_only',
+      severity: 'error',
+      message: `The rows of the database cannot be changed ${readOnly}.`,
+      remedy:
+        'Let the user of the database select, insert, update and delete in the tables that begin with gatehouse_, or the user of this process write the SQLite file and its folder; give the address of the primary, not of a standby.',
+    });
+  }
+  if (noMigrations !== undefined) {
+    findings.push({
+      code: 'migrations_not_permitted',
+      severity: isPending ? 'error' : 'warning',
+      message: `The tables of the database cannot be created or changed ${noMigrations}.`,
+      remedy: isPending
+        ? 'Run `gatehouse migrate` with a user that may create tables and owns those that begin with gatehouse_.'
+        : 'Nothing, if you run `gatehouse migrate` with another user; else let this user create tables and own those that begin with gatehouse_.',
+    });
+  }
+  return findings;
 }
 
 /** Finds migrations that have not run. */

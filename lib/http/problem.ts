@@ -73,7 +73,7 @@ export function problems(options: { readonly logger: Logger }): Middleware {
     try {
       await next();
     } catch (error) {
-      // The caller went away while it sent its body: there is nobody to answer, and nothing for the host to log.
+      // The caller closed the connection while it sent its body, so there is no response to send and no error to log.
       if (error instanceof BodyError && !ctx.writable) return;
       if (ctx.respond === false || ctx.headerSent || !ctx.writable) throw error;
       sendError(ctx, error, logger);
@@ -136,6 +136,13 @@ const CODES: Readonly<Record<GatehouseErrorCode, string>> = {
   ERR_PDF_CONNECTION: 'temporarily_unavailable',
   ERR_PDF_TIMEOUT: 'temporarily_unavailable',
   ERR_PDF_RESPONSE: 'internal_error',
+  ERR_HTML_PDF_INPUT: 'html_invalid',
+  ERR_HTML_PDF_FULL: 'temporarily_unavailable',
+  ERR_HTML_PDF_CLOSED: 'temporarily_unavailable',
+  ERR_HTML_PDF_TIMEOUT: 'temporarily_unavailable',
+  ERR_HTML_PDF_MEMORY: 'internal_error',
+  ERR_HTML_PDF_CRASHED: 'internal_error',
+  ERR_HTML_PDF_BROWSER: 'internal_error',
 };
 
 const INTERNAL: Problem = {

@@ -10,8 +10,10 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { OpenMetricsContentType } from 'prom-client';
 
 import type { AuditLog, AuditRecord, EndpointOutcome, GuardOutcome, Observer } from '../contracts/index.ts';
+import { ConfigError } from '../errors.ts';
 import { serverPartsOf } from '../http/server-parts.ts';
 import type { ServerParts } from '../http/server-parts.ts';
+import { checkKnownOptions } from '../options/known-options.ts';
 
 /** A registry of prom-client, of either text format. */
 export type MetricsRegister = Registry | Registry<OpenMetricsContentType>;
@@ -67,11 +69,14 @@ export interface Metrics {
  *
  * No label is text from a request; a grant type that the server does not know is `other`.
  *
- * @throws ConfigError when `auth` is not a server of `createAuthServer()`
+ * @throws ConfigError when `auth` is not a server of `createAuthServer()`, or an option is wrong
  * @throws Error of prom-client, when the registry has metrics of these names
  */
 export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}): Metrics {
-  const { register = new Registry() } = options;
+  const { register = new Registry() } = checkKnownOptions(options, { register: true }, 'createMetrics()');
+  if (typeof register?.registerMetric !== 'function') {
+    throw new ConfigError('createMetrics({ register })', 'pass a Registry of prom-client, or leave it out');
+  }
   const { concurrencyLimit } = serverPartsOf(auth);
   const registers = [register];
   const stops = [

@@ -31,7 +31,9 @@ export function createResourceServerInfo(
     if (source) {
       refuseWithoutAllowedScopes(ctx, source, allowed);
     } else {
+      const isForAll = removeAllScopes(ctx, options);
       refuseUnknownScopes(ctx, allowed);
+      if (isForAll && ctx.oidc.route === 'token') ctx.oidc.params!['scope'] = undefined;
       if (isListed) requestDefaultScopes(ctx, allowed);
     }
     return describeResource(options, allowed);
@@ -88,6 +90,18 @@ async function allowedScopes(
     isListed: registered !== undefined,
     scopes: [...scopes.keys()].filter((scope) => registered === undefined || registered.includes(scope)),
   };
+}
+
+/**
+ * Removes the scope `*`, which apps of Laravel Passport request for all that they may have, unless the server defines it. As in
+ * Passport, it decides for client credentials, whatever other scopes are requested, and is ignored for authorization codes. Both are
+ * the same as a request without scopes here.
+ */
+function removeAllScopes(ctx: KoaContextWithOIDC, { scopes }: ResolvedOptions): boolean {
+  const requested = ctx.oidc.requestParamScopes;
+  if (scopes.has('*') || !requested.delete('*')) return false;
+  ctx.oidc.params!['scope'] = requested.size > 0 ? [...requested].join(' ') : undefined;
+  return true;
 }
 
 function refuseUnknownScopes(ctx: KoaContextWithOIDC, allowed: readonly string[]): void {

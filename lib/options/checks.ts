@@ -3,6 +3,7 @@ import type { Gate, Logger } from '../contracts/index.ts';
 import { parseDuration } from '../contracts/duration.ts';
 import { isLoopback } from '../contracts/loopback.ts';
 import { ConfigError } from '../errors.ts';
+import { checkKnownOptions } from './known-options.ts';
 import { stderrLogger } from './stderr-logger.ts';
 import type { LifetimePreset, Lifetimes, ResolvedOptions, Scope, SigningAlgorithm } from './options.ts';
 
@@ -128,6 +129,7 @@ export function checkScopes<P extends string>(
         'describe in a sentence what users agree to, such as "See your schools"',
       );
     }
+    checkKnownOptions(scope, { description: true, permissions: true }, option);
     if (!Array.isArray(scope.permissions)) {
       throw new ConfigError(
         `${option}.permissions`,
@@ -197,6 +199,11 @@ export function checkDuration(option: string, duration: unknown, least: number):
 export function checkCount(option: string, count: unknown): number {
   if (Number.isSafeInteger(count) && Number(count) >= 0) return Number(count);
   throw new ConfigError(option, 'give a whole number, such as 1000, or 0 for any number');
+}
+
+export function checkPositiveInteger(option: string, value: unknown): number {
+  if (Number.isSafeInteger(value) && Number(value) >= 1) return Number(value);
+  throw new ConfigError(option, 'give a whole number from 1 up, such as 10000');
 }
 
 export function checkAlgorithm(algorithm: unknown): SigningAlgorithm {

@@ -175,6 +175,12 @@ export interface AuthServerOptions<
   /** How long a revocation on one node may take to reach the others. At least one second. @default '5 seconds' */
   readonly revocationLag?: Duration;
   /**
+   * How many verified access tokens each process keeps, so that the guard does not verify them again; a token takes about 2 kB.
+   * Choose at least the tokens that are in use at a time.
+   * @default 10000
+   */
+  readonly cachedTokens?: number;
+  /**
    * How long a used refresh token returns the same new refresh token again, so that two tabs, or a retry after a crash or a
    * failover, do not end the user's authorization. It ends earlier when the new refresh token is used. `0`: reuse always
    * revokes the grant.
@@ -272,6 +278,7 @@ export interface ResolvedOptions<
   /** Newest first; empty: the keys are stored unencrypted. */
   readonly keyEncryptionKeys: readonly string[];
   readonly revocationLag: number;
+  readonly cachedTokens: number;
   readonly refreshGrace: number;
   readonly keyRotation: number;
   readonly pruneInterval: number;

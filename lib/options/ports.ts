@@ -12,11 +12,42 @@ export function checkUsers<U extends User>(users: UserStore<U> | undefined): Use
     );
   }
   for (const name of ['permissions', 'roles'] as const) {
-    if (users[name] !== undefined && typeof users[name] !== 'function') {
+    if (users[name] === undefined) refuseMisspelt(users, name);
+    else if (typeof users[name] !== 'function') {
       throw new ConfigError('users', `make ${name}(user) a method, or leave it out`);
     }
   }
   return users;
+}
+
+/**
+ * Refuses a method whose name differs from an absent one in case, doubled letters or the plural only. Other members are the
+ * host's own; but without this method, permissions are stored by Gatehouse and every user has none.
+ */
+function refuseMisspelt(users: object, name: 'permissions' | 'roles'): void {
+  const misspelt = methodsOf(users).find((method) => simplified(method) === simplified(name));
+  if (misspelt === undefined) return;
+  throw new ConfigError(
+    `users.${misspelt}`,
+    `name the method ${name}(user), or pass an object without it if roles and permissions are stored by this server`,
+  );
+}
+
+function simplified(name: string): string {
+  return name
+    .toLowerCase()
+    .replaceAll(/(.)\1+/g, '$1')
+    .replace(/s$/, '');
+}
+
+/** The names of an object's methods, also of those of its class. */
+function methodsOf(object: object): string[] {
+  const prototype: unknown = Object.getPrototypeOf(object);
+  const inherited = prototype instanceof Object && prototype !== Object.prototype ? methodsOf(prototype) : [];
+  // Not by `object[name]`, which would run the getters of a prototype.
+  const own = Object.entries(Object.getOwnPropertyDescriptors(object));
+  const methods = own.filter(([, { value }]) => typeof value === 'function');
+  return methods.map(([name]) => name).concat(inherited);
 }
 
 export function checkStorage(storage: Storage | undefined): Storage {

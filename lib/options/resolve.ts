@@ -1,7 +1,6 @@
 import type { Configuration } from 'oidc-provider';
 
 import type { Gate, User } from '../contracts/index.ts';
-import { ConfigError } from '../errors.ts';
 import {
   checkAlgorithm,
   checkBoolean,
@@ -15,9 +14,11 @@ import {
   checkMountPath,
   checkNames,
   checkPagePath,
+  checkPositiveInteger,
   checkScopes,
   checkSecrets,
 } from './checks.ts';
+import { checkKnownOptions } from './known-options.ts';
 import {
   checkGate,
   checkInteractions,
@@ -29,41 +30,42 @@ import {
 import { checkThrottling } from './throttling.ts';
 import type { AuthServerOptions, ResolvedOptions, TokenClaims } from './options.ts';
 
-const OPTION_NAMES: ReadonlySet<string> = new Set<keyof AuthServerOptions>([
-  'issuer',
-  'mountPath',
-  'users',
-  'currentUser',
-  'signOut',
-  'loginUrl',
-  'developerPath',
-  'reservedNames',
-  'accountPath',
-  'storage',
-  'migrate',
-  'interactions',
-  'gate',
-  'scopes',
-  'lifetimes',
-  'requirePkce',
-  'tokenClaims',
-  'signingAlgorithm',
-  'cookieKeys',
-  'keyEncryptionKey',
-  'revocationLag',
-  'refreshGrace',
-  'keyRotation',
-  'pruneInterval',
-  'auditRetention',
-  'maxRequests',
-  'bodyTimeout',
-  'maxBodyBytes',
-  'throttling',
-  'trustProxy',
-  'logger',
-  'configure',
-  'engine',
-]);
+const OPTIONS: Readonly<Record<keyof AuthServerOptions, true>> = {
+  issuer: true,
+  mountPath: true,
+  users: true,
+  currentUser: true,
+  signOut: true,
+  loginUrl: true,
+  developerPath: true,
+  reservedNames: true,
+  accountPath: true,
+  storage: true,
+  migrate: true,
+  interactions: true,
+  gate: true,
+  scopes: true,
+  lifetimes: true,
+  requirePkce: true,
+  tokenClaims: true,
+  signingAlgorithm: true,
+  cookieKeys: true,
+  keyEncryptionKey: true,
+  revocationLag: true,
+  cachedTokens: true,
+  refreshGrace: true,
+  keyRotation: true,
+  pruneInterval: true,
+  auditRetention: true,
+  maxRequests: true,
+  bodyTimeout: true,
+  maxBodyBytes: true,
+  throttling: true,
+  trustProxy: true,
+  logger: true,
+  configure: true,
+  engine: true,
+};
 
 /**
  * Checks the options, fills in the defaults and freezes the result.
@@ -75,19 +77,13 @@ export function resolveOptions<P extends string, R extends string, U extends Use
   options: AuthServerOptions<P, R, U>,
   emptyGate: Gate<P, R>,
 ): ResolvedOptions<P, R, U> {
-  if (typeof options !== 'object' || options === null) {
-    throw new ConfigError('options', 'pass an object such as { issuer, users, storage }');
-  }
-  for (const name of Object.keys(options)) {
-    if (!OPTION_NAMES.has(name)) {
-      throw new ConfigError(name, `there is no such option; the options are ${[...OPTION_NAMES].join(', ')}`);
-    }
-  }
+  checkKnownOptions(options, OPTIONS);
   const issuer = checkIssuer(options.issuer);
   const {
     accountPath = '/account/apps',
     auditRetention = '90 days',
     bodyTimeout = '30 seconds',
+    cachedTokens = 10_000,
     developerPath = '/developer/apps',
     gate = emptyGate,
     interactions,
@@ -135,6 +131,7 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     cookieKeys: options.cookieKeys === undefined ? undefined : checkSecrets('cookieKeys', options.cookieKeys),
     keyEncryptionKeys: checkKeyEncryptionKey(options.keyEncryptionKey),
     revocationLag: checkDuration('revocationLag', revocationLag, 1),
+    cachedTokens: checkPositiveInteger('cachedTokens', cachedTokens),
     refreshGrace: checkDuration('refreshGrace', refreshGrace, 0),
     keyRotation: checkDuration('keyRotation', keyRotation, 0),
     pruneInterval: checkDuration('pruneInterval', pruneInterval, 0),

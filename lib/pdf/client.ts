@@ -10,7 +10,7 @@ import type { PdfCallOptions, PdfClientOptions, PdfRenderOptions } from './optio
 import { openPayload } from './payload.ts';
 import { perform } from './perform.ts';
 import type { AnswerReader } from './perform.ts';
-import { checkRetries, checkTimeout, readSettings, callSettings } from './settings.ts';
+import { callSettings, checkCallOptions, checkRetries, checkTimeout, readSettings } from './settings.ts';
 import type { Settings } from './settings.ts';
 import type { PdfDocument } from './tree.ts';
 
@@ -70,11 +70,13 @@ export class PdfClient {
 
   /** Extracts the content of a PDF. Resolves to the tree of its headings, paragraphs, tables and images. */
   async extract(input: PdfInput, options: PdfCallOptions = {}): Promise<PdfDocument> {
+    checkCallOptions(options, 'extract');
     return this.#call('/extract', input, options, { read: readDocument });
   }
 
   /** Renders one page of a PDF as an image. */
   async render(input: PdfInput, options: PdfRenderOptions = {}): Promise<PdfImage> {
+    checkCallOptions(options, 'render');
     const path = `/render${renderQuery(options)}`;
     return this.#call(path, input, options, { read: imageReader(options.format) });
   }
@@ -86,6 +88,7 @@ export class PdfClient {
    * is incomplete, or when the stream is not read for as long as `timeout`.
    */
   async renderStream(input: PdfInput, options: PdfRenderOptions = {}): Promise<PdfImageStream> {
+    checkCallOptions(options, 'render');
     const path = `/render${renderQuery(options)}`;
     return this.#call(path, input, options, { read: imageStreamReader(options.format), streamed: true });
   }

@@ -2,7 +2,8 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 
 import { parseMilliseconds } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
-import type { PdfCallOptions, PdfClientOptions, PdfHooks } from './options.ts';
+import { checkKnownOptions } from '../options/known-options.ts';
+import type { PdfCallOptions, PdfClientOptions, PdfHooks, PdfRenderOptions } from './options.ts';
 
 /** The options of a client, checked and complete. */
 export interface Settings {
@@ -32,6 +33,7 @@ const LONGEST_WAIT = 3_600_000;
 
 /** Checks the options of a client. @throws ConfigError with the option and the remedy */
 export function readSettings(options: PdfClientOptions): Settings {
+  checkKnownOptions(options, CLIENT_OPTIONS);
   const fromEnvironment = process.env['PDF_BASE_URL'] || undefined;
   const given = options.baseUrl ?? fromEnvironment;
   return {
@@ -43,21 +45,61 @@ export function readSettings(options: PdfClientOptions): Settings {
     retryDelay: checkWait('retryDelay', options.retryDelay ?? '1 second', 0),
     maxRetryDelay: checkWait('maxRetryDelay', options.maxRetryDelay ?? '30 seconds', 0),
     maxResponseBytes: checkMaxResponseBytes(options.maxResponseBytes ?? 128 * 1024 * 1024),
-    localFiles: options.localFiles ?? true,
-    headers: checkHeaders(options.headers ?? {}),
-    agent: options.agent,
-    hooks: options.hooks ?? {},
+    localFiles: checkLocalFiles(options.localFiles),
+    headers: checkHeaders(options.headers),
+    agent: checkAgents(options.agent),
+    hooks: checkHooks(options.hooks),
   };
+}
+
+const CLIENT_OPTIONS: Readonly<Record<keyof PdfClientOptions, true>> = {
+  baseUrl: true,
+  apiKey: true,
+  timeout: true,
+  retries: true,
+  retryDelay: true,
+  maxRetryDelay: true,
+  maxResponseBytes: true,
+  localFiles: true,
+  headers: true,
+  agent: true,
+  hooks: true,
+};
+
+const CALL_OPTIONS: Readonly<Record<keyof PdfCallOptions, true>> = {
+  timeout: true,
+  retries: true,
+  maxResponseBytes: true,
+  headers: true,
+  signal: true,
+  onUploadProgress: true,
+  onDownloadProgress: true,
+};
+
+const RENDER_OPTIONS: Readonly<Record<keyof PdfRenderOptions, true>> = {
+  page: true,
+  format: true,
+  quality: true,
+  width: true,
+  ...CALL_OPTIONS,
+};
+
+/** Checks the names of the options of a call. */
+export function checkCallOptions(options: PdfCallOptions, call: 'extract' | 'render'): void {
+  if (call === 'extract') checkKnownOptions(options, CALL_OPTIONS);
+  else checkKnownOptions<PdfRenderOptions>(options, RENDER_OPTIONS);
 }
 
 /** The settings of one call. */
 export function callSettings(settings: Settings, options: PdfCallOptions): Settings {
+  checkFunctions(options, ['onUploadProgress', 'onDownloadProgress']);
+  checkSignal(options.signal);
   return {
     ...settings,
     timeout: options.timeout === undefined ? settings.timeout : checkTimeout(options.timeout),
     retries: checkRetries(options.retries ?? settings.retries),
     maxResponseBytes: checkMaxResponseBytes(options.maxResponseBytes ?? settings.maxResponseBytes),
-    headers: { ...settings.headers, ...checkHeaders(options.headers ?? {}) },
+    headers: { ...settings.headers, ...checkHeaders(options.headers) },
   };
 }
 
@@ -88,6 +130,51 @@ function checkInteger(option: string, value: unknown, min: number, max: number):
   throw new ConfigError(option, `give a whole number from ${min} to ${max}`);
 }
 
+function checkLocalFiles(localFiles: unknown = true): boolean {
+  // Another value than `false`, such as 'false', would let a request name any file.
+  if (typeof localFiles === 'boolean') return localFiles;
+  throw new ConfigError('localFiles', 'pass true or false');
+}
+
+function checkAgents(agent: PdfClientOptions['agent']): PdfClientOptions['agent'] {
+  if (agent === undefined) return undefined;
+  if (isAgent(agent)) {
+    throw new ConfigError('agent', 'pass it by its protocol: { https: agent }, { http: agent } or both');
+  }
+  const { http, https } = checkKnownOptions(agent, { http: true, https: true }, 'agent');
+  for (const [name, given] of Object.entries<unknown>({ http, https })) {
+    if (given === undefined || isAgent(given)) continue;
+    throw new ConfigError(`agent.${name}`, `pass an Agent of node:${name}, or leave it out`);
+  }
+  return agent;
+}
+
+/** By its method, because an agent for a proxy need not extend the class of Node. */
+function isAgent(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'addRequest' in value;
+}
+
+function checkHooks(hooks: PdfHooks = {}): PdfHooks {
+  checkKnownOptions(hooks, { onRequest: true, onResponse: true, onRetry: true }, 'hooks');
+  checkFunctions(hooks, ['onRequest', 'onResponse', 'onRetry'], 'hooks.');
+  return hooks;
+}
+
+function checkFunctions<T extends object>(given: T, names: readonly (keyof T & string)[], place = ''): void {
+  for (const name of names) {
+    if (given[name] === undefined || typeof given[name] === 'function') continue;
+    throw new ConfigError(place + name, 'pass a function, or leave it out');
+  }
+}
+
+function checkSignal(signal: unknown): void {
+  if (signal === undefined || signal instanceof AbortSignal) return;
+  throw new ConfigError(
+    'signal',
+    'pass an AbortSignal, such as AbortSignal.timeout(30_000) or the signal of an AbortController',
+  );
+}
+
 function checkBaseUrl(option: string, given: unknown): string {
   const url = typeof given === 'string' || given instanceof URL ? URL.parse(String(given)) : null;
   if (!url || !/^https?:$/.test(url.protocol)) {
@@ -111,7 +198,11 @@ function checkApiKey(key: unknown): string {
 
 const RESERVED = /^(authorization|connection|content-length|content-type|host|transfer-encoding)$/i;
 
-function checkHeaders(headers: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+function checkHeaders(headers: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, string>> {
+  // A `Headers` object has no members of its own.
+  if (typeof headers !== 'object' || headers === null || Symbol.iterator in headers) {
+    throw new ConfigError('headers', "pass an object with the header fields, such as { 'X-Trace': 'a' }");
+  }
   const checked: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     const option = `headers.${name}`;

@@ -17,9 +17,11 @@ import {
   checkLogger,
   checkScopes,
 } from '../options/checks.ts';
+import { checkKnownOptions } from '../options/known-options.ts';
 import type { Duration } from '../contracts/duration.ts';
 import type { AuthServerOptions, LifetimePreset, Lifetimes, SigningAlgorithm } from '../options/options.ts';
 import { checkGate, checkKeyEncryptionKey, checkStorage, requireKeyEncryptionKey } from '../options/ports.ts';
+import { CacheInvalidation, observeRevocations } from '../tokens/cache-invalidation.ts';
 import { createRevoke } from '../tokens/revoke.ts';
 import type { RevocationTarget } from '../tokens/revoke.ts';
 import { pruneExpired, PAUSES } from './jobs.ts';
@@ -76,7 +78,7 @@ export interface Administration<P extends string = string, R extends string = st
     rotate(options?: KeyRotation): Promise<SigningKey>;
   };
   /**
-   * Revokes, as `auth.revoke()` does, all tokens of a client, all tokens and logins of a user, or one grant. Running servers
+   * Revokes, as `auth.revoke()` does, all tokens of a client, all tokens and logins of a user, one grant, or everything. Running servers
    * refuse them within their `revocationLag`.
    *
    * @throws ConfigError for anything else, a token included: only a server can verify one
@@ -103,7 +105,11 @@ export interface Administration<P extends string = string, R extends string = st
 export function createAdministration<P extends string, R extends string>(
   options: AdministrationOptions<P, R>,
 ): Administration<P, R> {
-  const storage = checkStorage(options.storage);
+  checkKnownOptions(options, OPTIONS);
+  const given = checkStorage(options.storage);
+  // Running servers learn of changes at once where the storage can tell them.
+  const invalidation = new CacheInvalidation(given.changes);
+  const storage = observeRevocations(given, invalidation.announce);
   const gate = options.gate === undefined ? undefined : checkGate(options.gate);
   const scopes = gate && options.scopes ? checkScopes(options.scopes, gate) : undefined;
   const material = createKeyMaterial(checkKeyEncryptionKey(options.keyEncryptionKey));
@@ -115,7 +121,10 @@ export function createAdministration<P extends string, R extends string>(
   const names = { gate, scopes, lifetimes };
 
   return {
-    clients: createClientRegistry(storage.clients, names, { audit, onChange() {} })(),
+    clients: createClientRegistry(storage.clients, names, {
+      audit,
+      onChange: (clientId) => invalidation.announce({ clientId }),
+    })(),
     importClient: createClientImport(storage.clients, names, ({ id: clientId, name }) =>
       audit.record({ type: 'client_created', clientId, name }),
     ),
@@ -136,7 +145,7 @@ export function createAdministration<P extends string, R extends string>(
     },
     async revoke(target) {
       if ('token' in target)
-        throw new ConfigError('revoke()', 'pass one of { client }, { user } and { grant }');
+        throw new ConfigError('revoke()', 'pass one of { client }, { user }, { grant } and { all: true }');
       const revoke = createRevoke(storage, { verify: async () => undefined, audit });
       await revoke(target);
     },
@@ -157,10 +166,21 @@ export function createAdministration<P extends string, R extends string>(
     async close() {
       // The audit log logs a failed write itself.
       await audit.flush().catch(() => {});
+      await invalidation.announced();
       await storage.close();
     },
   };
 }
+
+const OPTIONS: Readonly<Record<keyof AdministrationOptions, true>> = {
+  storage: true,
+  gate: true,
+  scopes: true,
+  lifetimes: true,
+  keyEncryptionKey: true,
+  auditRetention: true,
+  logger: true,
+};
 
 /** The algorithm of the servers is that of the newest key, because a server never signs with a key of another algorithm. */
 async function serverAlgorithm(

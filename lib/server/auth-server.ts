@@ -100,8 +100,8 @@ export interface AuthServer<
   /** Checks the storage, keys and clients. Resolves to the problems, errors first; an unreachable storage is one of them. */
   check(): Promise<readonly Finding[]>;
   /**
-   * Whether this server can handle requests: the storage can be reached and is migrated, signing keys exist, and `close()` was
-   * not called. Resolves within a second, also when the storage hangs, and caches the result for a second.
+   * Whether this server can handle requests: the storage can be reached and written and is migrated, signing keys exist, and
+   * `close()` was not called. Resolves within a second, also when the storage hangs, and caches the result for a second.
    */
   ready(): Promise<Readiness>;
   /**

@@ -44,7 +44,17 @@ export interface Access<P extends string, R extends string, U extends User> {
 
 /** Creates them, and connects their caches to the changes on this node, which take effect at once. */
 export function createAccess<P extends string, R extends string, U extends User>(
-  { gate, issuer, lifetimes, logger, revocationLag, scopes, storage, users }: ResolvedOptions<P, R, U>,
+  {
+    cachedTokens,
+    gate,
+    issuer,
+    lifetimes,
+    logger,
+    revocationLag,
+    scopes,
+    storage,
+    users,
+  }: ResolvedOptions<P, R, U>,
   { concurrencyLimit, audit, invalidation, lastUses, observers, trace, verify }: AccessParts,
 ): Access<P, R, U> {
   const directory = createClientDirectory(lastUses.clients, { maxAge: revocationLag, logger });
@@ -58,6 +68,7 @@ export function createAccess<P extends string, R extends string, U extends User>
     observers,
     trace,
     revocationLag,
+    cachedTokens,
     verify,
     async isActive(claims) {
       const active = await isTokenActive(storage.revocations, claims);
@@ -72,23 +83,22 @@ export function createAccess<P extends string, R extends string, U extends User>
       gate,
       scopes,
     }),
-    sources: { userAssignments, clientPermissions, gate, scopes },
   });
   invalidation.add((changed) => guard.forget(changed));
   invalidation.add((changed) => {
-    if (changed?.clientId !== undefined) directory.forget(changed.clientId);
+    if (changed === undefined || changed.clientId !== undefined) directory.forget(changed?.clientId);
   });
   const registryFor = createClientRegistry(
     storage.clients,
     { gate, scopes, lifetimes },
-    { audit, onChange: (clientId) => invalidation.notify({ clientId }) },
+    { audit, onChange: (clientId) => invalidation.announce({ clientId }) },
   );
   const assignments = createAssignments({
     users,
     gate,
     store: storage.assignments,
     audit,
-    onChange: (userId) => invalidation.notify({ userId }),
+    onChange: (userId) => invalidation.announce({ userId }),
   });
   return { assignments, directory, guard, clientPermissions, userAssignments, recordUse, registryFor };
 }

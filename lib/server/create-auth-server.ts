@@ -69,8 +69,8 @@ export async function createAuthServer<
     if (!resolved.migrate) throw new MigrationsPendingError(pending);
     await resolved.storage.migrate();
   }
-  const invalidation = new CacheInvalidation();
-  const storage = observeRevocations(resolved.storage, invalidation.notify);
+  const invalidation = new CacheInvalidation(resolved.storage.changes);
+  const storage = observeRevocations(resolved.storage, invalidation.announce);
   const options = { ...resolved, storage };
   const { gate, issuer, logger, revocationLag, scopes, users } = options;
 
@@ -102,6 +102,7 @@ export async function createAuthServer<
   const lastUses = trackLastUses(storage);
   const { assignments, directory, guard, clientPermissions, userAssignments, recordUse, registryFor } =
     createAccess(options, { concurrencyLimit, audit, invalidation, lastUses, observers, trace, verify });
+  await invalidation.subscribe();
   const revokeFor = (origin?: AuditOrigin): ReturnType<typeof createRevoke> =>
     createRevoke(storage, {
       verify,
@@ -207,7 +208,7 @@ export async function createAuthServer<
       }),
     ready,
     health: () => health,
-    close: createClose({ concurrencyLimit, audit, lastUses, logger, stopJobs, storage }),
+    close: createClose({ concurrencyLimit, audit, invalidation, lastUses, logger, stopJobs, storage }),
     gate,
     scopes,
     get provider() {

@@ -7,6 +7,8 @@ import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import type { LastUses } from '../clients/last-use.ts';
 import { ConfigError } from '../errors.ts';
 import { checkDuration } from '../options/checks.ts';
+import { checkKnownOptions } from '../options/known-options.ts';
+import type { CacheInvalidation } from '../tokens/cache-invalidation.ts';
 
 /** The options of `auth.close()`. */
 export interface CloseOptions {
@@ -29,6 +31,7 @@ export interface CloseOptions {
 export interface RunningParts {
   readonly concurrencyLimit: Pick<ConcurrencyLimit, 'close' | 'count' | 'drain'>;
   readonly audit: { flush(): Promise<void> };
+  readonly invalidation: Pick<CacheInvalidation, 'announced'>;
   readonly lastUses: Pick<LastUses, 'written'>;
   readonly storage: Pick<Storage, 'close'>;
   readonly logger: Logger;
@@ -45,7 +48,7 @@ const WRITE_TIMEOUT = 5;
  * applies.
  */
 export function createClose(parts: RunningParts): (options?: CloseOptions) => Promise<void> {
-  const { concurrencyLimit, audit, lastUses, logger, stopJobs, storage } = parts;
+  const { concurrencyLimit, audit, invalidation, lastUses, logger, stopJobs, storage } = parts;
   let closing: Promise<void> | undefined;
 
   async function close({ drain, server, timeout }: CheckedCloseOptions): Promise<void> {
@@ -56,7 +59,11 @@ export function createClose(parts: RunningParts): (options?: CloseOptions) => Pr
       logger.warn({ requests: concurrencyLimit.count, timeout }, 'closing before all requests have ended');
     }
     // After the requests, because they add to these. The audit log logs a failed write itself.
-    const written = Promise.all([lastUses.written(), audit.flush().catch(() => {})]);
+    const written = Promise.all([
+      lastUses.written(),
+      audit.flush().catch(() => {}),
+      invalidation.announced(),
+    ]);
     if (!(await endsWithin(WRITE_TIMEOUT, written))) {
       logger.error({}, 'closing before all events are written: the storage does not answer');
     }
@@ -77,7 +84,9 @@ interface CheckedCloseOptions {
   readonly timeout: number;
 }
 
-function checkOptions({ drain = 0, server, timeout = '10 seconds' }: CloseOptions): CheckedCloseOptions {
+function checkOptions(options: CloseOptions): CheckedCloseOptions {
+  const known = { drain: true, server: true, timeout: true } as const;
+  const { drain = 0, server, timeout = '10 seconds' } = checkKnownOptions(options, known, 'close()');
   if (server !== undefined && !(server instanceof Server)) {
     throw new ConfigError(
       'close({ server })',

@@ -7,7 +7,15 @@
 import '#runtime';
 
 export { actingAsClient, actingAsUser } from './acting.ts';
-export type { Acting, ActingContext, ActingOptions, ContextActingOptions, Through } from './acting.ts';
+export type {
+  Acting,
+  ActingContext,
+  ActingOptions,
+  ActingUserOptions,
+  AppUnderTest,
+  ContextActingOptions,
+  Through,
+} from './acting.ts';
 export type { Authorization, AuthorizationRequest, RegisteredClient, TokenResponse } from './authorize.ts';
 export { fakeClock } from './fake-clock.ts';
 export type { FakeClock } from './fake-clock.ts';

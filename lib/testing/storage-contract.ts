@@ -2,6 +2,7 @@ import type { Storage } from '../contracts/index.ts';
 import { assignmentContract } from './storage/assignments.ts';
 import { attemptContract } from './storage/attempts.ts';
 import { auditContract, auditPageContract } from './storage/audit.ts';
+import { changeContract } from './storage/changes.ts';
 import { clientListContract, clientSecretContract } from './storage/client-lists-and-secrets.ts';
 import { clientContract } from './storage/clients.ts';
 import { consentContract } from './storage/consents.ts';
@@ -60,17 +61,18 @@ export function storageContract(test: RegisterTest, makeStorage: () => Storage |
   transactionContract(onStorage);
   pruneContract(onStorage);
   diagnosisContract(onStorage);
+  changeContract(onStorage);
 }
 
 function migrationContract(test: StorageTest): void {
-  test('durable: says whether what is kept outlives the process, before migrate() too', async (t, storage) => {
+  test('durable: is a boolean, the same before and after migrate()', async (t, storage) => {
     t.is(typeof storage.durable, 'boolean');
     const { durable } = storage;
     await storage.migrate();
     t.is(storage.durable, durable);
   });
 
-  test('migrate() leaves nothing pending, and what is stored survives another one', async (t, storage) => {
+  test('migrate() leaves no migration pending and, called again, keeps the stored rows', async (t, storage) => {
     await storage.migrate();
     t.deepEqual(await storage.pendingMigrations(), []);
     await storage.clients.insert(aClient(), []);
@@ -78,12 +80,12 @@ function migrationContract(test: StorageTest): void {
     t.deepEqual((await storage.clients.find(aClient().id))?.client, aClient());
   });
 
-  test('migrate() by several callers at once', async (t, storage) => {
+  test('migrate() called three times at once succeeds', async (t, storage) => {
     await Promise.all([storage.migrate(), storage.migrate(), storage.migrate()]);
     t.deepEqual(await storage.pendingMigrations(), []);
   });
 
-  test('before migrate(), a storage that needs it says which migrations it lacks', async (t, storage) => {
+  test('before migrate(), methods reject with ERR_MIGRATIONS_PENDING if a migration is pending', async (t, storage) => {
     const pending = await storage.pendingMigrations();
     if (pending.length === 0) {
       t.is(await storage.clients.find('unknown'), undefined);
@@ -97,7 +99,7 @@ function migrationContract(test: StorageTest): void {
 }
 
 function transactionContract(test: StorageTest): void {
-  test('transaction: gives what the work gives, and runs it once', async (t, storage) => {
+  test('transaction: resolves to the result of the callback, which is called once', async (t, storage) => {
     let runs = 0;
     const result = await storage.transaction(async () => {
       runs += 1;
@@ -107,7 +109,7 @@ function transactionContract(test: StorageTest): void {
     t.is(await storage.transaction(async () => {}), undefined);
   });
 
-  test('transaction: what the work throws comes out as it is', async (t, storage) => {
+  test('transaction: rejects with the very value that the callback throws', async (t, storage) => {
     for (const thrown of [
       new TypeError('mine'),
       Object.assign(new Error('busy'), { code: 'SQLITE_BUSY' }),
@@ -126,7 +128,7 @@ function transactionContract(test: StorageTest): void {
     t.deepEqual((await storage.clients.find(aClient().id))?.client, aClient());
   });
 
-  test('transaction: many at once, and other calls beside them', async (t, storage) => {
+  test('transaction: thirty at once and other calls at the same time all succeed', async (t, storage) => {
     const numbers = Array.from({ length: 30 }, (_, index) => index);
     const results = await Promise.all(
       numbers.map(async (number) => {
@@ -144,7 +146,7 @@ function transactionContract(test: StorageTest): void {
 }
 
 function keyContract(test: StorageTest): void {
-  test('keys: list gives all of one use, oldest generation first', async (t, { keys }) => {
+  test('keys: list returns all keys of one use, oldest generation first', async (t, { keys }) => {
     const second = aKey({ id: 'second', generation: 2 });
     const cookie = aKey({ id: 'cookie', use: 'cookie', retiresAt: NOW });
     for (const key of [second, aKey(), cookie]) t.true(await keys.add(key));
@@ -152,13 +154,17 @@ function keyContract(test: StorageTest): void {
     t.deepEqual(await keys.list('cookie'), [cookie]);
   });
 
-  test('keys: a generation that is there already is not added', async (t, { keys }) => {
+  test('keys: add returns false for a generation that exists already, and stores nothing', async (t, {
+    keys,
+  }) => {
     await keys.add(aKey());
     t.false(await keys.add(aKey({ id: 'other' })));
     t.deepEqual(await keys.list('token'), [aKey()]);
   });
 
-  test('keys: of many nodes that add the same generation at once, one wins', async (t, { keys }) => {
+  test('keys: of twenty calls of add for the same generation at once, exactly one returns true', async (t, {
+    keys,
+  }) => {
     const nodes = Array.from({ length: 20 }, (_, index) => aKey({ id: `node ${index}` }));
     const added = await Promise.all(nodes.map(async (key) => keys.add(key)));
     t.deepEqual(
@@ -168,7 +174,7 @@ function keyContract(test: StorageTest): void {
     t.is(added.filter(Boolean).length, 1);
   });
 
-  test('keys: retire', async (t, { keys }) => {
+  test('keys: retire sets retiresAt of one key', async (t, { keys }) => {
     const second = aKey({ id: 'second', generation: 2 });
     await keys.add(aKey());
     await keys.add(second);

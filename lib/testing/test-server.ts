@@ -38,7 +38,7 @@ export interface TestServer<
   /** Its origin, such as `http://127.0.0.1:41234`, on a free port of this machine. */
   readonly origin: string;
   readonly auth: AuthServer<P, R, U, S>;
-  /** The app under test, for `actingAsUser()`. */
+  /** The app under test. */
   readonly app: Koa;
   /**
    * Takes a user through login and consent, with the requests that a browser makes, and resolves to the authorization that the

@@ -1,39 +1,82 @@
-import type { EndedParty, RevokedToken, Storage } from '../contracts/index.ts';
+import type { ChangeFeed, EndedParty, RevokedToken, Storage, StoredChange } from '../contracts/index.ts';
+
+// How many changes are sent by name; more of them are sent as any change.
+const MAX_NAMED = 100;
 
 /**
- * What was changed or revoked on this node. Cache entries that match any of the members must be removed; removing more than
- * that only costs another read.
+ * Invalidates the caches of nodes: those of this node at once, those of the others by a message where the storage can send one.
+ * Without a message they read the change from the storage within `revocationLag`.
  */
-export interface Invalidated {
-  /** The `jti` of a token. Not its text, because an ES256 signature can be changed into another valid one. */
-  readonly tokenId?: string | undefined;
-  readonly grantId?: string | undefined;
-  /** A user: all tokens of the user, and those of the clients that the user owns. */
-  readonly userId?: string | undefined;
-  /** A client: its own tokens, and those of its users. */
-  readonly clientId?: string | undefined;
-}
-
-/** Invalidates the caches of this node at once. Other nodes read the change from the storage within `revocationLag`. */
 export class CacheInvalidation {
-  readonly #listeners: ((what?: Invalidated) => void)[] = [];
+  readonly #listeners: ((what?: StoredChange) => void)[] = [];
+  readonly #feed: ChangeFeed | undefined;
+  /** `undefined` stands for any change. */
+  #unsent: (StoredChange | undefined)[] = [];
+  #sending: Promise<void> | undefined;
+
+  constructor(feed?: ChangeFeed) {
+    this.#feed = feed;
+  }
 
   /** Registers a cache. */
-  add(forget: (what?: Invalidated) => void): void {
+  add(forget: (what?: StoredChange) => void): void {
     this.#listeners.push(forget);
   }
 
-  /** Invalidates matching entries of all caches; call it after the change is stored. Without an argument, all entries. */
-  readonly notify = (what?: Invalidated): void => {
+  /** Invalidates matching entries of the caches of this node. Without an argument, all entries. */
+  readonly notify = (what?: StoredChange): void => {
     for (const forget of this.#listeners) forget(what);
   };
+
+  /**
+   * Invalidates matching entries on all nodes, without an argument all entries; call it after the change is stored. Nothing waits
+   * for the message.
+   */
+  readonly announce = (what?: StoredChange): void => {
+    this.notify(what);
+    if (!this.#feed) return;
+    this.#unsent.push(what);
+    this.#sending ??= this.#send(this.#feed);
+  };
+
+  /** Receives the messages of the other nodes. */
+  async subscribe(): Promise<void> {
+    await this.#feed?.subscribe((changes) => {
+      if (changes.length === 0) this.notify();
+      for (const change of changes) this.notify(change);
+    });
+  }
+
+  /** Resolves when no message is waiting or on its way. */
+  async announced(): Promise<void> {
+    await this.#sending;
+  }
+
+  /** One message at a time, so that many changes at once take few messages. */
+  async #send(feed: ChangeFeed): Promise<void> {
+    // After all changes of this turn.
+    await Promise.resolve();
+    while (this.#unsent.length > 0) {
+      const changes = this.#unsent;
+      this.#unsent = [];
+      // Without the message the others read the change from the storage.
+      await feed.publish(namesOf(changes)).catch(() => {});
+    }
+    this.#sending = undefined;
+  }
+}
+
+function namesOf(changes: readonly (StoredChange | undefined)[]): readonly StoredChange[] {
+  const named = changes.filter((change) => change !== undefined);
+  return named.length < changes.length || named.length > MAX_NAMED ? [] : named;
 }
 
 /**
- * Wraps a storage so that `onRevoked` is called after each stored revocation. All callers go through it (routes, the engine
- * when it detects a replayed credential, the host), so none of them can omit the invalidation of this node's guard.
+ * Wraps a storage so that `onRevoked` is called after each stored revocation, without an argument when all is revoked. All
+ * callers go through it (routes, the engine when it detects a replayed credential, the host), so none of them can omit the
+ * invalidation of the guards.
  */
-export function observeRevocations(storage: Storage, onRevoked: (revoked: Invalidated) => void): Storage {
+export function observeRevocations(storage: Storage, onRevoked: (revoked?: StoredChange) => void): Storage {
   const { grants, revocations } = storage;
   return Object.freeze({
     ...bindMembers(storage),
@@ -41,7 +84,8 @@ export function observeRevocations(storage: Storage, onRevoked: (revoked: Invali
       ...bindMembers(grants),
       async revoke(selector: Parameters<typeof grants.revoke>[0], at: number) {
         const revoked = await grants.revoke(selector, at);
-        for (const grantId of revoked) onRevoked({ grantId });
+        // Also when nothing was left to revoke: another node may have revoked it a moment ago, and this node has it cached.
+        onRevoked('id' in selector ? { grantId: selector.id } : { userId: selector.userId });
         return revoked;
       },
     },
@@ -53,7 +97,8 @@ export function observeRevocations(storage: Storage, onRevoked: (revoked: Invali
       },
       async end(party: EndedParty) {
         await revocations.end(party);
-        onRevoked(party);
+        if ('all' in party) onRevoked();
+        else onRevoked(party);
       },
     },
   });

@@ -10,7 +10,7 @@ import type {
 import { ConfigError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 
-/** What to revoke: one token, a grant, a user or a client. */
+/** What to revoke: one token, a grant, a user, a client, or everything. */
 export type RevocationTarget =
   /** An access token is revoked alone; a refresh token or a code with its whole family. */
   | { readonly token: string }
@@ -26,7 +26,13 @@ export type RevocationTarget =
    * this node, and within `revocationLag` on other nodes, which until then may issue client-credentials tokens that are revoked
    * already.
    */
-  | { readonly client: string };
+  | { readonly client: string }
+  /**
+   * All tokens, logins and authorizations of all users and clients, also those that the storage does not know because it was
+   * restored from a backup. Remembered consents are deleted. Every user signs in and is asked for consent again. As with a
+   * client, other nodes may issue client-credentials tokens that are revoked already, for `revocationLag`.
+   */
+  | { readonly all: true };
 
 /** Creates `auth.revoke()`. */
 export function createRevoke(
@@ -45,6 +51,10 @@ export function createRevoke(
       // The sessions are invalid already; their rows are deleted to save space.
       await storage.sessions.deleteOfUser(target.user);
       audit.record({ type: 'tokens_revoked', target: 'user', userId: target.user });
+    } else if ('all' in target) {
+      await storage.revocations.end({ all: true });
+      await storage.consents.deleteAll();
+      audit.record({ type: 'tokens_revoked', target: 'all' });
     } else {
       await storage.revocations.end({ clientId: target.client });
       audit.record({ type: 'tokens_revoked', target: 'client', clientId: target.client });
@@ -95,10 +105,12 @@ export async function isTokenActive(
 function checkTarget(target: RevocationTarget): void {
   const [entry, ...more] = Object.entries(target ?? {});
   const [kind, value]: [string, unknown] = entry ?? ['', ''];
-  if (more.length > 0 || !KINDS.has(kind) || typeof value !== 'string' || value === '') {
+  const isValid =
+    kind === 'all' ? value === true : KINDS.has(kind) && typeof value === 'string' && value !== '';
+  if (more.length > 0 || !isValid) {
     throw new ConfigError(
       'revoke()',
-      'pass one of { token }, { grant }, { user } and { client }, with a string',
+      'pass one of { token }, { grant }, { user } and { client }, with a string, or { all: true }',
     );
   }
 }

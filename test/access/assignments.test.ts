@@ -4,36 +4,36 @@ import type { AuditRecord, AuthServerOptions, UserStore } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { passTime } from '../harness/clock.ts';
-import { connect, people, startPlatform } from '../harness/platform.ts';
+import { runCodeFlow, people, startPlatform } from '../harness/platform.ts';
 import type { Person, Platform } from '../harness/platform.ts';
-import { around, held } from '../harness/storage.ts';
+import { around, pausable } from '../harness/storage.ts';
 import type { Around } from '../harness/storage.ts';
 
-/** The people of a host that does not keep what they may do: Ann is '1', Bob '2'. */
-function withoutRights(store: UserStore<Person>): UserStore<Person> {
+/** A user store without `permissions()` and `roles()`: Ann is '1', Bob '2'. */
+function withoutPermissions(store: UserStore<Person>): UserStore<Person> {
   return {
     authenticate: async (login, password) => store.authenticate(login, password),
     find: async (id) => store.find(id),
   };
 }
 
-const users = withoutRights(people());
+const users = withoutPermissions(people());
 
 type Options = Partial<AuthServerOptions<'view_schools' | 'edit_schools', 'registrar', Person>>;
 
-/** A platform that keeps assignments, and a token of Ann. */
+/** A platform that stores role assignments, and an access token of Ann. */
 async function startWithAnn(
   t: ExecutionContext,
   options: Options = {},
 ): Promise<{ platform: Platform; token: string; schools: () => Promise<number> }> {
   const platform = await startPlatform({ users, ...options });
   t.teardown(async () => platform[Symbol.asyncDispose]());
-  const { body } = await connect(platform, await platform.registerApp());
+  const { body } = await runCodeFlow(platform, await platform.registerApp());
   const token = body.access_token;
   return { platform, token, schools: async () => (await platform.api('/schools', token)).status };
 }
 
-test('a user holds what they were assigned, by role or directly, at once', async (t) => {
+test('an assigned role or permission applies to requests at once, and its removal too', async (t) => {
   const { platform, schools } = await startWithAnn(t);
   const { assignments } = platform.auth;
   t.deepEqual(await assignments.find('1'), { roles: [], permissions: [] });
@@ -50,7 +50,7 @@ test('a user holds what they were assigned, by role or directly, at once', async
   t.false(await assignments.delete('1'));
 });
 
-test('identity says where it comes from', async (t) => {
+test('the identity endpoint names the role or the assignment that each permission comes from', async (t) => {
   const { platform, token } = await startWithAnn(t);
   await platform.auth.assignments.assign('1', { roles: ['registrar'], permissions: ['view_schools'] });
   const { body } = await platform.api('/identity', token);
@@ -63,7 +63,7 @@ test('identity says where it comes from', async (t) => {
   });
 });
 
-test('what one user is assigned, neither another user holds nor a client with the same id', async (t) => {
+test('an assignment to a user applies to no other user, nor to a client with the same id', async (t) => {
   const { platform, schools } = await startWithAnn(t);
   const service = await platform.registerService();
   await platform.auth.assignments.assign('2', { roles: ['registrar'] });
@@ -77,7 +77,7 @@ test('what one user is assigned, neither another user holds nor a client with th
   t.is((await platform.api('/schools', body.access_token)).status, 403);
 });
 
-test('unknown names are refused, each with its field, and nothing changes', async (t) => {
+test('assigning unknown roles or permissions is an error that names each field, and changes nothing', async (t) => {
   const { platform } = await startWithAnn(t);
   const { assignments } = platform.auth;
   await assignments.assign('1', { roles: ['registrar'] });
@@ -106,7 +106,7 @@ test('unknown names are refused, each with its field, and nothing changes', asyn
   t.deepEqual(await assignments.find('1'), { roles: ['registrar'], permissions: [] });
 });
 
-test('what is no assignment is refused, and not taken for an empty one', async (t) => {
+test('a value that is not an assignment is an error, and not taken for an empty assignment', async (t) => {
   const { platform } = await startWithAnn(t);
   const { assignments } = platform.auth;
   await assignments.assign('1', { roles: ['registrar'] });
@@ -134,13 +134,13 @@ test('what is no assignment is refused, and not taken for an empty one', async (
   t.deepEqual(await assignments.find('1'), { roles: ['registrar'], permissions: [] });
 });
 
-test('a name given twice counts once', async (t) => {
+test('a role or permission given twice counts once', async (t) => {
   const { platform } = await startWithAnn(t);
   await platform.auth.assignments.assign('1', { permissions: ['view_schools', 'view_schools'] });
   t.deepEqual(await platform.auth.assignments.find('1'), { roles: [], permissions: ['view_schools'] });
 });
 
-test('a change is an audit event', async (t) => {
+test('each change of an assignment is an audit event', async (t) => {
   const { platform } = await startWithAnn(t);
   const events: AuditRecord[] = [];
   platform.auth.events.on('assignment_changed', (record) => events.push(record));
@@ -156,18 +156,18 @@ test('a change is an audit event', async (t) => {
   t.is(events.length, 2);
 });
 
-test('a user who is gone is gone, whatever is assigned', async (t) => {
-  const everybody = people();
+test('a removed user has no access, even with an assignment', async (t) => {
+  const store = people();
   const { platform, token } = await startWithAnn(t, {
-    users: withoutRights(everybody),
+    users: withoutPermissions(store),
   });
   await platform.auth.assignments.assign('1', { roles: ['registrar'] });
-  everybody.all.shift();
+  store.all.shift();
   await platform.auth.assignments.assign('1', { roles: ['registrar'] });
   t.is((await platform.api('/schools', token)).body['code'], 'token_holder_gone');
 });
 
-test('a host that keeps roles or permissions itself is asked alone, and cannot assign here', async (t) => {
+test('a user store with permissions() or roles() is the only source, and assign() is an error', async (t) => {
   for (const own of [
     { roles: async () => ['registrar'] },
     { permissions: async () => ['view_schools'] },
@@ -196,7 +196,7 @@ test('a host that keeps roles or permissions itself is asked alone, and cannot a
   }
 });
 
-test('a cold token costs three reads, under way at once with the look-up of the user; a warm one none', async (t) => {
+test('an uncached token costs three reads in parallel with the user look-up; a cached token costs none', async (t) => {
   const calls: string[] = [];
   let underway = 0;
   let most = 0;
@@ -208,11 +208,11 @@ test('a cold token costs three reads, under way at once with the look-up of the 
     underway -= 1;
     return call();
   };
-  const everybody = withoutRights(people());
-  const find: typeof everybody.find = async (id) =>
-    watch('users.find', async () => everybody.find(id)) as Promise<Person | undefined>;
+  const store = withoutPermissions(people());
+  const find: typeof store.find = async (id) =>
+    watch('users.find', async () => store.find(id)) as Promise<Person | undefined>;
   const { platform, schools } = await startWithAnn(t, {
-    users: { ...everybody, find },
+    users: { ...store, find },
     storage: around(memoryStorage(), watch),
   });
   await platform.auth.assignments.assign('1', { roles: ['registrar'] });
@@ -225,8 +225,8 @@ test('a cold token costs three reads, under way at once with the look-up of the 
   t.is(calls.length, 4);
 });
 
-test('a request that began before a change is not remembered', async (t) => {
-  const { storage, pause } = held(memoryStorage());
+test('an assignment that was read before a change is not cached', async (t) => {
+  const { storage, pause } = pausable(memoryStorage());
   const { platform, schools } = await startWithAnn(t, { storage });
   await platform.auth.assignments.assign('1', { roles: ['registrar'] });
   const { reached, resume } = pause('clients.find');
@@ -236,12 +236,12 @@ test('a request that began before a change is not remembered', async (t) => {
   await platform.auth.assignments.delete('1');
   const after = schools();
   resume();
-  t.is(await before, 200, 'it had read the assignment already');
+  t.is(await before, 200, 'the assignment was read before the change');
   t.is(await after, 403);
   t.is(await schools(), 403);
 });
 
-test('of two who assign at the same time, one counts whole', async (t) => {
+test('of two concurrent assignments, one applies as a whole', async (t) => {
   const { platform } = await startWithAnn(t);
   const { assignments } = platform.auth;
   const both = [
@@ -254,7 +254,7 @@ test('of two who assign at the same time, one counts whole', async (t) => {
   t.is(found.roles.length + found.permissions.length, 1);
 });
 
-test.serial('another node sees it within revocationLag', async (t) => {
+test.serial('an assignment applies on another node within revocationLag', async (t) => {
   const storage = memoryStorage();
   const { platform: here, token } = await startWithAnn(t, { storage, revocationLag: 10 });
   const there = await startPlatform({ users, storage, revocationLag: 10, issuer: here.origin });

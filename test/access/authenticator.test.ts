@@ -11,8 +11,8 @@ import { createPlatform } from './platform.ts';
 import type { Permission, Person, Platform } from './platform.ts';
 import { request, serve } from './serve.ts';
 
-/** Sends one request through the guard, without a network, and tells how it ended. */
-function caller(
+/** Sends one request through the guard, without a network. Resolves to 'passed' or the error code. */
+function createCaller(
   platform: Platform,
   options?: Partial<GuardOptions<Permission, Person>>,
 ): { guard: ReturnType<Platform['guard']>; call: (token: string) => Promise<string> } {
@@ -22,19 +22,19 @@ function caller(
     const res = { hasHeader: () => true };
     const state = { principal: undefined, requestId: 'r-1' };
     const ctx = { req, res, state, body: '', set() {}, remove() {} };
-    let ending = 'refused';
+    let outcome = 'refused';
     await Reflect.apply(guard, undefined, [
       ctx,
       async () => {
-        ending = 'passed';
+        outcome = 'passed';
       },
     ]);
-    return ending === 'passed' ? ending : String(JSON.parse(ctx.body).code);
+    return outcome === 'passed' ? outcome : String(JSON.parse(ctx.body).code);
   };
   return { guard, call };
 }
 
-test('a thousand requests cost one signature check and one look-up of each', async (t) => {
+test('a thousand requests with one token cost one signature check and one look-up of the user and the client', async (t) => {
   const platform = createPlatform();
   const app = new Koa();
   app.use(platform.guard());
@@ -50,17 +50,17 @@ test('a thousand requests cost one signature check and one look-up of each', asy
   t.deepEqual(platform.counts, { verify: 1, isActive: 1, findUser: 1, findClient: 1 });
 });
 
-test('requests that come with the same unknown token share one load', async (t) => {
+test('concurrent requests with the same uncached token share one load', async (t) => {
   const platform = createPlatform();
-  const { call } = caller(platform);
+  const { call } = createCaller(platform);
   const tokens = [await platform.userToken(), await platform.clientToken()];
   await Promise.all(Array.from({ length: 100 }, async (_, index) => call(tokens[index % 2]!)));
   t.deepEqual(platform.counts, { verify: 2, isActive: 2, findUser: 1, findClient: 2 });
 });
 
-test('after revocationLag the holder is read again, once for all, and the signature is not checked again', async (t) => {
+test('after revocationLag the user is read again once, and the signature is not checked again', async (t) => {
   const platform = createPlatform();
-  const { call } = caller(platform);
+  const { call } = createCaller(platform);
   const token = await platform.userToken();
   await call(token);
   platform.clock.time += 4999;
@@ -71,7 +71,7 @@ test('after revocationLag the holder is read again, once for all, and the signat
   t.deepEqual(platform.counts, { verify: 1, isActive: 2, findUser: 2, findClient: 2 });
 });
 
-test('what another node changed works after revocationLag at the latest', async (t) => {
+test('a change by another node applies after revocationLag at the latest', async (t) => {
   const changes: [string, (platform: Platform) => void, string][] = [
     ['a revoked grant', ({ revoked }) => revoked.add('grant-1'), 'token_revoked'],
     ['a removed user', ({ users }) => users.clear(), 'token_holder_gone'],
@@ -86,7 +86,7 @@ test('what another node changed works after revocationLag at the latest', async 
   ];
   for (const [what, change, code] of changes) {
     const platform = createPlatform();
-    const { call } = caller(platform, { revocationLag: 2 });
+    const { call } = createCaller(platform, { revocationLag: 2 });
     const token = await platform.userToken();
     t.is(await call(token), 'passed');
     change(platform);
@@ -97,19 +97,19 @@ test('what another node changed works after revocationLag at the latest', async 
   }
 });
 
-test('with revocationLag 0 nothing is taken as it was', async (t) => {
+test('with revocationLag 0 each request reads the state of the token', async (t) => {
   const platform = createPlatform();
-  const { call } = caller(platform, { revocationLag: 0 });
+  const { call } = createCaller(platform, { revocationLag: 0 });
   const token = await platform.userToken();
   t.is(await call(token), 'passed');
   platform.revoked.add('grant-1');
   t.is(await call(token), 'token_revoked');
 });
 
-test('a forgotten token is asked about at once', async (t) => {
+test('a token removed from the cache is loaded by the next request', async (t) => {
   for (const match of [{ grantId: 'grant-1' }, { userId: 'ann' }, undefined]) {
     const platform = createPlatform();
-    const { guard, call } = caller(platform);
+    const { guard, call } = createCaller(platform);
     const token = await platform.userToken();
     t.is(await call(token), 'passed');
     platform.revoked.add('grant-1');
@@ -118,7 +118,7 @@ test('a forgotten token is asked about at once', async (t) => {
   }
 });
 
-test('a load that began before a revocation is not remembered, and later requests do not share it', async (t) => {
+test('a load that began before a revocation is not cached, and later requests do not share it', async (t) => {
   const platform = createPlatform();
   const answers: PromiseWithResolvers<boolean>[] = [];
   const isActive = async () => {
@@ -126,7 +126,7 @@ test('a load that began before a revocation is not remembered, and later request
     answers.push(answer);
     return answer.promise;
   };
-  const { guard, call } = caller(platform, { isActive });
+  const { guard, call } = createCaller(platform, { isActive });
   const token = await platform.userToken();
   const before = call(token);
   while (answers.length < 1) await new Promise(setImmediate);
@@ -143,9 +143,9 @@ test('a load that began before a revocation is not remembered, and later request
   t.is(await later, 'token_revoked');
 });
 
-test('an expired token is not served from memory', async (t) => {
+test('an expired token is not accepted from the cache', async (t) => {
   const platform = createPlatform();
-  const { call } = caller(platform, { revocationLag: 86_400 });
+  const { call } = createCaller(platform, { revocationLag: 86_400 });
   const token = await platform.userToken();
   t.is(await call(token), 'passed');
   platform.clock.time += 3_599_999;
@@ -155,7 +155,7 @@ test('an expired token is not served from memory', async (t) => {
   t.is(await call(token), 'token_invalid');
 });
 
-test('a verifier that is lenient about time does not make the guard so', async (t) => {
+test('the guard refuses an expired token even if the verifier accepts it', async (t) => {
   const platform = createPlatform();
   const seconds = platform.clock.time / 1000;
   const claims = {
@@ -167,13 +167,13 @@ test('a verifier that is lenient about time does not make the guard so', async (
     jti: 'j',
     principal: 'user',
   } as const;
-  const { call } = caller(platform, { verify: async () => ({ ...claims, exp: seconds }) });
+  const { call } = createCaller(platform, { verify: async () => ({ ...claims, exp: seconds }) });
   t.is(await call(await platform.userToken()), 'token_invalid');
 });
 
-test('when the clock is set back, nothing counts as fresh', async (t) => {
+test('after the clock is set back, cached tokens are loaded again', async (t) => {
   const platform = createPlatform();
-  const { call } = caller(platform);
+  const { call } = createCaller(platform);
   const token = await platform.userToken();
   await call(token);
   platform.clock.time -= 60_000;
@@ -182,14 +182,14 @@ test('when the clock is set back, nothing counts as fresh', async (t) => {
   t.is(platform.counts.verify, 1);
 });
 
-test('a load that failed counts for nothing', async (t) => {
+test('a load that failed is not cached', async (t) => {
   const platform = createPlatform();
   let isDown = true;
   const isActive = async () => {
     if (isDown) throw new StorageError('The database is down');
     return true;
   };
-  const { call } = caller(platform, { isActive });
+  const { call } = createCaller(platform, { isActive });
   const token = await platform.userToken();
   t.deepEqual(await Promise.all([call(token), call(token)]), [
     'temporarily_unavailable',
@@ -201,15 +201,15 @@ test('a load that failed counts for nothing', async (t) => {
   isDown = true;
   t.is(await call(token), 'passed', 'still fresh');
   platform.clock.time += 5000;
-  t.is(await call(token), 'temporarily_unavailable', 'no longer known not to be revoked');
+  t.is(await call(token), 'temporarily_unavailable', 'its revocation state is too old');
   isDown = false;
   t.is(await call(token), 'passed');
   t.is(platform.counts.verify, 2);
 });
 
-test('bad tokens push no good one out', async (t) => {
+test('invalid tokens do not evict a valid token from the cache', async (t) => {
   const platform = createPlatform();
-  const { call } = caller(platform, { cacheSize: 1 });
+  const { call } = createCaller(platform, { cachedTokens: 1 });
   const token = await platform.userToken();
   await call(token);
   for (let index = 0; index < 20; index += 1) {
@@ -220,9 +220,9 @@ test('bad tokens push no good one out', async (t) => {
   t.is(platform.counts.verify, 21);
 });
 
-test('good tokens beyond cacheSize push the oldest out', async (t) => {
+test('valid tokens beyond cachedTokens evict the oldest', async (t) => {
   const platform = createPlatform();
-  const { call } = caller(platform, { cacheSize: 2 });
+  const { call } = createCaller(platform, { cachedTokens: 2 });
   const tokens = [await platform.userToken(), await platform.userToken(), await platform.userToken()];
   for (const token of tokens) await call(token);
   t.is(platform.counts.verify, 3);
@@ -232,7 +232,7 @@ test('good tokens beyond cacheSize push the oldest out', async (t) => {
   t.is(platform.counts.verify, 4);
 });
 
-test('garbage takes no memory', async (t) => {
+test('invalid tokens take no memory', async (t) => {
   setFlagsFromString('--expose-gc');
   const collectGarbage: () => void = runInNewContext('gc');
   const authenticator = createAuthenticator({
@@ -240,6 +240,7 @@ test('garbage takes no memory', async (t) => {
     isActive: async () => true,
     loadPrincipal: async () => undefined,
     revocationLag: 5,
+    cachedTokens: 10_000,
   });
   const heap = () => {
     collectGarbage();

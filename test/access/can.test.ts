@@ -10,24 +10,24 @@ import { app } from './platform.ts';
 const PERMISSIONS = ['view', 'edit', 'grade', 'constructor', 'to_string'];
 const ROLES = ['teacher', 'registrar', 'constructor'];
 const SCOPES = ['read', 'write', 'toString'];
-const SUBJECTS = [0, 1, 2];
+const RESOURCES = [0, 1, 2];
 
-/** Some of the names, in any order; those of the storage may be there twice, or be unknown by now. */
+/** Names in any order; names from the storage may be repeated or no longer defined. */
 const someOf = (names: readonly string[]): fc.Arbitrary<string[]> =>
   fc.uniqueArray(fc.constantFrom(...names));
-const stored = (names: readonly string[]): fc.Arbitrary<string[]> =>
+const storedNames = (names: readonly string[]): fc.Arbitrary<string[]> =>
   fc.array(fc.constantFrom(...names, 'withdrawn', '__proto__'), { maxLength: 4 });
 const setsNamed = (names: readonly string[]): fc.Arbitrary<Record<string, string[]>> =>
   fc.dictionary(fc.constantFrom(...names), someOf(PERMISSIONS), { noNullPrototype: true });
 
-/** A gate, somebody who holds something, and the scopes of their token. */
+/** A gate, a role assignment, and the scopes of an access token. */
 const situations = fc.record({
   roles: setsNamed(ROLES),
-  /** The subjects that each rule admits. */
-  rules: fc.dictionary(fc.constantFrom(...PERMISSIONS), fc.subarray(SUBJECTS), { noNullPrototype: true }),
+  /** The resources that each rule allows. */
+  rules: fc.dictionary(fc.constantFrom(...PERMISSIONS), fc.subarray(RESOURCES), { noNullPrototype: true }),
   scopes: setsNamed(SCOPES),
-  held: fc.record({ roles: stored(ROLES), permissions: stored(PERMISSIONS) }),
-  granted: fc.option(stored(SCOPES), { nil: undefined }),
+  assignment: fc.record({ roles: storedNames(ROLES), permissions: storedNames(PERMISSIONS) }),
+  granted: fc.option(storedNames(SCOPES), { nil: undefined }),
   kind: fc.constantFrom<AccessTokenClaims['principal'][]>('user', 'client'),
 });
 
@@ -38,18 +38,18 @@ function gateOf({ roles, rules }: Situation): Gate<string, string, Record<string
     permissions: Object.fromEntries(PERMISSIONS.map((name) => [name, name])),
     roles,
     rules: Object.fromEntries(
-      Object.entries(rules).map(([name, admitted]) => [
+      Object.entries(rules).map(([name, allowedResources]) => [
         name,
-        (_principal, subject: number) => admitted.includes(subject),
+        (_principal, resource: number) => allowedResources.includes(resource),
       ]),
     ),
   });
 }
 
-async function principalOf(gate: Gate, { held, scopes, granted, kind }: Situation): Promise<Principal> {
+async function principalOf(gate: Gate, { assignment, scopes, granted, kind }: Situation): Promise<Principal> {
   const nothing: Assignment = { roles: [], permissions: [] };
   const userAssignments = {
-    find: async (id: string) => ({ user: { id }, assignment: kind === 'user' ? held : nothing }),
+    find: async (id: string) => ({ user: { id }, assignment: kind === 'user' ? assignment : nothing }),
   };
   const load = createPrincipalLoader({
     gate,
@@ -57,27 +57,29 @@ async function principalOf(gate: Gate, { held, scopes, granted, kind }: Situatio
     userAssignments,
     clientPermissions: createFindClientPermissions(gate, userAssignments),
     clients: {
-      find: async () => ({ client: app(kind === 'client' ? held : nothing), secrets: [], sequence: 0 }),
+      find: async () => ({ client: app(kind === 'client' ? assignment : nothing), secrets: [], sequence: 0 }),
     },
   });
   const claims = { iss: 'i', aud: 'a', sub: 's', client_id: 'c', iat: 0, exp: 1, jti: 'j' };
   return (await load({ ...claims, principal: kind, scope: granted?.join(' ') }))!;
 }
 
-/** What the design says, word by word. */
-function model({ roles, rules, held, scopes, granted = [] }: Situation): {
-  holds: (permission: string) => boolean;
+/** The rules of the design, written independently of the product. */
+function model({ roles, rules, assignment, scopes, granted = [] }: Situation): {
+  isAssigned: (permission: string) => boolean;
   can: (permission: string) => boolean;
-  admits: (permission: string, subject: number) => boolean;
+  allows: (permission: string, resource: number) => boolean;
 } {
-  const holds = (permission: string): boolean =>
-    held.permissions.includes(permission) || held.roles.some((role) => isIn(roles, role, permission));
+  const isAssigned = (permission: string): boolean =>
+    assignment.permissions.includes(permission) ||
+    assignment.roles.some((role) => isIn(roles, role, permission));
   const can = (permission: string): boolean =>
-    holds(permission) && (granted.length === 0 || granted.some((scope) => isIn(scopes, scope, permission)));
+    isAssigned(permission) &&
+    (granted.length === 0 || granted.some((scope) => isIn(scopes, scope, permission)));
   return {
-    holds,
+    isAssigned,
     can,
-    admits: (permission, subject) => can(permission) && rules[permission]!.includes(subject),
+    allows: (permission, resource) => can(permission) && rules[permission]!.includes(resource),
   };
 }
 
@@ -85,7 +87,7 @@ function isIn(sets: Readonly<Record<string, string[]>>, name: string, permission
   return Object.hasOwn(sets, name) && sets[name]!.includes(permission);
 }
 
-function answers(authorize: () => void): boolean {
+function isAuthorized(authorize: () => void): boolean {
   try {
     authorize();
     return true;
@@ -95,22 +97,22 @@ function answers(authorize: () => void): boolean {
   }
 }
 
-test('can() says what the design says, for any gate, assignment and scopes', async (t) => {
+test('can() follows the design, for any gate, assignment and scopes', async (t) => {
   await fc.assert(
     fc.asyncProperty(situations, async (situation) => {
       const gate = gateOf(situation);
       const principal = await principalOf(gate, situation);
-      const { holds, can } = model(situation);
+      const { isAssigned, can } = model(situation);
       for (const permission of PERMISSIONS) {
         t.is(principal.can(permission), can(permission), permission);
         t.is(gate.can(principal, permission), can(permission), permission);
         t.is(
-          answers(() => gate.authorize(principal, permission)),
+          isAuthorized(() => gate.authorize(principal, permission)),
           can(permission),
           permission,
         );
         t.is(principal.permissions.has(permission), can(permission), permission);
-        t.is(principal.sources.has(permission), holds(permission), permission);
+        t.is(principal.sources.has(permission), isAssigned(permission), permission);
       }
       t.true([...principal.permissions].every((permission) => PERMISSIONS.includes(permission)));
       t.true([...principal.sources.keys()].every((permission) => PERMISSIONS.includes(permission)));
@@ -119,7 +121,7 @@ test('can() says what the design says, for any gate, assignment and scopes', asy
   );
 });
 
-test('a rule never widens, for any subject', async (t) => {
+test('a rule only narrows a permission, for any resource', async (t) => {
   await fc.assert(
     fc.asyncProperty(situations, async (situation) => {
       const gate = gateOf(situation);
@@ -128,14 +130,14 @@ test('a rule never widens, for any subject', async (t) => {
         never,
         Record<string, number>
       >;
-      const { admits } = model(situation);
+      const { allows } = model(situation);
       for (const permission of Object.keys(situation.rules)) {
-        for (const subject of SUBJECTS) {
-          const allowed = principal.can(permission, subject);
-          t.is(allowed, admits(permission, subject));
-          t.is(gate.can(principal, permission, subject), allowed);
+        for (const resource of RESOURCES) {
+          const allowed = principal.can(permission, resource);
+          t.is(allowed, allows(permission, resource));
+          t.is(gate.can(principal, permission, resource), allowed);
           t.is(
-            answers(() => gate.authorize(principal, permission, subject)),
+            isAuthorized(() => gate.authorize(principal, permission, resource)),
             allowed,
           );
           t.true(!allowed || principal.can(permission));
@@ -146,18 +148,18 @@ test('a rule never widens, for any subject', async (t) => {
   );
 });
 
-test('every source of a permission is told, and none that is not', async (t) => {
+test('the sources of a permission are all the roles and direct assignments that give it, and no others', async (t) => {
   await fc.assert(
     fc.asyncProperty(situations, async (situation) => {
-      const { held, roles } = situation;
+      const { assignment, roles } = situation;
       const principal = await principalOf(gateOf(situation), situation);
       for (const [permission, sources] of principal.sources) {
-        const told = sources.map((source) => (source.type === 'role' ? source.role : 'direct'));
-        const expected = new Set(held.permissions.includes(permission) ? ['direct'] : []);
-        for (const role of held.roles) {
+        const actual = sources.map((source) => (source.type === 'role' ? source.role : 'direct'));
+        const expected = new Set(assignment.permissions.includes(permission) ? ['direct'] : []);
+        for (const role of assignment.roles) {
           if (isIn(roles, role, permission)) expected.add(role);
         }
-        t.deepEqual(told, [...expected]);
+        t.deepEqual(actual, [...expected]);
       }
     }),
     { numRuns: 500 },

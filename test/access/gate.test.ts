@@ -12,7 +12,7 @@ const gate = defineGate({
   roles: { registrar: ['view_schools', 'edit_schools'], teacher: ['grade', 'view_schools'] },
 });
 
-test('a permission has a description, and a message made from its name or its own', (t) => {
+test('a permission has a description, and an error message given or made from its name', (t) => {
   t.deepEqual(
     { ...gate.permissions },
     {
@@ -23,7 +23,7 @@ test('a permission has a description, and a message made from its name or its ow
   );
 });
 
-test('what a holder may do comes from permissions held directly and from roles, and every place is told', (t) => {
+test('permissions come from direct assignments and roles, and each source is listed', (t) => {
   const effective = gate.effective({ permissions: ['view_schools'], roles: ['registrar', 'teacher'] });
   t.deepEqual(
     [...effective],
@@ -38,7 +38,7 @@ test('what a holder may do comes from permissions held directly and from roles, 
   );
 });
 
-test('what is held twice is told once', (t) => {
+test('a permission assigned twice is listed once', (t) => {
   t.deepEqual(
     [...gate.effective({ permissions: ['grade', 'grade'], roles: ['teacher', 'teacher'] })],
     [
@@ -48,7 +48,7 @@ test('what is held twice is told once', (t) => {
   );
 });
 
-test('names that the gate does not know count for nothing, those of Object.prototype too', (t) => {
+test('roles and permissions that the gate does not define are ignored, also names of Object.prototype', (t) => {
   for (const name of ['unknown', 'constructor', 'toString', '__proto__', 'hasOwnProperty']) {
     t.false(gate.has(name), name);
     t.is(gate.effective({ permissions: [name], roles: [name] }).size, 0, name);
@@ -62,7 +62,7 @@ test('a permission may be called constructor', (t) => {
   t.deepEqual([...odd.effective({ permissions: [], roles: ['builder'] }).keys()], ['constructor']);
 });
 
-test('a gate cannot be changed, also not through what it was made from', (t) => {
+test('a gate is immutable, also through the objects it was made from', (t) => {
   const members: 'view_schools'[] = [];
   const permissions = { view_schools: 'View schools' };
   const made = defineGate({ permissions, roles: { guest: members } });
@@ -79,7 +79,7 @@ test('a gate may have no roles', (t) => {
   t.deepEqual(Object.keys(defineGate({ permissions: { view_schools: 'View schools' } }).roles), []);
 });
 
-test('a mistake is a ConfigError that names the place', (t) => {
+test('an invalid definition is a ConfigError that names the option', (t) => {
   const mistakes: [unknown, string, RegExp][] = [
     [{ permissions: { 'View Schools': 'x' } }, 'gate.permissions.View Schools', /lower-case words/],
     [{ permissions: { view__schools: 'x' } }, 'gate.permissions.view__schools', /lower-case words/],
@@ -92,6 +92,12 @@ test('a mistake is a ConfigError that names the place', (t) => {
       /in words/,
     ],
     [{ permissions: undefined }, 'gate.permissions', /object/],
+    [undefined, 'gate', /object with some of permissions, roles, rules$/],
+    [
+      { permissions: {}, role: {} },
+      'gate.role',
+      /^gate.role: there is no such option; the options are permi/,
+    ],
     [{ permissions: ['view_schools'] }, 'gate.permissions', /object/],
     [{ permissions: {}, roles: [] }, 'gate.roles', /object/],
     [{ permissions: {}, roles: { 'Head Teacher': [] } }, 'gate.roles.Head Teacher', /lower-case words/],

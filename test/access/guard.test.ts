@@ -11,7 +11,7 @@ import type { Permission, Person, Platform } from './platform.ts';
 import type { GuardOptions } from '../../lib/access/guard.ts';
 import { request, serve } from './serve.ts';
 
-/** A server whose only route is behind the guard, in an app where a person is logged in already. */
+/** A server whose only route is guarded, in an app whose own session has set `ctx.state.user`. */
 async function guarded(
   t: ExecutionContext,
   options?: Partial<GuardOptions<Permission, Person>>,
@@ -20,8 +20,8 @@ async function guarded(
   const app = new Koa();
   app.silent = true;
   app.use((ctx, next) => {
-    ctx.state['user'] = { id: 'logged in on the web site' };
-    ctx.state['client'] = 'something of the host';
+    ctx.state['user'] = { id: 'the session of the host' };
+    ctx.state['client'] = 'a value of the host';
     return next();
   });
   app.use(platform.guard(options));
@@ -51,7 +51,7 @@ test('a token of a client sets the client, and the user is undefined', async (t)
   t.deepEqual(body, { client: 'Sync', type: 'client', members: ['user', 'client', 'principal'] });
 });
 
-test('it is the same when the token is known already', async (t) => {
+test('a cached token sets the same state', async (t) => {
   const { platform, url } = await guarded(t);
   for (const token of [await platform.userToken(), await platform.clientToken()]) {
     t.deepEqual((await request(url, token)).body, (await request(url, token)).body);
@@ -59,7 +59,7 @@ test('it is the same when the token is known already', async (t) => {
   t.is(platform.counts.verify, 2);
 });
 
-test('the scheme is taken in any case (RFC 9110 section 11.1)', async (t) => {
+test('the authentication scheme is case-insensitive (RFC 9110 section 11.1)', async (t) => {
   const { platform, url } = await guarded(t);
   const token = await platform.userToken();
   for (const scheme of ['bearer', 'BEARER', 'bEaReR']) {
@@ -90,7 +90,7 @@ test('without a token: 401, and a challenge without an error (RFC 6750 section 3
   }
 });
 
-test('a header that is not Bearer, a space and a token: 401 without a look at a key', async (t) => {
+test('a header that is not Bearer, a space and a token: 401 without a signature check', async (t) => {
   const { platform, url } = await guarded(t);
   const token = await platform.userToken();
   const malformed = [
@@ -120,7 +120,7 @@ test('a header that is not Bearer, a space and a token: 401 without a look at a 
   t.is(platform.counts.verify, 0);
 });
 
-test('two Authorization fields: 401, also when one of them is good', async (t) => {
+test('two Authorization fields: 401, even if one has a valid token', async (t) => {
   const { platform, url } = await guarded(t);
   const token = await platform.userToken();
   t.is((await request(url, token)).status, 200);
@@ -148,7 +148,7 @@ test('a token in the URL is refused, with and without one in the header (RFC 970
   }
 });
 
-test('a token in the body is not looked at', async (t) => {
+test('an access token in the body is ignored', async (t) => {
   const { platform, url } = await guarded(t);
   const { status, body } = await request(url, undefined, {
     method: 'POST',
@@ -158,7 +158,7 @@ test('a token in the body is not looked at', async (t) => {
   t.is(body['code'], 'token_missing');
 });
 
-test('a token that is expired, forged or of somebody else: 401 invalid_token, and not a word which', async (t) => {
+test('an expired or forged token or one for another audience: 401 invalid_token, without the reason', async (t) => {
   const { platform, url } = await guarded(t);
   const past = platform.clock.time / 1000;
   const bad = [
@@ -180,7 +180,7 @@ test('a token that is expired, forged or of somebody else: 401 invalid_token, an
   }
 });
 
-test('a token with any one character changed: 401', async (t) => {
+test('a token with one character changed: 401', async (t) => {
   const { platform, url } = await guarded(t);
   const token = await platform.userToken();
   const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
@@ -195,7 +195,7 @@ test('a token with any one character changed: 401', async (t) => {
   t.is((await request(url, token)).status, 200);
 });
 
-test('a revoked token and a token whose holder is gone say so', async (t) => {
+test('the error says that a token is revoked, or that its user is removed', async (t) => {
   const { platform, url } = await guarded(t);
   platform.revoked.add('grant-1');
   const revoked = await request(url, await platform.userToken());
@@ -208,7 +208,7 @@ test('a revoked token and a token whose holder is gone say so', async (t) => {
   t.regex(gone.headers.get('www-authenticate') ?? '', /error="invalid_token"/);
 });
 
-test('HEAD and OPTIONS are no way around', async (t) => {
+test('the guard checks every method, HEAD and OPTIONS too', async (t) => {
   const { platform, url } = await guarded(t);
   const token = await platform.userToken();
   for (const method of ['HEAD', 'OPTIONS', 'DELETE', 'PROPFIND']) {
@@ -217,7 +217,7 @@ test('HEAD and OPTIONS are no way around', async (t) => {
   }
 });
 
-test('when the storage fails: 503 with Retry-After, and the reason is in the log only', async (t) => {
+test('a storage failure is 503 with Retry-After, and only the log has the cause', async (t) => {
   const { platform, url } = await guarded(t, {
     isActive: async () => {
       throw new StorageError('connect ECONNREFUSED 10.0.0.7:5432');
@@ -235,10 +235,10 @@ test('when the storage fails: 503 with Retry-After, and the reason is in the log
   t.regex(String(platform.log[0]?.fields['err']), /10\.0\.0\.7/);
 });
 
-test("an error of the host's own store goes to the host's error handler", async (t) => {
+test("an error of the host's user store goes to the host's error handler", async (t) => {
   const { platform, url } = await guarded(t, {
     loadPrincipal: async () => {
-      throw new TypeError('a mistake of the host');
+      throw new TypeError('an error of the host');
     },
   });
   const { status, type } = await request(url, await platform.userToken());
@@ -246,7 +246,7 @@ test("an error of the host's own store goes to the host's error handler", async 
   t.is(type, 'text/plain; charset=utf-8');
 });
 
-test('what a handler throws passes through, and counts against no token', async (t) => {
+test('an error of a handler is passed on, and the token stays cached', async (t) => {
   const platform = createPlatform();
   const app = new Koa();
   app.silent = true;
@@ -259,12 +259,12 @@ test('what a handler throws passes through, and counts against no token', async 
   t.is(platform.counts.verify, 1);
 });
 
-test('a realm cannot break out of its quotes', async (t) => {
+test('quotes in a realm are escaped', async (t) => {
   const { url } = await guarded(t, { realm: 'a"b\\c' });
   t.is((await request(url)).headers.get('www-authenticate'), String.raw`Bearer realm="a\"b\\c"`);
 });
 
-test('the owner of a client is looked up with it, and not again while the token is known', async (t) => {
+test('the owner of a client is loaded with the client, and not again while the token is cached', async (t) => {
   const { platform, url } = await guarded(t);
   const owned = anApp({ id: 'owned', grantType: 'client_credentials', ownerId: 'ann' });
   platform.clients.set(owned.id, owned);
@@ -272,5 +272,5 @@ test('the owner of a client is looked up with it, and not again while the token 
   for (let time = 0; time < 5; time += 1) t.is((await request(url, token)).status, 200);
   t.is(platform.counts.findUser, 1);
   await request(url, await platform.clientToken());
-  t.is(platform.counts.findUser, 1, 'nobody owns the other one');
+  t.is(platform.counts.findUser, 1, 'the other client has no owner');
 });

@@ -12,11 +12,11 @@ const TIMES = 5;
 interface Nodes {
   readonly here: Platform;
   readonly there: Platform;
-  /** Removes a person. */
+  /** Removes a user. */
   readonly remove: (id: string) => void;
 }
 
-/** Two nodes on a database that also says who holds what. Ids of people are made up: everybody is there. */
+/** Two nodes on one database that also stores role assignments. Every user id exists until it is removed. */
 async function startNodes(t: ExecutionContext, address: string): Promise<Nodes> {
   const gone = new Set<string>();
   const users = {
@@ -26,16 +26,16 @@ async function startNodes(t: ExecutionContext, address: string): Promise<Nodes> 
   const nodes: Platform[] = [];
   for (let node = 0; node < 2; node += 1) {
     const storage = knexStorage(address);
-    let own = '';
+    let ownOrigin = '';
     const platform = await startPlatform(
       { storage, users: users as never, revocationLag: 1 },
       {
-        // One server, as far as anybody can see.
+        // Both nodes have one issuer.
         inFront(origin) {
-          own = origin;
+          ownOrigin = origin;
           return nodes[0]?.origin ?? origin;
         },
-        reach: (url) => new URL(url.pathname + url.search, own),
+        reach: (url) => new URL(url.pathname + url.search, ownOrigin),
       },
     );
     t.teardown(async () => {
@@ -50,56 +50,59 @@ async function startNodes(t: ExecutionContext, address: string): Promise<Nodes> 
 async function registerOwned(
   { auth }: Platform,
   owner: string | undefined,
-  held: Partial<Assignment>,
+  assignment: Partial<Assignment>,
 ): Promise<RegisteredApp> {
   const { client, secret } = await auth.clients.create({
     name: 'Nightly',
     grantType: 'client_credentials',
     ownerId: owner,
-    ...(held as object),
+    ...(assignment as object),
   });
   return { client, secret: secret!.value, redirectUri: '' };
 }
 
 async function tokenOf(platform: Platform, { client, secret }: RegisteredApp): Promise<string> {
-  const asked = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
-  return (await platform.token(asked)).body.access_token;
+  const parameters = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
+  return (await platform.token(parameters)).body.access_token;
 }
 
 async function statusAt(platform: Platform, token: string): Promise<number> {
   return (await platform.api('/schools', token)).status;
 }
 
-onEachDatabase('what its owner loses, an app loses, on every node within the lag', async (t, _, address) => {
-  const { here, there } = await startNodes(t, address);
-  for (let time = 0; time < TIMES; time += 1) {
-    const owner = `owner-${time}`;
-    await here.auth.assignments.assign(owner, { permissions: ['view_schools'] });
-    const app = await registerOwned(here, owner, { permissions: ['view_schools', 'edit_schools'] });
-    const token = await tokenOf(here, app);
-    t.is(await statusAt(here, token), 200);
-    t.is(await statusAt(there, token), 200);
-    const before = (await here.api('/identity', token)).body['data'];
-    t.like(before, {
-      permissions: ['view_schools'],
-      permission_sources: { view_schools: [{ type: 'direct' }] },
-      withheld_permissions: [],
-    });
+onEachDatabase(
+  'a permission that the owner loses is lost to the client, on every node within revocationLag',
+  async (t, _, address) => {
+    const { here, there } = await startNodes(t, address);
+    for (let time = 0; time < TIMES; time += 1) {
+      const owner = `owner-${time}`;
+      await here.auth.assignments.assign(owner, { permissions: ['view_schools'] });
+      const app = await registerOwned(here, owner, { permissions: ['view_schools', 'edit_schools'] });
+      const token = await tokenOf(here, app);
+      t.is(await statusAt(here, token), 200);
+      t.is(await statusAt(there, token), 200);
+      const before = (await here.api('/identity', token)).body['data'];
+      t.like(before, {
+        permissions: ['view_schools'],
+        permission_sources: { view_schools: [{ type: 'direct' }] },
+        withheld_permissions: [],
+      });
 
-    await here.auth.assignments.assign(owner, {});
-    const refused = await here.api('/schools', token);
-    t.is(refused.status, 403, 'at once on the node that was told');
-    t.is(refused.headers.get('www-authenticate'), null, 'no other token would do');
-    passTime(1.1);
-    t.is(await statusAt(there, token), 403);
-    t.is(await statusAt(there, await tokenOf(there, app)), 403, 'nor by a new token');
+      await here.auth.assignments.assign(owner, {});
+      const refused = await here.api('/schools', token);
+      t.is(refused.status, 403, 'at once on the node that changed the assignment');
+      t.is(refused.headers.get('www-authenticate'), null, 'no other token has the permission');
+      passTime(1.1);
+      t.is(await statusAt(there, token), 403);
+      t.is(await statusAt(there, await tokenOf(there, app)), 403, 'a new token too');
 
-    await here.auth.assignments.assign(owner, { roles: ['registrar'] });
-    t.is(await statusAt(here, token), 200, 'and it is there again with its owner');
-  }
-});
+      await here.auth.assignments.assign(owner, { roles: ['registrar'] });
+      t.is(await statusAt(here, token), 200, 'the owner has the permission again');
+    }
+  },
+);
 
-onEachDatabase('when its owner is gone, an app holds nothing', async (t, _, address) => {
+onEachDatabase('a client whose owner is removed has no permissions', async (t, _, address) => {
   const { here, remove, there } = await startNodes(t, address);
   for (let time = 0; time < TIMES; time += 1) {
     const owner = `gone-${time}`;
@@ -117,13 +120,13 @@ onEachDatabase('when its owner is gone, an app holds nothing', async (t, _, addr
   }
 });
 
-onEachDatabase('without an owner only its own permissions count', async (t, _, address) => {
+onEachDatabase('a client without an owner has its own permissions', async (t, _, address) => {
   const { here } = await startNodes(t, address);
   const app = await registerOwned(here, undefined, { permissions: ['view_schools'] });
   t.is(await statusAt(here, await tokenOf(here, app)), 200);
 });
 
-onEachDatabase('of a role that its owner holds a part of, that part counts', async (t, _, address) => {
+onEachDatabase("of a client's role, only the permissions that the owner has apply", async (t, _, address) => {
   const { here } = await startNodes(t, address);
   await here.auth.assignments.assign('part', { permissions: ['view_schools'] });
   const app = await registerOwned(here, 'part', { roles: ['registrar'] });

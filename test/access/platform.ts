@@ -1,4 +1,4 @@
-/** A small school platform: people, apps, a gate and a key that signs tokens. Its clock stands still until it is told. */
+/** A small school platform: users, clients, a gate and a signing key. A test sets its clock. */
 import { randomUUID } from 'node:crypto';
 
 import { generateKeyPair, jwtVerify, SignJWT } from 'jose';
@@ -71,14 +71,14 @@ export function app(changes: Partial<Client> = {}): Client {
   });
 }
 
-/** The assignments of a server whose user store says who holds what. */
-export const keptByTheHost: Pick<AssignmentStore, 'find'> = {
+/** The assignment store of a server whose user store returns roles and permissions. */
+export const unusedAssignments: Pick<AssignmentStore, 'find'> = {
   async find() {
-    throw new Error('The user store says who holds what');
+    throw new Error('The user store returns roles and permissions');
   },
 };
 
-/** How often the guard asked for something. */
+/** How often the guard called each function. */
 export interface Counts {
   verify: number;
   isActive: number;
@@ -99,7 +99,7 @@ export interface Platform {
   guard(options?: Partial<GuardOptions<Permission, Person>>): Guard<Permission, Person>;
   userToken(claims?: Partial<AccessTokenClaims> & { nbf?: number }): Promise<string>;
   clientToken(claims?: Partial<AccessTokenClaims>): Promise<string>;
-  /** A token that is right in all but its signature. */
+  /** A token with the signature of another key. */
   forgedToken(): Promise<string>;
 }
 
@@ -118,8 +118,8 @@ export function createPlatform(): Platform {
   const revoked = new Set<string>();
   const counts: Counts = { verify: 0, isActive: 0, findUser: 0, findClient: 0 };
   const log: Platform['log'] = [];
-  const note = (fields: object, message: string) => void log.push({ fields: { ...fields }, message });
-  const logger: Logger = { debug: note, info: note, warn: note, error: note };
+  const write = (fields: object, message: string) => void log.push({ fields: { ...fields }, message });
+  const logger: Logger = { debug: write, info: write, warn: write, error: write };
 
   const verify: VerifyAccessToken = async (token) => {
     counts.verify += 1;
@@ -146,7 +146,7 @@ export function createPlatform(): Platform {
       permissions: async (user) => user.permissions,
       roles: async (user) => user.roles,
     },
-    assignments: keptByTheHost,
+    assignments: unusedAssignments,
   });
   const loadPrincipal = createPrincipalLoader<Permission, Person>({
     gate,
@@ -197,6 +197,7 @@ export function createPlatform(): Platform {
         },
         loadPrincipal,
         revocationLag: 5,
+        cachedTokens: 10_000,
         now: () => clock.time,
         ...options,
       }),

@@ -7,7 +7,7 @@ import {
 } from '../../lib/access/principal.ts';
 import type { LoadPrincipal } from '../../lib/access/principal.ts';
 import type { AccessTokenClaims, Client } from '../../lib/contracts/index.ts';
-import { app, gate, keptByTheHost, person, scopes } from './platform.ts';
+import { app, gate, unusedAssignments, person, scopes } from './platform.ts';
 import type { Permission, Person } from './platform.ts';
 
 function claims(changes: Partial<AccessTokenClaims>): AccessTokenClaims {
@@ -28,7 +28,7 @@ function loader(people: readonly Person[], clients: readonly Client[]): LoadPrin
       permissions: async (user) => user.permissions,
       roles: async (user) => user.roles,
     },
-    assignments: keptByTheHost,
+    assignments: unusedAssignments,
   });
   return createPrincipalLoader<Permission, Person>({
     gate,
@@ -44,7 +44,7 @@ function loader(people: readonly Person[], clients: readonly Client[]): LoadPrin
   });
 }
 
-test('a token of a user speaks for the user, with the permissions held directly and by roles', async (t) => {
+test('the principal of a user token is the user, with direct permissions and those of roles', async (t) => {
   const ann = person({ permissions: ['view_grades'], roles: ['registrar'] });
   const reports = app({ id: 'reports' });
   const principal = await loader([ann], [reports])(claims({}));
@@ -62,7 +62,7 @@ test('a token of a user speaks for the user, with the permissions held directly 
   t.true(Object.isFrozen(principal));
 });
 
-test('a token of a client speaks for the client, with its own permissions', async (t) => {
+test('the principal of a client token is the client, with its own permissions', async (t) => {
   const sync = app({ id: 'sync', permissions: ['view_grades'], roles: [] });
   const principal = await loader([], [sync])(claims({ principal: 'client', sub: 'sync', client_id: 'sync' }));
   t.is(principal?.type, 'client');
@@ -72,7 +72,7 @@ test('a token of a client speaks for the client, with its own permissions', asyn
   t.false(principal?.can('view_schools'));
 });
 
-test('a client with the id of a user does not become that user, nor the user the client', async (t) => {
+test('a client with the id of a user is not that user, nor the user the client', async (t) => {
   const same = 'ann';
   const load = loader(
     [person({ id: same, roles: ['registrar'] })],
@@ -88,7 +88,7 @@ test('a client with the id of a user does not become that user, nor the user the
   t.false(asUser?.can('view_grades'));
 });
 
-test('scopes limit what the holder may do, and add nothing', async (t) => {
+test('scopes limit the permissions of the user, and add none', async (t) => {
   const load = loader([person({ roles: ['registrar'] })], [app({ id: 'reports' })]);
   const limited = await load(claims({ scope: 'schools:read grades:read' }));
   t.deepEqual(limited?.scopes, ['schools:read', 'grades:read']);
@@ -96,7 +96,7 @@ test('scopes limit what the holder may do, and add nothing', async (t) => {
   t.deepEqual(
     [...(limited?.sources.keys() ?? [])],
     ['view_schools', 'edit_schools'],
-    'what is held all the same',
+    'the assigned permissions are unchanged',
   );
   t.is((await load(claims({ scope: 'profile' })))?.permissions.size, 0);
   t.is((await load(claims({ scope: 'toString withdrawn' })))?.permissions.size, 0);
@@ -111,13 +111,13 @@ test('scopes limit a client as they limit a user', async (t) => {
   );
 });
 
-test('without scopes, also as an empty string, everything held counts', async (t) => {
+test('without scopes, or with an empty string, all assigned permissions apply', async (t) => {
   const load = loader([person({ roles: ['registrar'] })], [app({ id: 'reports' })]);
   t.is((await load(claims({})))?.permissions.size, 2);
   t.is((await load(claims({ scope: '' })))?.permissions.size, 2);
 });
 
-test('nobody is there when the user is gone, or the client is gone or disabled', async (t) => {
+test('there is no principal when the user or the client is removed, or the client disabled', async (t) => {
   const ann = person();
   t.is(await loader([], [app({ id: 'reports' })])(claims({})), undefined);
   t.is(await loader([ann], [])(claims({})), undefined);
@@ -127,23 +127,23 @@ test('nobody is there when the user is gone, or the client is gone or disabled',
   t.is(await loader([ann], [app({ id: 'sync', disabled: true })])(ofSync), undefined);
 });
 
-test('nobody is there when the token does not say whom it speaks for', async (t) => {
+test('there is no principal when the token has no principal claim', async (t) => {
   const unmarked = { ...claims({}), principal: undefined };
   t.is(await Reflect.apply(loader([person()], [app({ id: 'reports' })]), undefined, [unmarked]), undefined);
 });
 
-test('roles of users are optional, and the store keeps its this', async (t) => {
+test('roles() of a user store is optional, and methods are called on the store', async (t) => {
   const store = {
-    held: ['view_grades'],
+    assigned: ['view_grades'],
     async find(id: string) {
       return { id };
     },
     async permissions() {
-      return this.held;
+      return this.assigned;
     },
   };
   const clients = { find: async () => ({ client: app(), secrets: [], sequence: 0 }) };
-  const userAssignments = createUserAssignments({ users: store, assignments: keptByTheHost });
+  const userAssignments = createUserAssignments({ users: store, assignments: unusedAssignments });
   const clientPermissions = createFindClientPermissions(gate, userAssignments);
   const principal = await createPrincipalLoader({
     gate,

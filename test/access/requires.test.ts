@@ -10,7 +10,7 @@ import { request, serve } from './serve.ts';
 
 const requires = createRequires({ gate, realm: ISSUER });
 
-async function platformWith(
+async function startWith(
   t: ExecutionContext,
   ...permissions: readonly [Permission, ...Permission[]]
 ): Promise<{ platform: Platform; url: string }> {
@@ -24,20 +24,20 @@ async function platformWith(
   return { platform, url: await serve(t, app) };
 }
 
-test('a user with the permission passes, by role or directly', async (t) => {
-  const { platform, url } = await platformWith(t, 'view_schools');
+test('a user with the permission passes, by a role or a direct assignment', async (t) => {
+  const { platform, url } = await startWith(t, 'view_schools');
   platform.users.set('bob', person({ id: 'bob', roles: [], permissions: ['view_schools'] }));
   t.is((await request(url, await platform.userToken())).status, 200);
   t.is((await request(url, await platform.userToken({ sub: 'bob' }))).status, 200);
 });
 
 test('a client with the permission passes', async (t) => {
-  const { platform, url } = await platformWith(t, 'view_schools');
+  const { platform, url } = await startWith(t, 'view_schools');
   t.is((await request(url, await platform.clientToken())).status, 200);
 });
 
 test('without the permission: 403 with the documented message, and no challenge', async (t) => {
-  const { platform, url } = await platformWith(t, 'view_schools');
+  const { platform, url } = await startWith(t, 'view_schools');
   platform.users.set('ann', person({ roles: [] }));
   const { status, body, type, headers } = await request(url, await platform.userToken());
   t.is(status, 403);
@@ -54,8 +54,8 @@ test('without the permission: 403 with the documented message, and no challenge'
   });
 });
 
-test("the user's permissions do not help the client, nor the client's the user", async (t) => {
-  const { platform, url } = await platformWith(t, 'edit_schools');
+test('a user token needs the permissions of the user, a client token those of the client', async (t) => {
+  const { platform, url } = await startWith(t, 'edit_schools');
   t.is((await request(url, await platform.userToken())).status, 200, 'Ann is a registrar');
   t.is((await request(url, await platform.clientToken())).status, 403);
   const [id] = platform.clients.keys();
@@ -64,8 +64,8 @@ test("the user's permissions do not help the client, nor the client's the user",
   t.is((await request(url, await platform.userToken({ jti: 'another' }))).status, 403);
 });
 
-test('several permissions: all of them are needed, and the first that is missing is named', async (t) => {
-  const { platform, url } = await platformWith(t, 'view_schools', 'view_grades', 'edit_schools');
+test('all of several permissions are needed, and the error names the first that is missing', async (t) => {
+  const { platform, url } = await startWith(t, 'view_schools', 'view_grades', 'edit_schools');
   const { status, body } = await request(url, await platform.clientToken());
   t.is(status, 403);
   t.is(body['code'], 'missing_permission');
@@ -73,8 +73,8 @@ test('several permissions: all of them are needed, and the first that is missing
   t.is(body['permission'], 'view_grades');
 });
 
-test('a permission that only the scopes keep back: 403 with a challenge (RFC 6750 section 3.1)', async (t) => {
-  const { platform, url } = await platformWith(t, 'edit_schools');
+test('a permission excluded by the scopes alone: 403 with a challenge (RFC 6750 section 3.1)', async (t) => {
+  const { platform, url } = await startWith(t, 'edit_schools');
   const limited = await request(url, await platform.userToken({ scope: 'schools:read' }));
   t.is(limited.status, 403);
   t.is(limited.body['code'], 'missing_permission');
@@ -83,13 +83,17 @@ test('a permission that only the scopes keep back: 403 with a challenge (RFC 675
     limited.headers.get('www-authenticate'),
     `Bearer realm="${ISSUER}", error="insufficient_scope", error_description="The scopes of the access token exclude a required permission."`,
   );
-  const poor = await request(url, await platform.clientToken({ scope: 'schools:read' }));
-  t.is(poor.status, 403);
-  t.is(poor.headers.get('www-authenticate'), null, 'no scope would give the client this permission');
+  const withoutPermission = await request(url, await platform.clientToken({ scope: 'schools:read' }));
+  t.is(withoutPermission.status, 403);
+  t.is(
+    withoutPermission.headers.get('www-authenticate'),
+    null,
+    'no scope would give the client this permission',
+  );
 });
 
-test('a permission that is taken away counts after revocationLag at the latest', async (t) => {
-  const { platform, url } = await platformWith(t, 'view_schools');
+test('a withdrawn permission is refused after revocationLag at the latest', async (t) => {
+  const { platform, url } = await startWith(t, 'view_schools');
   const token = await platform.userToken();
   t.is((await request(url, token)).status, 200);
   platform.users.set('ann', person({ roles: [] }));
@@ -120,7 +124,7 @@ test('an unknown permission is a ConfigError when the route is made', (t) => {
   );
 });
 
-test('no permission at all is a ConfigError', (t) => {
+test('requires() without a permission is a ConfigError', (t) => {
   t.throws(
     // @ts-expect-error one is needed
     () => requires(),
@@ -131,7 +135,7 @@ test('no permission at all is a ConfigError', (t) => {
   );
 });
 
-test('without the guard in front nobody passes, and the developer is told', async (t) => {
+test("a route without the guard answers 500, and the app's error event has the remedy", async (t) => {
   const errors: unknown[] = [];
   const app = new Koa();
   app.on('error', (error) => errors.push(error));

@@ -1,8 +1,11 @@
 import test from 'ava';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { issueToken, testServer } from 'koa-gatehouse/testing';
 
 import { TokenCache } from '../../lib/access/authenticator.ts';
 import type { VerifiedToken } from '../../lib/access/authenticator.ts';
 import type { AccessTokenClaims } from '../../lib/contracts/index.ts';
+import { around } from '../harness/storage.ts';
 import { app } from './platform.ts';
 
 function known(token: string, claims: Partial<AccessTokenClaims> = {}): VerifiedToken {
@@ -15,7 +18,7 @@ function known(token: string, claims: Partial<AccessTokenClaims> = {}): Verified
     exp: 1,
     jti: 'token',
   } as const;
-  const holdsNothing = {
+  const noPermissions = {
     scopes: [],
     limited: false,
     roles: [],
@@ -26,7 +29,7 @@ function known(token: string, claims: Partial<AccessTokenClaims> = {}): Verified
   return {
     token,
     claims: { ...common, principal: 'user', ...claims },
-    principal: { type: 'client', user: undefined, client: app(), ...holdsNothing },
+    principal: { type: 'client', user: undefined, client: app(), ...noPermissions },
     loadedAt: 0,
     expiresAt: 1000,
     visited: false,
@@ -39,7 +42,7 @@ function filled(...tokens: readonly VerifiedToken[]): TokenCache {
   return cache;
 }
 
-test('it never holds more than its capacity', (t) => {
+test('the cache does not exceed its capacity', (t) => {
   const cache = new TokenCache(10);
   for (let index = 0; index < 1000; index += 1) cache.set(known(`token ${index}`));
   t.is(cache.size, 10);
@@ -47,7 +50,7 @@ test('it never holds more than its capacity', (t) => {
   t.is(cache.get('token 989'), undefined);
 });
 
-test('the oldest goes first, but one that was used is spared once', (t) => {
+test('the oldest entry is evicted first, but one that was used is kept once', (t) => {
   const cache = filled(known('a'), known('b'), known('c'));
   cache.get('a')!.visited = true;
   cache.set(known('d'));
@@ -59,7 +62,7 @@ test('the oldest goes first, but one that was used is spared once', (t) => {
   t.is(cache.size, 3);
 });
 
-test('when all were used, the oldest goes all the same', (t) => {
+test('when all entries were used, the oldest is evicted', (t) => {
   const cache = filled(known('a'), known('b'));
   for (const token of ['a', 'b']) cache.get(token)!.visited = true;
   cache.set(known('c'));
@@ -67,13 +70,13 @@ test('when all were used, the oldest goes all the same', (t) => {
   t.is(cache.get('a'), undefined);
 });
 
-test('replacing an entry pushes none out', (t) => {
+test('replacing an entry evicts none', (t) => {
   const cache = filled(known('a'), known('b'));
   cache.set(known('a'));
   t.truthy(cache.get('b'));
 });
 
-test('tokens that end alike are told apart', (t) => {
+test('tokens with the same end are different entries', (t) => {
   const end = '.payload'.padEnd(100, 'signature');
   const cache = filled(known(`one${end}`), known('another'));
   t.is(cache.get(`two${end}`), undefined);
@@ -81,7 +84,7 @@ test('tokens that end alike are told apart', (t) => {
   t.is(cache.get(`one${end}`)?.token, `one${end}`);
 });
 
-/** Which of three tokens are left after a match was forgotten. */
+/** Which of three tokens are cached after forget(). */
 function left(match: Parameters<TokenCache['forget']>[0]): string[] {
   const cache = filled(
     known('one', { jti: '1', grant_id: 'grant-1', sub: 'ann', client_id: 'reports' }),
@@ -92,13 +95,62 @@ function left(match: Parameters<TokenCache['forget']>[0]): string[] {
   return ['one', 'two', 'app'].filter((token) => cache.get(token));
 }
 
-test('it forgets by token, grant, user and client, and all', (t) => {
+test('forget() removes by token, grant, user or client, or all entries', (t) => {
   t.deepEqual(left({ tokenId: '2' }), ['one', 'app']);
   t.deepEqual(left({ grantId: 'grant-1' }), ['two', 'app']);
-  t.deepEqual(left({ userId: 'ann' }), ['two', 'app'], 'the client with the same id stays');
-  t.deepEqual(left({ clientId: 'reports' }), ['app'], 'also those for users');
+  t.deepEqual(left({ userId: 'ann' }), ['two', 'app'], 'the client with the same id is kept');
+  t.deepEqual(left({ clientId: 'reports' }), ['app'], 'also tokens of users');
   t.deepEqual(left({ userId: 'bob', clientId: 'ann' }), ['one'], 'any member is enough');
   t.deepEqual(left({}), ['one', 'two', 'app']);
   t.deepEqual(left({ grantId: undefined }), ['one', 'two', 'app'], 'tokens of clients have no grant');
   t.deepEqual(left(undefined), []);
+});
+
+for (const { cachedTokens, reads } of [
+  { cachedTokens: 1, reads: 6 },
+  { cachedTokens: 2, reads: 2 },
+]) {
+  test(`a server with cachedTokens: ${cachedTokens} reads two tokens that take turns ${reads} times in six requests`, async (t) => {
+    const read: string[] = [];
+    const storage = around(memoryStorage(), async (name, call) => {
+      if (name === 'revocations.stands') read.push(name);
+      return call();
+    });
+    const ann = { id: '1', name: 'Ann' };
+    await using server = await testServer({ storage, cachedTokens, revocationLag: '1 hour', users: [ann] });
+    const tokens = [
+      await issueToken(server.auth, { user: ann }),
+      await issueToken(server.auth, { user: ann }),
+    ];
+    for (let index = 0; index < 6; index += 1) {
+      const authorization = `Bearer ${tokens[index % 2]}`;
+      const response = await fetch(`${server.origin}/api/v1/identity`, { headers: { authorization } });
+      t.is(response.status, 200);
+      await response.body?.cancel();
+    }
+    t.is(read.length, reads);
+  });
+}
+
+test('revoking a grant that another node has revoked empties the cache of this node', async (t) => {
+  const storage = memoryStorage();
+  const ann = { id: '1', name: 'Ann' };
+  await using server = await testServer({ storage, revocationLag: '1 hour', users: [ann] });
+  const token = await issueToken(server.auth, { user: ann });
+  const status = async (): Promise<number> => {
+    const response = await fetch(`${server.origin}/api/v1/identity`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    await response.body?.cancel();
+    return response.status;
+  };
+  t.is(await status(), 200);
+  const [, payload = ''] = token.split('.');
+  const { grant_id: grant } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as {
+    grant_id: string;
+  };
+  t.deepEqual(await storage.grants.revoke({ id: grant }, Math.floor(Date.now() / 1000)), [grant]);
+  t.is(await status(), 200, 'cached');
+  await server.auth.revoke({ grant });
+  t.is(await status(), 401);
 });

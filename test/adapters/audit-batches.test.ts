@@ -8,12 +8,12 @@ import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 import { watchedKnex } from './watched-knex.ts';
 
 onEachDatabase(
-  'records that need several statements are added all or none',
+  'audit records that need several statements are added all or none',
   async (t, { client }, address) => {
-    let left = Infinity;
+    let remaining = Infinity;
     const host = watchedKnex(client, address, () => {
-      left -= 1;
-      if (left < 0) throw new Error('the connection is lost');
+      remaining -= 1;
+      if (remaining < 0) throw new Error('the connection is lost');
     });
     t.teardown(async () => host.destroy());
     const storage = knexStorage(host);
@@ -21,11 +21,11 @@ onEachDatabase(
     const { audit } = storage;
     const records = Array.from({ length: 600 }, (_, index) => aRecord({ id: `${index + 1000}` }));
 
-    // One of them is begin.
+    // The first statement is BEGIN.
     for (let statements = 1; statements <= 3; statements += 1) {
-      left = statements;
+      remaining = statements;
       await t.throwsAsync(audit.append(records, NOW + HOUR), { code: 'ERR_STORAGE' });
-      left = Infinity;
+      remaining = Infinity;
       t.deepEqual(await audit.list({}), [], `after ${statements} statements`);
     }
     await audit.append(records, NOW + HOUR);
@@ -35,7 +35,7 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'nodes that append the same records do not wait for each other crosswise',
+  'nodes that append the same records do not deadlock',
   async (t, { client }, address) => {
     const storage = knexStorage(address);
     const other = knex({ client, connection: address, pool: { min: 0, max: 1 } });
@@ -46,7 +46,7 @@ onEachDatabase(
     await storage.migrate();
     const row = { at: NOW * 1000, type: 'login', user_id: 'ann', payload: '{}', expires_at: NOW + HOUR };
 
-    // As another node does that has the same records in its next batch.
+    // As another node with the same records in its next batch does.
     const transaction = await other.transaction();
     await transaction('gatehouse_audit').insert({ id: 'a', ...row });
     const appending = storage.audit.append([aRecord({ id: 'b' }), aRecord({ id: 'a' })], NOW + HOUR);

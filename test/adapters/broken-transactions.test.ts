@@ -10,7 +10,7 @@ import { freezingProxy } from './freezing-proxy.ts';
 import { connectHost, openSchools, transact } from './schools.ts';
 import { watchedKnex } from './watched-knex.ts';
 
-onEachDatabase('when the transaction cannot be begun, the work is not run', async (t, database, address) => {
+onEachDatabase('if BEGIN fails, the work is not run', async (t, database, address) => {
   let isBroken = false;
   const host = watchedKnex(database.client, address, (sql) => {
     if (isBroken && /^begin/i.test(sql)) throw new Error('the connection is lost');
@@ -29,7 +29,7 @@ onEachDatabase('when the transaction cannot be begun, the work is not run', asyn
 });
 
 onEachDatabase(
-  'when the transaction is begun too late, the work is not run',
+  'if BEGIN is answered after the timeout, the work is not run',
   async (t, { client }, address) => {
     const timeout = 100;
     const host = connectHost(client, address, {
@@ -37,10 +37,10 @@ onEachDatabase(
         const send = connection.query.bind(connection);
         connection.query = (statement, ...rest) => {
           const answer = rest.at(-1) as (...answered: unknown[]) => void;
-          const late = (...answered: unknown[]) => void setTimeout(answer, timeout + 1500, ...answered);
+          const answerLate = (...answered: unknown[]) => void setTimeout(answer, timeout + 1500, ...answered);
           return send(
             statement,
-            ...(/BEGIN/.test(JSON.stringify(statement)) ? [...rest.slice(0, -1), late] : rest),
+            ...(/BEGIN/.test(JSON.stringify(statement)) ? [...rest.slice(0, -1), answerLate] : rest),
           );
         };
         done();
@@ -48,7 +48,7 @@ onEachDatabase(
     });
     t.teardown(async () => host.destroy());
     const storage = knexStorage(host, { timeout: `${timeout} ms` });
-    // It may take longer than the transaction may.
+    // Connecting may take longer than the timeout of the transaction.
     await host.raw('select 1');
     let runs = 0;
     const failing = transact(storage, async () => {
@@ -62,7 +62,7 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'when the transaction cannot be committed, that is an error, and nothing is done',
+  'if COMMIT fails, the transaction rejects and nothing is changed',
   async (t, database, address) => {
     let isBroken = false;
     const host = watchedKnex(database.client, address, (sql) => {
@@ -86,7 +86,7 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'a constraint that the database looks at last is an error of the storage',
+  'a deferred constraint that fails at COMMIT is a StorageError',
   async (t, database, address) => {
     const { storage, host, names } = await openSchools(t, database, address);
     await host.raw(
@@ -104,19 +104,19 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'work that idles too long on connections that are opened here is ended by the server',
+  'the server ends work that idles too long on a connection opened by the storage',
   async (t, database, address) => {
     const { names } = await openSchools(t, database, address);
     const storage = knexStorage(address, { timeout: '1 second' });
     t.teardown(async () => storage.close());
-    for (const goesOn of [true, false]) {
+    for (const continues of [true, false]) {
       await connected(storage);
       const failing = transact(storage, async (transaction) => {
         await transaction('schools').insert({ name: 'Hill' });
         await delay(2500);
-        if (goesOn) await transaction('schools').insert({ name: 'Lake' });
+        if (continues) await transaction('schools').insert({ name: 'Lake' });
       });
-      await t.throwsAsync(failing, goesOn ? { message: /schools/ } : { code: 'ERR_STORAGE' });
+      await t.throwsAsync(failing, continues ? { message: /schools/ } : { code: 'ERR_STORAGE' });
     }
     t.deepEqual(await names(), []);
     await connected(storage);
@@ -128,7 +128,7 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'a server that goes silent is an error in time: before the work, and after it',
+  'if the server stops answering, the transaction rejects in time: before the work, and after it',
   async (t, database, address) => {
     const { names } = await openSchools(t, database, address);
     const proxy = await freezingProxy(address);
@@ -164,13 +164,13 @@ onEachDatabase(
 );
 
 /**
- * Waits until a storage of short timeouts has a connection that works: opening one may take longer than a test's call may,
- * on a machine with other work.
+ * Waits until a storage with a short timeout has a connection: on a loaded machine, opening one may take longer than the
+ * timeout.
  */
 async function connected(storage: Storage): Promise<void> {
   for (;;) {
     try {
-      await storage.clients.find('nobody');
+      await storage.clients.find('unknown');
       return;
     } catch (error) {
       if (!(error instanceof StorageError)) throw error;

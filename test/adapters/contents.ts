@@ -10,7 +10,7 @@ const TABLES: Readonly<Record<TestDatabase['client'], string>> = {
   mysql2: 'select table_name as name from information_schema.tables where table_schema = database()',
 };
 
-/** All that rests in a database: the rows of every table, by its name. */
+/** The rows of every table of a database, by the name of the table. */
 export async function contentsOf({ client }: TestDatabase, address: string): Promise<Map<string, Row[]>> {
   const database = knex({
     client,

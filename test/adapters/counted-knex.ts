@@ -13,8 +13,8 @@ interface Statement {
 type Run = (...values: unknown[]) => unknown;
 
 /**
- * A host's Knex instance that calls `see` whenever a statement is run. Like {@link watchedKnex}, but on SQLite, where
- * statements are prepared once, it sees each time.
+ * A host's Knex instance that calls `see` whenever a statement is run. Unlike {@link watchedKnex}, on SQLite it also counts
+ * runs of a statement that is prepared already.
  */
 export function countedKnex(
   client: TestDatabase['client'],

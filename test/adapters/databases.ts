@@ -11,11 +11,11 @@ import { temporaryFile } from './temporary-file.ts';
 export interface TestDatabase {
   readonly name: 'SQLite' | 'PostgreSQL' | 'MariaDB';
   readonly client: 'better-sqlite3' | 'pg' | 'mysql2';
-  /** Registers a test; where the server is missing, one that is skipped or, in CI, fails. */
+  /** Registers a test. Where there is no server, the test is skipped or, with `CI` set, fails. */
   register(this: void, title: string, run: (t: ExecutionContext) => Promise<void>): void;
-  /** Resolves to the address of a database with nothing in it. Call it once in each test. */
+  /** Resolves to the address of an empty database. Call it once in each test. */
   empty(this: void): Promise<string>;
-  /** The same, but where the storage has its tables already, it has tables without rows: making them takes the most time. */
+  /** The same, but if the tables of the storage exist, they stay and only their rows are deleted, which takes less time. */
   cleared(this: void): Promise<string>;
 }
 
@@ -31,10 +31,23 @@ export const postgresql: TestDatabase = await onServer(POSTGRESQL);
 
 export const mariadb: TestDatabase = await onServer(MARIADB);
 
-/** Registers a test once for each database. */
+type Run = (t: ExecutionContext, database: TestDatabase, address: string) => Promise<void>;
+
+/** Registers a test once for each database, in which there are no rows, and perhaps the tables of the storage. */
 export function onEachDatabase(
   title: string,
-  run: (t: ExecutionContext, database: TestDatabase, address: string) => Promise<void>,
+  run: Run,
+  databases: readonly TestDatabase[] = [sqlite, postgresql, mariadb],
+): void {
+  for (const database of databases) {
+    database.register(`${database.name}: ${title}`, async (t) => run(t, database, await database.cleared()));
+  }
+}
+
+/** The same with nothing in the database: for tests of how its tables are made. */
+export function onEachEmptyDatabase(
+  title: string,
+  run: Run,
   databases: readonly TestDatabase[] = [sqlite, postgresql, mariadb],
 ): void {
   for (const database of databases) {
@@ -42,21 +55,20 @@ export function onEachDatabase(
   }
 }
 
-/** The same, one test at a time: for tests that set the clock, which all tests of a file share. */
-export function onEachDatabaseInSeries(
-  title: string,
-  run: (t: ExecutionContext, database: TestDatabase, address: string) => Promise<void>,
-): void {
+/** The same, one test at a time: for tests that set the clock, which is shared by all tests of a file. */
+export function onEachDatabaseInSeries(title: string, run: Run): void {
   const inSeries: TestDatabase = { ...sqlite, register: (name, runOne) => test.serial(name, runOne) };
   onEachDatabase(title, run, [inSeries, postgresql, mariadb]);
 }
 
-/** The database of this test file on a server, made when it is first asked for. */
+/** The database of this test file on a server, created on first use. */
 async function onServer(kind: ServerKind): Promise<TestDatabase> {
   const { name, client } = kind;
   const server = await findServer(kind);
   if ('remedy' in server) return missing(kind, server.remedy);
   let own: Promise<OwnDatabase> | undefined;
+  // A test that begins with nothing may leave tables that are not those of the storage.
+  let wasEmptied = false;
   return {
     name,
     client,
@@ -65,30 +77,32 @@ async function onServer(kind: ServerKind): Promise<TestDatabase> {
         own = createOwnDatabase(kind, server.address);
         test.after.always(`drop the database on ${name}`, async () => (await own)?.drop());
       }
-      // One after the other, because they share the database.
+      // The tests share the database, so they run one after the other.
       test.serial(title, run);
     },
     async empty() {
       const database = await own!;
       await database.empty();
+      wasEmptied = true;
       return database.address;
     },
     async cleared() {
       const database = await own!;
-      await database.clear();
+      await (wasEmptied ? database.empty() : database.clear());
+      wasEmptied = false;
       return database.address;
     },
   };
 }
 
 function missing({ name, client }: ServerKind, remedy: string): TestDatabase {
-  let isSaid = false;
+  let isPrinted = false;
   return {
     name,
     client,
     register(title, run) {
-      if (!isSaid) sayMissing(`there is no ${name}: ${remedy}`);
-      isSaid = true;
+      if (!isPrinted) sayMissing(`there is no ${name}: ${remedy}`);
+      isPrinted = true;
       test.skip(title, run);
     },
     empty: async () => Promise.reject(new Error(remedy)),
@@ -96,10 +110,10 @@ function missing({ name, client }: ServerKind, remedy: string): TestDatabase {
   };
 }
 
-/** Says what a machine lacks for some of the tests, so that nobody overlooks it. */
+/** Prints what the machine lacks for some of the tests. */
 export function sayMissing(what: string): void {
   if (mustHaveEverything) {
-    test(what, (t) => t.fail('CI is set, and then nothing may be missing'));
+    test(what, (t) => t.fail('CI is set, so no test may be skipped'));
   } else {
     console.warn(`SKIPPED, ${what}`);
     test.skip(what, () => {});

@@ -22,17 +22,18 @@ import {
 } from '../../lib/testing/storage/rows.ts';
 import { onEachDatabase, sqlite } from './databases.ts';
 
-// In every place where a row has text, and nowhere else.
-const MARK = 'kept-in-a-row';
-const LONG = `${MARK}-${'x'.repeat(300)}`;
+// The text of each row that has text.
+const ROW_TEXT = 'kept-in-a-row';
+const LONG = `${ROW_TEXT}-${'x'.repeat(300)}`;
 
-/** What goes wrong, and with which rows in the statement. */
+/** Calls that fail, by the row in the failing statement. */
 const CALLS: Readonly<Record<string, (storage: Storage, id: string) => Promise<unknown>>> = {
-  client: async ({ clients }, id) => clients.insert(aClient({ id, name: MARK }), [aSecret({ hash: MARK })]),
+  client: async ({ clients }, id) =>
+    clients.insert(aClient({ id, name: ROW_TEXT }), [aSecret({ hash: ROW_TEXT })]),
   secret: async ({ clients }, id) =>
-    clients.insert(aClient({ id: `${id}-other` }), [aSecret({ id, hash: MARK, label: MARK })]),
+    clients.insert(aClient({ id: `${id}-other` }), [aSecret({ id, hash: ROW_TEXT, label: ROW_TEXT })]),
   code: async ({ credentials }, id) =>
-    credentials.start(aGrant({ id, userId: MARK }), aCode({ id, grantId: id, payload: { MARK } })),
+    credentials.start(aGrant({ id, userId: ROW_TEXT }), aCode({ id, grantId: id, payload: { ROW_TEXT } })),
   successor: async ({ credentials }, id) => {
     await credentials.start(
       aGrant({ id: `${id}-grant` }),
@@ -42,22 +43,22 @@ const CALLS: Readonly<Record<string, (storage: Storage, id: string) => Promise<u
       { kind: 'code', id: `${id}-code` },
       {
         at: NOW * 1000,
-        successor: aRefreshToken({ id, grantId: `${id}-grant`, payload: { MARK } }),
-        sealedSuccessor: `${MARK}-sealed`,
+        successor: aRefreshToken({ id, grantId: `${id}-grant`, payload: { ROW_TEXT } }),
+        sealedSuccessor: `${ROW_TEXT}-sealed`,
       },
     );
   },
   session: async ({ sessions }, id) =>
-    sessions.insert(aSession({ id, uid: id, userId: MARK, payload: { MARK } })),
-  consent: async ({ consents }, id) => consents.add(aConsent({ userId: id, scopes: [MARK] })),
-  key: async ({ keys }, id) => keys.add(aKey({ id, material: MARK })),
+    sessions.insert(aSession({ id, uid: id, userId: ROW_TEXT, payload: { ROW_TEXT } })),
+  consent: async ({ consents }, id) => consents.add(aConsent({ userId: id, scopes: [ROW_TEXT] })),
+  key: async ({ keys }, id) => keys.add(aKey({ id, material: ROW_TEXT })),
   record: async ({ audit }, id) =>
-    audit.append([aRecord({ id }, { type: 'login', userId: MARK })], NOW + HOUR),
+    audit.append([aRecord({ id }, { type: 'login', userId: ROW_TEXT })], NOW + HOUR),
   revocation: async ({ revocations }, id) => revocations.add(aRevokedToken({ id })),
 };
 
-/** Everything that a logger could write of an error: its own members, hidden ones too, and those of what caused it. */
-function allOf(error: unknown): string {
+/** Everything that a logger could write of an error: all own properties, and those of its causes. */
+function textOf(error: unknown): string {
   const texts: string[] = [];
   for (let one = error; typeof one === 'object' && one !== null; one = (one as Error).cause) {
     texts.push(inspect(one, { depth: 9 }));
@@ -68,8 +69,8 @@ function allOf(error: unknown): string {
   return texts.join('\n');
 }
 
-/** The error of each call, none of which may tell what was in its rows. */
-async function telling(
+/** The error of each call. None may contain the text of a row. */
+async function errorsOf(
   t: ExecutionContext,
   storage: Storage,
   id: string,
@@ -81,9 +82,9 @@ async function telling(
     } catch (error) {
       failed[what] = error as Error;
       t.like(error, { status: 503 }, what);
-      const told = allOf(error);
-      t.false(told.includes(MARK), `${what}: ${told}`);
-      t.false(told.includes(Buffer.from(MARK).toString('hex')), `${what}: ${told}`);
+      const text = textOf(error);
+      t.false(text.includes(ROW_TEXT), `${what}: ${text}`);
+      t.false(text.includes(Buffer.from(ROW_TEXT).toString('hex')), `${what}: ${text}`);
     }
   }
   return failed;
@@ -104,53 +105,50 @@ function open(
   return { storage, other };
 }
 
-onEachDatabase('no error tells a value of a row: one that is there already', async (t, database, address) => {
+onEachDatabase('no error contains a value of a row: duplicate key', async (t, database, address) => {
   const { storage } = open(t, database, address);
   await storage.migrate();
-  t.deepEqual(Object.keys(await telling(t, storage, `${MARK}-1`)), []);
-  const failed = Object.keys(await telling(t, storage, `${MARK}-1`));
+  t.deepEqual(Object.keys(await errorsOf(t, storage, `${ROW_TEXT}-1`)), []);
+  const failed = Object.keys(await errorsOf(t, storage, `${ROW_TEXT}-1`));
   for (const what of ['client', 'secret', 'code', 'successor', 'session'])
     t.true(failed.includes(what), what);
 });
 
-onEachDatabase('no error tells a value of a row: one that is too long', async (t, database, address) => {
+onEachDatabase('no error contains a value of a row: value too long', async (t, database, address) => {
   const { storage } = open(t, database, address);
   await storage.migrate();
-  const failed = Object.keys(await telling(t, storage, LONG));
+  const failed = Object.keys(await errorsOf(t, storage, LONG));
   t.is(failed.length, database === sqlite ? 0 : Object.keys(CALLS).length, failed.join());
 });
 
-onEachDatabase(
-  'no error tells a value of a row: a column that is not there',
-  async (t, database, address) => {
-    const { storage, other } = open(t, database, address);
-    await storage.migrate();
-    for (const [table, column] of [
-      ['clients', 'name'],
-      ['credentials', 'payload'],
-      ['sessions', 'payload'],
-      ['consents', 'scopes'],
-      ['keys', 'material'],
-      ['audit', 'type'],
-      ['revocations', 'revoked_at'],
-    ] as const) {
-      // SQLite drops no column that an index is on.
-      if (database === sqlite && column === 'revoked_at') continue;
-      await other.schema.alterTable(`gatehouse_${table}`, (changed) => changed.renameColumn(column, 'gone'));
-    }
-    const failed = Object.keys(await telling(t, storage, `${MARK}-1`));
-    t.true(failed.length >= 8, failed.join());
-  },
-);
-
-onEachDatabase('no error tells a value of a row: a lock that is held', async (t, database, address) => {
+onEachDatabase('no error contains a value of a row: missing column', async (t, database, address) => {
   const { storage, other } = open(t, database, address);
   await storage.migrate();
-  await telling(t, storage, `${MARK}-1`);
+  for (const [table, column] of [
+    ['clients', 'name'],
+    ['credentials', 'payload'],
+    ['sessions', 'payload'],
+    ['consents', 'scopes'],
+    ['keys', 'material'],
+    ['audit', 'type'],
+    ['revocations', 'revoked_at'],
+  ] as const) {
+    // SQLite cannot rename a column that has an index.
+    if (database === sqlite && column === 'revoked_at') continue;
+    await other.schema.alterTable(`gatehouse_${table}`, (changed) => changed.renameColumn(column, 'gone'));
+  }
+  const failed = Object.keys(await errorsOf(t, storage, `${ROW_TEXT}-1`));
+  t.true(failed.length >= 8, failed.join());
+});
+
+onEachDatabase('no error contains a value of a row: locked table', async (t, database, address) => {
+  const { storage, other } = open(t, database, address);
+  await storage.migrate();
+  await errorsOf(t, storage, `${ROW_TEXT}-1`);
   const isPg = database.client === 'pg';
-  const holding = await other.transaction();
+  const locking = await other.transaction();
   t.teardown(async () => {
-    if (!holding.isCompleted()) await holding.rollback();
+    if (!locking.isCompleted()) await locking.rollback();
   });
   const tables = [
     'clients',
@@ -163,10 +161,10 @@ onEachDatabase('no error tells a value of a row: a lock that is held', async (t,
     'audit',
     'revocations',
   ];
-  if (database === sqlite) await holding('gatehouse_keys').update({ material: '' });
-  else if (isPg) for (const table of tables) await holding.raw(`lock table gatehouse_${table}`);
-  else await holding.raw(`lock tables ${tables.map((table) => `gatehouse_${table} write`).join(', ')}`);
-  const failed = Object.keys(await telling(t, storage, `${MARK}-2`));
+  if (database === sqlite) await locking('gatehouse_keys').update({ material: '' });
+  else if (isPg) for (const table of tables) await locking.raw(`lock table gatehouse_${table}`);
+  else await locking.raw(`lock tables ${tables.map((table) => `gatehouse_${table} write`).join(', ')}`);
+  const failed = Object.keys(await errorsOf(t, storage, `${ROW_TEXT}-2`));
   t.deepEqual(failed, Object.keys(CALLS));
-  if (database.client === 'mysql2') await holding.raw('unlock tables');
+  if (database.client === 'mysql2') await locking.raw('unlock tables');
 });

@@ -9,7 +9,7 @@ import { createTable } from '../../adapters/knex/table.ts';
 import { NOW } from '../../lib/testing/storage/rows.ts';
 import type { TestDatabase } from './databases.ts';
 
-/** Makes the database of the first version of the schema, with something in each of its tables. */
+/** Creates the tables of the first version of the schema, each with a row. */
 export async function makeFirstVersion(database: Knex, { client }: TestDatabase): Promise<void> {
   const dialect = dialectFor(client, database);
   const migrations = {
@@ -23,13 +23,13 @@ export async function makeFirstVersion(database: Knex, { client }: TestDatabase)
     await database(`gatehouse_${title.split(' ')[0]}`).insert(row);
 }
 
-/** What the storage does on a database. */
+/** The storage's dialect for a database. */
 export function dialectFor(client: TestDatabase['client'], { client: knexClient }: Knex): Dialect {
   if (client === 'pg') return postgresqlDialect(knexClient);
   return client === 'mysql2' ? mysqlDialect(knexClient) : sqliteDialect();
 }
 
-// By table. Written out, because it is what lies in the databases of hosts.
+// By table. Written out, because databases of hosts contain such rows.
 const ROWS = {
   migrations: { name: '0001_first_tables', applied_at: NOW },
   clients: {
@@ -92,7 +92,7 @@ const ROWS = {
     payload: `{"loginTs":${NOW}}`,
     expires_at: NOW + 3600,
   },
-  // Before the login of somebody.
+  // A session before the login.
   'sessions anonymous': {
     id: 'anonymous',
     uid: 'uid-2',

@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A way to a server that can go silent without a word, as a network does. */
+/** A proxy in front of a database server that can stop forwarding without closing connections. */
 export interface FreezingProxy {
-  /** The server's address, by this way. */
+  /** The server's address through the proxy. */
   readonly address: string;
-  /** From now on nothing comes through, in either direction, on connections old and new. */
+  /** Stops forwarding in both directions, on open and new connections. */
   freeze(): void;
-  /** New connections come through again; the old ones stay silent. */
+  /** Forwards new connections again; the old ones stay frozen. */
   thaw(): void;
   close(): void;
 }

@@ -16,8 +16,8 @@ import { temporaryFile } from './temporary-file.ts';
 type File = SqliteConnection & { close(): unknown };
 const BetterSqlite3: new (filename: string) => File = createRequire(import.meta.url)('better-sqlite3');
 
-/** A file of notes, what is sent to it but the notes, and another connection to it. */
-function notes(
+/** A database with one table, the statements sent to it but the inserts, and a second connection. */
+function openTable(
   t: ExecutionContext,
   { journal = 'wal', timeout = 60_000 } = {},
 ): { database: Database; sent: string[]; other: File } {
@@ -62,46 +62,46 @@ const write =
     return text;
   };
 
-const kept = (file: File): unknown[] =>
+const rowsOf = (file: File): unknown[] =>
   file
     .prepare('select text from notes order by text')
     .all<{ text: string }>([])
     .map(({ text }) => text);
 
-test('transactions that come together share a commit, and each gets what it has done', async (t) => {
-  const { database, sent, other } = notes(t);
+test('concurrent transactions share a commit, and each gets its own result', async (t) => {
+  const { database, sent, other } = openTable(t);
   const written = await Promise.all(['a', 'b', 'c'].map(async (text) => database.transaction(write(text))));
   t.deepEqual(written, ['a', 'b', 'c']);
-  t.deepEqual(kept(other), ['a', 'b', 'c']);
+  t.deepEqual(rowsOf(other), ['a', 'b', 'c']);
   const joined = ['savepoint joined', 'release joined'];
   t.deepEqual(sent, ['begin immediate', ...joined, ...joined, 'commit']);
 });
 
-test('so do those that come in one after the other, as requests do', async (t) => {
-  const { database, sent } = notes(t);
-  const come = async (text: string): Promise<string> => {
+test('transactions that begin one after the other while a group is open join it', async (t) => {
+  const { database, sent } = openTable(t);
+  const writeLater = async (text: string): Promise<string> => {
     await setImmediate();
     return database.transaction(write(text));
   };
-  await Promise.all([come('a'), come('b'), come('c')]);
+  await Promise.all([writeLater('a'), writeLater('b'), writeLater('c')]);
   t.is(sent.filter((sql) => sql === 'commit').length, 1);
 });
 
-test('none is told before all of it can be read elsewhere', async (t) => {
-  const { database, other } = notes(t);
+test('a transaction resolves only when its changes are visible to other connections', async (t) => {
+  const { database, other } = openTable(t);
   const all = ['a', 'b', 'c'];
   const seen = await Promise.all(
     all.map(async (text) => {
       await database.transaction(write(text));
-      return kept(other);
+      return rowsOf(other);
     }),
   );
   t.deepEqual(seen, [all, all, all]);
 });
 
-test('one that fails is undone by itself, whether it is the first or joins', async (t) => {
+test('a transaction that fails is rolled back alone, as the first of a group or a later one', async (t) => {
   for (const failing of [0, 1, 2]) {
-    const { database, other } = notes(t);
+    const { database, other } = openTable(t);
     const outcomes = await Promise.allSettled(
       ['a', 'b', 'c'].map(async (text, index) =>
         database.transaction(async (statements) => {
@@ -116,17 +116,17 @@ test('one that fails is undone by itself, whether it is the first or joins', asy
       message: 'A row with this id already exists. Nothing was changed.',
     });
     t.deepEqual(
-      kept(other),
+      rowsOf(other),
       ['a', 'b', 'c'].filter((_, index) => index !== failing),
     );
   }
 });
 
-test('when the commit fails, nobody is told that it was done, and what comes next works', async (t) => {
-  const { database, other } = notes(t);
+test('if the commit fails, all transactions of the group reject, and the next one works', async (t) => {
+  const { database, other } = openTable(t);
   const outcomes = await Promise.allSettled([
     database.transaction(write('a')),
-    database.transaction(write('b', 'nothing that is there')),
+    database.transaction(write('b', 'a missing row')),
     database.transaction(write('c')),
   ]);
   for (const outcome of outcomes) {
@@ -138,13 +138,13 @@ test('when the commit fails, nobody is told that it was done, and what comes nex
       },
     });
   }
-  t.deepEqual(kept(other), []);
+  t.deepEqual(rowsOf(other), []);
   t.is(await database.transaction(write('d')), 'd');
-  t.deepEqual(kept(other), ['d']);
+  t.deepEqual(rowsOf(other), ['d']);
 });
 
-test('while somebody else writes, all of them wait together, and no longer than a call may take', async (t) => {
-  const { database, sent, other } = notes(t, { timeout: 300 });
+test('while another connection holds the write lock, a group waits together, for at most the timeout', async (t) => {
+  const { database, sent, other } = openTable(t, { timeout: 300 });
   other.exec('begin immediate');
   const triesWhenOver = await Promise.all(
     ['a', 'b', 'c'].map(async (text) => {
@@ -155,44 +155,44 @@ test('while somebody else writes, all of them wait together, and no longer than 
       return sent.length;
     }),
   );
-  // The others have what is left of their time when the first gives up. One after the other, each would try for as long.
+  // When the first gives up, the timeout of the others is over too. One after the other, each would wait as long.
   const more = Math.max(...triesWhenOver) - Math.min(...triesWhenOver);
   t.true(more <= 12, `${more} tries`);
 });
 
-test('when somebody else has written, those who waited go on', async (t) => {
-  const { database, sent, other } = notes(t);
+test('when another connection has released the write lock, waiting transactions go on', async (t) => {
+  const { database, sent, other } = openTable(t);
   other.exec('begin immediate');
   const waiting = Promise.all(['d', 'e'].map(async (text) => database.transaction(write(text))));
   while (sent.length < 2) await setImmediate();
   other.exec('commit');
   t.deepEqual(await waiting, ['d', 'e']);
-  t.deepEqual(kept(other), ['d', 'e']);
+  t.deepEqual(rowsOf(other), ['d', 'e']);
 });
 
-test('a commit that has to wait is made again, with all who had joined it', async (t) => {
-  // Without a log, SQLite cannot write while somebody reads.
-  const { database, sent, other } = notes(t, { journal: 'delete' });
+test('a commit that has to wait is sent again, with all transactions of the group', async (t) => {
+  // In rollback-journal mode, SQLite cannot write while another connection reads.
+  const { database, sent, other } = openTable(t, { journal: 'delete' });
   other.exec('begin');
-  t.deepEqual(kept(other), []);
+  t.deepEqual(rowsOf(other), []);
   const commits = (): number => sent.filter((sql) => sql === 'commit').length;
   const waiting = Promise.all(['a', 'b', 'c'].map(async (text) => database.transaction(write(text))));
   while (commits() < 1) await setImmediate();
   other.exec('commit');
   t.deepEqual(await waiting, ['a', 'b', 'c']);
-  t.deepEqual(kept(other), ['a', 'b', 'c']);
+  t.deepEqual(rowsOf(other), ['a', 'b', 'c']);
   t.true(commits() > 1);
 });
 
-test('any number of them comes to its end', async (t) => {
-  const { database, sent, other } = notes(t);
+test('two hundred concurrent transactions complete in a few commits', async (t) => {
+  const { database, sent, other } = openTable(t);
   await Promise.all(Array.from({ length: 200 }, async (_, index) => database.transaction(write(`${index}`))));
-  t.is(kept(other).length, 200);
+  t.is(rowsOf(other).length, 200);
   const commits = sent.filter((sql) => sql === 'commit').length;
   t.true(commits >= 7 && commits < 20, `${commits} commits`);
 });
 
-test('closing waits for those that were begun', async (t) => {
+test('close() waits for transactions that have begun', async (t) => {
   const storage = knexStorage(`sqlite:${temporaryFile()}`);
   await storage.migrate();
   const adding = ['1', '2', '3'].map(async (userId) =>

@@ -7,7 +7,7 @@ interface Connection {
   query(sql: string, done: (error?: Error) => void): void;
 }
 
-/** A host's Knex instance, with all that a host may have set and that must not change what the storage does. */
+/** A host's Knex instance with settings that must not change what the storage does. */
 export function hostKnex(client: ServerKind['client'], address: string, setting: string): Knex {
   return knex({
     client,

@@ -1,5 +1,5 @@
-// A host decides how its transactions see each other. Whatever it is, a credential is spent once, a request begun
-// once, and what is ended or removed stays so.
+// A host chooses the isolation level. At each level, a credential is redeemed once, a request is begun once, and what was
+// ended or removed stays so.
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { auditContract } from '../../lib/testing/storage/audit.ts';
@@ -34,7 +34,7 @@ for (const [{ name, register, cleared }, client, setting] of [
   [mariadb, 'mysql2', `set session ${isolation} read uncommitted`],
   [mariadb, 'mysql2', `set session ${isolation} read committed`],
   [mariadb, 'mysql2', `set session ${isolation} serializable`],
-  // From MariaDB 11.6 on this is so unless it is told otherwise.
+  // The default from MariaDB 11.6 on.
   [mariadb, 'mysql2', `set session innodb_snapshot_isolation = on`],
 ] as const) {
   for (const contract of CONTRACTS) {

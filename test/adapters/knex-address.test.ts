@@ -34,7 +34,7 @@ test('address: sqlite::memory:', async (t) => {
   t.deepEqual(await storage.pendingMigrations(), []);
 });
 
-test('a file that is opened here is in WAL mode and does not wait for the disk', async (t) => {
+test('a file opened by the storage is in WAL mode with synchronous = normal', async (t) => {
   const settings: unknown[] = [];
   const storage = knexStorage({
     client: 'better-sqlite3',
@@ -51,7 +51,7 @@ test('a file that is opened here is in WAL mode and does not wait for the disk',
   t.deepEqual(settings, [[{ journal_mode: 'wal' }], [{ synchronous: 1 }]]);
 });
 
-test('after close() of a file that was opened here, calls end with an error', async (t) => {
+test('after close(), calls on a file opened by the storage reject', async (t) => {
   const storage = knexStorage(temporaryFile());
   await storage.migrate();
   await storage.close();
@@ -67,21 +67,21 @@ for (const address of [
   'postgres',
   'http://host/x.js',
 ]) {
-  test(`address: "${address}" is refused`, (t) => {
+  test(`address: "${address}" is an error`, (t) => {
     const error = t.throws(() => knexStorage(address), { code: 'ERR_CONFIG' });
     t.regex(error?.message ?? '', /^storage: .*use sqlite:\.\/data\.db/);
     t.notRegex(error?.message ?? '', /geheim/);
   });
 }
 
-test('address: a folder that does not exist is refused', (t) => {
+test('address: a missing folder is an error', (t) => {
   t.throws(() => knexStorage('sqlite:/nowhere/at/all.db'), {
     code: 'ERR_CONFIG',
     message: 'storage: the folder /nowhere/at of the database file does not exist; create it',
   });
 });
 
-test('a driver that is not installed is named', (t) => {
+test('a missing driver is an error that names the package', (t) => {
   const PostgreSQL: typeof Knex.Client = createRequire(import.meta.url)('knex/lib/dialects/postgres');
   class WithoutDriver extends PostgreSQL {
     _driver(): never {
@@ -95,7 +95,7 @@ test('a driver that is not installed is named', (t) => {
   });
 });
 
-test('a timeout that is none is refused', (t) => {
+test('an invalid timeout is an error', (t) => {
   for (const timeout of [0, -1, Number.NaN, 0.5, 5000, '11 min', '2 moons', '0.5 ms'] as never[]) {
     t.throws(() => knexStorage('data.db', { timeout }), {
       code: 'ERR_CONFIG',
@@ -105,7 +105,14 @@ test('a timeout that is none is refused', (t) => {
   }
 });
 
-test('a database that is not supported is refused', (t) => {
+test('an option that does not exist is refused', (t) => {
+  t.throws(() => Reflect.apply(knexStorage, undefined, ['data.db', { timeOut: 5 }]), {
+    code: 'ERR_CONFIG',
+    message: 'knexStorage({ timeOut }): there is no such option; the options are create, listen, timeout',
+  });
+});
+
+test('an unsupported database is an error', (t) => {
   t.throws(() => knexStorage({ client: 'tedious', connection: {} }), { code: 'ERR_CONFIG' });
   const instance = knex({ client: 'oracledb' });
   t.throws(() => knexStorage(instance), {
@@ -114,7 +121,7 @@ test('a database that is not supported is refused', (t) => {
   });
 });
 
-test('a transaction is no database', async (t) => {
+test('a Knex transaction instead of an instance is an error', async (t) => {
   const host = knex({
     client: 'better-sqlite3',
     connection: { filename: ':memory:' },

@@ -1,4 +1,4 @@
-// Another program, that locks an SQLite file for two seconds.
+// A second program that locks an SQLite file for two seconds.
 import { setTimeout as delay } from 'node:timers/promises';
 
 import knex from 'knex';

@@ -27,8 +27,8 @@ async function withManyGrants(t: ExecutionContext, storage: Storage): Promise<St
   return storage;
 }
 
-/** Of the grants, those whose tokens and codes are good. */
-async function living({ credentials, revocations }: Storage): Promise<string[]> {
+/** The grants whose tokens or codes are accepted. */
+async function usableGrants({ credentials, revocations }: Storage): Promise<string[]> {
   const ids = await Promise.all(
     IDS.map(async (id) => {
       const token = { id, clientId: 'timetable', grant: { id, userId: 'ann' }, sequence: 0 };
@@ -39,8 +39,8 @@ async function living({ credentials, revocations }: Storage): Promise<string[]> 
   return ids.flat();
 }
 
-/** How many other calls are answered until the given one is. */
-async function answeredMeanwhile(storage: Storage, call: Promise<unknown>): Promise<number> {
+/** How many other calls are answered before the given one. */
+async function countAnswersDuring(storage: Storage, call: Promise<unknown>): Promise<number> {
   let count = 0;
   let isOver = false;
   const over = call.finally(() => {
@@ -58,10 +58,10 @@ async function answeredMeanwhile(storage: Storage, call: Promise<unknown>): Prom
 
 for (const party of [{ userId: 'ann' }, { clientId: 'timetable' }] satisfies EndedParty[]) {
   const who = 'userId' in party ? 'a user' : 'a client';
-  const nobody = 'userId' in party ? { userId: 'nobody' } : { clientId: 'nobody' };
+  const withoutGrants = 'userId' in party ? { userId: 'no-grants' } : { clientId: 'no-grants' };
 
   onEachDatabase(
-    `ending ${who} with many grants takes what ending one without any takes, and ends them all`,
+    `ending ${who} with many grants takes the statements of ending one without grants, and ends them all`,
     async (t, { client }, address) => {
       let statements: string[] = [];
       const host = countedKnex(client, address, (sql) => {
@@ -70,18 +70,18 @@ for (const party of [{ userId: 'ann' }, { clientId: 'timetable' }] satisfies End
       t.teardown(async () => host.destroy());
       const storage = await withManyGrants(t, knexStorage(host));
       // Twice: a connection prepares a statement when it first runs it.
-      for (let time = 0; time < 2; time += 1) await storage.revocations.end(nobody);
-      t.is((await living(storage)).length, IDS.length);
+      for (let time = 0; time < 2; time += 1) await storage.revocations.end(withoutGrants);
+      t.is((await usableGrants(storage)).length, IDS.length);
 
       statements = [];
-      await storage.revocations.end(nobody);
-      const ofNobody = statements;
+      await storage.revocations.end(withoutGrants);
+      const statementsWithoutGrants = statements;
       statements = [];
       await storage.revocations.end(party);
-      t.deepEqual(statements, ofNobody);
-      t.is(statements.length, 4, 'a transaction of two');
-      t.deepEqual(await living(storage), []);
-      // No row of a grant was written.
+      t.deepEqual(statements, statementsWithoutGrants);
+      t.is(statements.length, 4, 'BEGIN, two statements, COMMIT');
+      t.deepEqual(await usableGrants(storage), []);
+      // No row of a grant was changed.
       t.is((await storage.grants.find(IDS[0]!))?.revokedAt, undefined);
     },
   );
@@ -99,12 +99,12 @@ async function beginEnd(
   });
   const run = async (sql: string, values: readonly Value[] = []): Promise<never> =>
     transaction.raw(sql, values as Knex.RawBinding[]) as unknown as Promise<never>;
-  await end({ run, get: run, all: run }, dialectFor(client, host), { kind: 'user', value: 'ann' });
+  await end({ run, get: run, all: run }, dialectFor(client, host), { userId: 'ann' });
   return transaction;
 }
 
 onEachDatabase(
-  'while a user is being ended nobody waits for it, but who is ended at the same moment',
+  'while a user is being ended, only the end of another user waits',
   async (t, { client }, address) => {
     const storage = await withManyGrants(t, knexStorage(address, { timeout: '3000 ms' }));
     const other = knex({ client, connection: address, pool: { min: 0, max: 1 } });
@@ -114,7 +114,7 @@ onEachDatabase(
     const transaction = await beginEnd(t, client, other);
 
     t.is(await revocations.sequence(), before);
-    t.is((await living(storage)).length, IDS.length);
+    t.is((await usableGrants(storage)).length, IDS.length);
     await sessions.insert(aSession({ sequence: before }));
     t.is((await sessions.find(aSession().id))?.sequence, before);
     t.true(await sessions.update(aSession()));
@@ -129,36 +129,36 @@ onEachDatabase(
     isOpen = false;
     await transaction.commit();
     await ending;
-    t.is(await revocations.sequence(), before + 2);
-    // All of it noted the number of before.
-    t.deepEqual(await living(storage), []);
+    t.true((await revocations.sequence()) >= before + 2);
+    // Everything above began with the sequence number before the end.
+    t.deepEqual(await usableGrants(storage), []);
     t.is(await credentials.find('code', started.code.id), undefined);
     t.is(await sessions.find(aSession().id), undefined);
   },
   [postgresql, mariadb],
 );
 
-// SQLite answers on this thread: what it does in one go, nobody gets through.
+// SQLite runs a statement on the event loop's thread: one long statement would delay all other calls.
 onEachDatabase(
-  'while many grants are revoked, others are served',
+  'while many grants are revoked, other calls are answered',
   async (t, _database, address) => {
     const storage = await withManyGrants(t, knexStorage(address));
-    t.true((await answeredMeanwhile(storage, storage.grants.revoke(OF_ANN, NOW))) > 0);
+    t.true((await countAnswersDuring(storage, storage.grants.revoke(OF_ANN, NOW))) > 0);
   },
   [sqlite],
 );
 
 onEachDatabase(
-  'while a client with many grants is removed, others are served',
+  'while a client with many grants is removed, other calls are answered',
   async (t, _database, address) => {
     const storage = await withManyGrants(t, knexStorage(address));
-    t.true((await answeredMeanwhile(storage, storage.clients.delete('timetable'))) > 0);
+    t.true((await countAnswersDuring(storage, storage.clients.delete('timetable'))) > 0);
   },
   [sqlite],
 );
 
-/** A storage whose connections fail after so many statements, until told otherwise. */
-function failing(
+/** A storage whose connections fail after a number of statements, until it is set again. */
+function openFailing(
   t: ExecutionContext,
   client: TestDatabase['client'],
   address: string,
@@ -179,27 +179,27 @@ function failing(
 }
 
 onEachDatabase(
-  'revoking that is interrupted is finished by revoking again',
+  'an interrupted revocation is completed by revoking again',
   async (t, { client }, address) => {
-    const { storage, failAfter } = failing(t, client, address);
+    const { storage, failAfter } = openFailing(t, client, address);
     await withManyGrants(t, storage);
 
     failAfter(9);
     await t.throwsAsync(storage.grants.revoke(OF_ANN, NOW), { code: 'ERR_STORAGE' });
     failAfter(Infinity);
-    const left = await living(storage);
+    const left = await usableGrants(storage);
     t.true(left.length > 0 && left.length < IDS.length, `${left.length}`);
 
     t.deepEqual((await storage.grants.revoke(OF_ANN, NOW)).toSorted(), left.toSorted());
-    t.deepEqual(await living(storage), []);
+    t.deepEqual(await usableGrants(storage), []);
   },
   [postgresql, mariadb],
 );
 
 onEachDatabase(
-  'a user or a client whose end is interrupted at any statement is ended wholly, or not at all',
+  'if the end of a user or a client fails at any statement, it is complete or nothing is changed',
   async (t, { client }, address) => {
-    const { storage, failAfter } = failing(t, client, address);
+    const { storage, failAfter } = openFailing(t, client, address);
     await withManyGrants(t, storage);
     const before = await storage.revocations.sequence();
     for (const party of [{ userId: 'ann' }, { clientId: 'timetable' }] satisfies EndedParty[]) {
@@ -210,27 +210,28 @@ onEachDatabase(
         t.is(await storage.revocations.sequence(), before);
       }
     }
-    t.is((await living(storage)).length, IDS.length);
+    t.is((await usableGrants(storage)).length, IDS.length);
   },
   [postgresql, mariadb],
 );
 
 onEachDatabase(
-  'a client whose removal is interrupted is gone with all that it has, and removing it again removes the rest',
+  'an interrupted removal of a client leaves no usable grant, and removing it again deletes the rest',
   async (t, { client }, address) => {
-    const { host, storage, failAfter } = failing(t, client, address);
+    const { host, storage, failAfter } = openFailing(t, client, address);
     await withManyGrants(t, storage);
     const count = async (): Promise<number> => (await host('gatehouse_grants').select('id')).length;
 
-    failAfter(8);
+    // MariaDB takes two statements for each batch.
+    failAfter(client === 'pg' ? 8 : 10);
     await t.throwsAsync(storage.clients.delete('timetable'), { code: 'ERR_STORAGE' });
     failAfter(Infinity);
     t.is(await storage.clients.find('timetable'), undefined);
     const left = await count();
     t.true(left > 0 && left < IDS.length, `${left}`);
-    t.deepEqual(await living(storage), []);
+    t.deepEqual(await usableGrants(storage), []);
     await storage.clients.insert(aClient({ id: 'timetable' }), []);
-    t.deepEqual(await living(storage), [], 'nor of one that has its id afterwards');
+    t.deepEqual(await usableGrants(storage), [], 'nor for a new client with this id');
 
     t.true(await storage.clients.delete('timetable'));
     t.is(await count(), 0);

@@ -11,9 +11,9 @@ serverContract(
   (address) => {
     const host = hostKnex(
       'mysql2',
-      // An update that changes nothing counts no row then.
+      // Without FOUND_ROWS, an UPDATE that changes no value counts no row.
       `${address}?flags=-FOUND_ROWS`,
-      // With the first of them, a backslash does not keep a quote from ending a text.
+      // With NO_BACKSLASH_ESCAPES, a backslash does not escape a quote.
       `set session sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES,PIPES_AS_CONCAT,STRICT_ALL_TABLES'`,
     );
     return { ...knexStorage(host), close: async () => host.destroy() };

@@ -1,4 +1,4 @@
-// A node that gets stuck in the middle of migrating, to be killed there.
+// A node that stops in the middle of a migration and is killed there.
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { TestDatabase } from './databases.ts';
@@ -8,11 +8,11 @@ const [client, address = '', beginning = ''] = process.argv.slice(2);
 
 await knexStorage(
   watchedKnex(client as TestDatabase['client'], address, (sql) => {
-    if (sql.startsWith(beginning)) getStuck();
+    if (sql.startsWith(beginning)) waitForKill();
   }),
 ).migrate();
 
-function getStuck(): void {
+function waitForKill(): void {
   process.send?.('in the middle');
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }

@@ -18,7 +18,7 @@ import {
   HOUR,
   NOW,
 } from '../../lib/testing/storage/rows.ts';
-import { onEachDatabase } from './databases.ts';
+import { onEachEmptyDatabase } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
 import { makeFirstVersion } from './first-version.ts';
 import { start, startCluster } from './processes.ts';
@@ -30,6 +30,7 @@ const FOURTH = '0004_disabled_by';
 const FIFTH = '0005_revocation_sequence';
 const SIXTH = '0006_consent_hosts';
 const SEVENTH = '0007_client_lifetimes';
+const EIGHTH = '0008_row_locks';
 
 const cluster = startCluster(4);
 
@@ -43,8 +44,8 @@ async function onFirstVersion(t: ExecutionContext, database: TestDatabase, addre
   return host;
 }
 
-/** What was there is there, and what is new works. */
-async function isWhole(t: ExecutionContext, host: Knex): Promise<void> {
+/** The old rows are complete, and each store works. */
+async function assertMigrated(t: ExecutionContext, host: Knex): Promise<void> {
   const { assignments, attempts, audit, clients, consents, credentials, idempotency, ...storage } =
     knexStorage(host);
   t.deepEqual(await storage.pendingMigrations(), []);
@@ -56,6 +57,7 @@ async function isWhole(t: ExecutionContext, host: Knex): Promise<void> {
     FIFTH,
     SIXTH,
     SEVENTH,
+    EIGHTH,
   ]);
   t.deepEqual(await clients.find(aClient().id), {
     client: aClient(),
@@ -78,11 +80,11 @@ async function isWhole(t: ExecutionContext, host: Knex): Promise<void> {
   t.is(await attempts.count('a', { limit: 1, now: NOW, expiresAt: NOW + HOUR }), undefined);
   await assignments.save('ann', { roles: ['registrar'], permissions: [] });
   t.deepEqual((await assignments.find('ann')).roles, ['registrar']);
-  await standsAsBefore(t, storage);
+  await assertRevocationsKept(t, storage);
 }
 
-/** What was revoked stays so, and what was not ends when its user or client is ended. */
-async function standsAsBefore(
+/** Revoked tokens stay revoked, and others are revoked when their user or client is ended. */
+async function assertRevocationsKept(
   t: ExecutionContext,
   { prune, revocations, sessions }: Pick<Storage, 'prune' | 'revocations' | 'sessions'>,
 ): Promise<void> {
@@ -90,7 +92,7 @@ async function standsAsBefore(
   const ofAnn: TokenInQuestion = { ...ofApp, grant: { id: aGrant().id, userId: 'ann' } };
   const ofRevoked: TokenInQuestion = { ...ofApp, clientId: 'revoked' };
   const good = [ofApp, ofAnn, { ...ofRevoked, sequence: 1 }];
-  const dead = [
+  const revoked = [
     ofRevoked,
     { ...ofRevoked, grant: { id: 'grant-2', userId: 'ann' } },
     { ...ofApp, id: 'jti-1' },
@@ -100,47 +102,54 @@ async function standsAsBefore(
     Promise.all(tokens.map(async (token) => revocations.stands(token)));
   t.is(await revocations.sequence(), 1);
   t.deepEqual(await stand(good), [true, true, true]);
-  t.deepEqual(await stand(dead), [false, false, false, false]);
+  t.deepEqual(await stand(revoked), [false, false, false, false]);
   const session = { ...aSession(), sequence: 0 };
   t.deepEqual(await sessions.find(session.id), { session, sequence: 1 });
   t.is(await sessions.find('anonymous'), undefined);
 
   await revocations.end({ userId: 'ann' });
-  t.is(await revocations.sequence(), 2);
+  const latest = await revocations.sequence();
+  t.true(latest > 1);
   t.is(await sessions.find(session.id), undefined);
   t.deepEqual(await stand(good), [true, false, true]);
   while ((await prune(NOW * 2, 100)) > 0);
-  t.is(await revocations.sequence(), 2);
-  t.deepEqual(await stand([...good, ofRevoked]), [true, false, true, false], 'ends are kept for good');
+  t.is(await revocations.sequence(), latest);
+  t.deepEqual(await stand([...good, ofRevoked]), [true, false, true, false], 'ends are never pruned');
 }
 
-onEachDatabase('a database of the first version keeps its rows', async (t, database, address) => {
-  const host = await onFirstVersion(t, database, address);
-  const storage = knexStorage(host);
-  t.deepEqual(await storage.pendingMigrations(), [SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH]);
-  await t.throwsAsync(storage.audit.list({}), { code: 'ERR_MIGRATIONS_PENDING' });
-  await t.throwsAsync(storage.consents.list('ann'), { code: 'ERR_MIGRATIONS_PENDING' });
-  await t.throwsAsync(storage.diagnose(), { code: 'ERR_MIGRATIONS_PENDING' });
-  await t.throwsAsync(storage.sessions.find(aSession().id), { code: 'ERR_MIGRATIONS_PENDING' });
-  await t.throwsAsync(storage.revocations.sequence(), { code: 'ERR_MIGRATIONS_PENDING' });
-  await storage.migrate();
-  await isWhole(t, host);
-});
+onEachEmptyDatabase(
+  'migrating a database of the first version keeps its rows',
+  async (t, database, address) => {
+    const host = await onFirstVersion(t, database, address);
+    const storage = knexStorage(host);
+    t.deepEqual(await storage.pendingMigrations(), [SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH]);
+    await t.throwsAsync(storage.audit.list({}), { code: 'ERR_MIGRATIONS_PENDING' });
+    await t.throwsAsync(storage.consents.list('ann'), { code: 'ERR_MIGRATIONS_PENDING' });
+    await t.throwsAsync(storage.diagnose(), { code: 'ERR_MIGRATIONS_PENDING' });
+    await t.throwsAsync(storage.sessions.find(aSession().id), { code: 'ERR_MIGRATIONS_PENDING' });
+    await t.throwsAsync(storage.revocations.sequence(), { code: 'ERR_MIGRATIONS_PENDING' });
+    await storage.migrate();
+    await assertMigrated(t, host);
+  },
+);
 
-onEachDatabase('records of secrets that were deleted before are found', async (t, database, address) => {
-  const host = await onFirstVersion(t, database, address);
-  const storage = knexStorage(host);
-  await storage.migrate();
-  const record = { id: 'a', at: NOW * 1000, type: 'secret_removed', client_id: 'timetable', payload: '{}' };
-  await host('gatehouse_audit').insert({ ...record, expires_at: NOW + HOUR });
-  await host.raw('alter table gatehouse_clients drop column lifetimes');
-  await host('gatehouse_migrations').where({ name: SEVENTH }).delete();
-  await storage.migrate();
-  t.like(await storage.audit.list({ types: ['secret_deleted'] }), [{ id: 'a', clientId: 'timetable' }]);
-});
+onEachEmptyDatabase(
+  'old audit records of type secret_removed are listed as secret_deleted',
+  async (t, database, address) => {
+    const host = await onFirstVersion(t, database, address);
+    const storage = knexStorage(host);
+    await storage.migrate();
+    const record = { id: 'a', at: NOW * 1000, type: 'secret_removed', client_id: 'timetable', payload: '{}' };
+    await host('gatehouse_audit').insert({ ...record, expires_at: NOW + HOUR });
+    await host.raw('alter table gatehouse_clients drop column lifetimes');
+    await host('gatehouse_migrations').where({ name: SEVENTH }).delete();
+    await storage.migrate();
+    t.like(await storage.audit.list({ types: ['secret_deleted'] }), [{ id: 'a', clientId: 'timetable' }]);
+  },
+);
 
-onEachDatabase(
-  'processes that migrate the first version at once do it once',
+onEachEmptyDatabase(
+  'when processes migrate the first version at once, each migration is applied once',
   async (t, database, address) => {
     const host = await onFirstVersion(t, database, address);
     const pending = await cluster.atOnce(
@@ -148,12 +157,12 @@ onEachDatabase(
       Array.from({ length: 4 }, () => ({ do: 'migrate' })),
     );
     t.deepEqual(pending, [[], [], [], []]);
-    await isWhole(t, host);
+    await assertMigrated(t, host);
   },
 );
 
-onEachDatabase(
-  'a node of the first version goes on beside one that has migrated',
+onEachEmptyDatabase(
+  'a node of the first version works beside one that has migrated',
   async (t, database, address) => {
     const host = await onFirstVersion(t, database, address);
     await knexStorage(host).migrate();
@@ -180,8 +189,8 @@ onEachDatabase(
   },
 );
 
-onEachDatabase(
-  'a migration that stops before any of its statements is done by the next',
+onEachEmptyDatabase(
+  'a migration that fails before any of its statements is completed by the next one',
   async (t, database, address) => {
     const host = await onFirstVersion(t, database, address);
     let stops = 0;
@@ -203,9 +212,9 @@ onEachDatabase(
       if (!stopped) break;
       stops += 1;
     }
-    // Each of them got a statement further than the one before, until one came to the end.
-    t.true(stops > 10, `${stops}`);
-    await isWhole(t, host);
+    // Each failed one statement later than the one before, until one completed.
+    t.true(stops > 8, `${stops}`);
+    await assertMigrated(t, host);
   },
 );
 
@@ -214,8 +223,8 @@ for (const beginning of [
   'insert into gatehouse_revocations',
   'update gatehouse_revocations',
 ]) {
-  onEachDatabase(
-    `a process that is killed in the middle of a migration, before ${beginning}, leaves nothing that the next cannot finish`,
+  onEachEmptyDatabase(
+    `a process killed in a migration before ${beginning}: the next migration completes it`,
     async (t, database, address) => {
       const host = await onFirstVersion(t, database, address);
       const child = start('migrating-process.ts', database.client, address, beginning);
@@ -223,7 +232,7 @@ for (const beginning of [
       child.kill('SIGKILL');
       await once(child, 'exit');
       await knexStorage(host).migrate();
-      await isWhole(t, host);
+      await assertMigrated(t, host);
     },
   );
 }

@@ -3,14 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { connect } from './servers.ts';
 import type { ServerKind } from './servers.ts';
 
-/** A database that only one test file uses. */
+/** A database for one test file. */
 export interface OwnDatabase {
   readonly address: string;
-  /** Removes everything in it. */
+  /** Drops all tables. */
   empty(): Promise<void>;
-  /** Removes all rows of the storage; its tables stay, if there are any. */
+  /** Deletes all rows of the storage's tables, if there are any; the tables stay. With tables of a host, removes everything. */
   clear(): Promise<void>;
-  /** Removes the database itself. */
+  /** Drops the database. */
   drop(): Promise<void>;
 }
 
@@ -21,29 +21,31 @@ export async function createOwnDatabase(kind: ServerKind, serverAddress: string)
   const server = connect(kind, serverAddress);
   const inside = connect(kind, address.href);
   await server.raw(`create database ${name}`);
-  // Nothing here outlives the server: its commits need not wait for the disk.
+  // The data need not survive a crash of the server, so commits do not wait for the disk.
   if (kind.client === 'pg') await server.raw(`alter database ${name} set synchronous_commit = off`);
+
+  async function empty(): Promise<void> {
+    if (kind.client === 'pg') {
+      await inside.raw('drop schema public cascade; create schema public');
+    } else {
+      await server.raw(`drop database ${name}`);
+      await server.raw(`create database ${name}`);
+    }
+  }
 
   return {
     address: address.href,
-    async empty() {
-      if (kind.client === 'pg') {
-        await inside.raw('drop schema public cascade; create schema public');
-      } else {
-        await server.raw(`drop database ${name}`);
-        await server.raw(`create database ${name}`);
-      }
-    },
+    empty,
     async clear() {
       const tables: { name: string }[] = await inside('information_schema.tables')
         .select('table_name as name')
         .where('table_schema', kind.client === 'pg' ? 'public' : name)
-        .where('table_name', 'like', 'gatehouse%')
         .whereNot('table_name', 'gatehouse_migrations');
+      if (!tables.every(({ name: table }) => table.startsWith('gatehouse_'))) return empty();
       await inside.transaction(async (transaction) => {
         for (const { name: table } of tables) {
           const rows = transaction(table);
-          // A row that a migration has put there is a part of the schema.
+          // Rows inserted by a migration belong to the schema.
           if (table === 'gatehouse_revocations') void rows.whereNot('kind', 'sequence');
           await rows.delete();
         }

@@ -1,3 +1,4 @@
+import knex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { postgresql } from './databases.ts';
@@ -13,4 +14,21 @@ serverContract(
     return { ...knexStorage(host), close: async () => host.destroy() };
   },
   'shared with a host: ',
+);
+
+// The statements for CockroachDB, run on PostgreSQL: those that differ. Its migrations are run once, before the nodes start.
+serverContract(
+  {
+    ...postgresql,
+    register(title, run) {
+      const differs =
+        /migrate|credential|redeem|code|grant/.test(title) && !title.includes('three times at once');
+      if (differs) postgresql.register(title, run);
+    },
+  },
+  (address) => {
+    const host = knex({ client: 'cockroachdb', connection: address, log: { warn() {} } });
+    return { ...knexStorage(host), close: async () => host.destroy() };
+  },
+  'with the statements for CockroachDB: ',
 );

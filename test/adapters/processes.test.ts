@@ -8,7 +8,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { Redemption, Storage, TokenInQuestion } from '../../lib/contracts/index.ts';
 import { aCode, aGrant, aRequest, HOUR, NOW } from '../../lib/testing/storage/rows.ts';
-import { onEachDatabase } from './databases.ts';
+import { onEachDatabase, onEachEmptyDatabase } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
 import { start, startCluster } from './processes.ts';
 import type { Begun } from './processes.ts';
@@ -16,7 +16,7 @@ import type { Begun } from './processes.ts';
 const NODES = ['a', 'b', 'c', 'd'];
 const cluster = startCluster(NODES.length);
 
-/** A storage with so many codes in it, each with a grant of the same id. */
+/** A storage with a number of codes, each with a grant of the same id. */
 async function withCodes(
   t: ExecutionContext,
   address: string,
@@ -41,7 +41,7 @@ function connect(t: ExecutionContext, client: TestDatabase['client'], address: s
   return host;
 }
 
-/** The numbers of the users' ends. */
+/** The sequence numbers at which the users were ended. */
 async function endsOf(
   t: ExecutionContext,
   client: TestDatabase['client'],
@@ -52,7 +52,7 @@ async function endsOf(
 }
 
 onEachDatabase(
-  'of a hundred redemptions of one code by four processes, one wins',
+  'of a hundred redemptions of one code by four processes, one succeeds',
   async (t, _database, address) => {
     const { storage, codes } = await withCodes(t, address, 1);
     const ended = await cluster.atOnce<Redemption[][]>(
@@ -77,7 +77,7 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'processes that redeem the same codes at once have one winner each',
+  'when processes redeem the same codes at once, each code has one successor',
   async (t, _database, address) => {
     const { storage, codes } = await withCodes(t, address, 100);
     const ended = await cluster.atOnce<Redemption[][]>(
@@ -100,7 +100,7 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'processes that redeem and processes that revoke leave nothing living',
+  'when processes redeem and revoke the same grants at once, no token stays valid',
   async (t, _database, address) => {
     const { storage, codes } = await withCodes(t, address, 100);
     const backwards = codes.toReversed();
@@ -128,14 +128,14 @@ onEachDatabase(
     await storage.prune(NOW + 100 * HOUR, 10_000);
     for (const [index, code] of codes.entries()) {
       const isRedeemed = [byA, byB].some((ended) => ended[index]?.outcome === 'redeemed');
-      // Whoever redeemed in time holds an access token, so the revoked grant has to last as long as the successor.
+      // A redemption that succeeded returned an access token, so the revoked grant is kept as long as the successor.
       t.is((await storage.grants.find(code))?.revokedAt, isRedeemed ? NOW : undefined, code);
     }
   },
 );
 
 onEachDatabase(
-  'what is begun by processes while others end its users is dead, but for what was begun afterwards',
+  'when processes log in and end the same users at once, only what began after the end stays valid',
   async (t, { client }, address) => {
     const { storage } = await withCodes(t, address, 0);
     const users = Array.from({ length: 20 }, (_, index) => `user ${index}`);
@@ -149,35 +149,36 @@ onEachDatabase(
 
     const ends = await endsOf(t, client, address);
     t.deepEqual([...ends.keys()].toSorted(), users.toSorted());
-    t.is(await storage.revocations.sequence(), first + 2 * users.length);
-    let dead = 0;
+    t.is(new Set(ends.values()).size, users.length);
+    t.true((await storage.revocations.sequence()) >= first + 2 * users.length);
+    let endedCount = 0;
     for (const { id, userId, sequence } of [...byA!, ...byB!]) {
-      const isDead = sequence < ends.get(userId)!;
-      if (isDead) dead += 1;
+      const isEnded = sequence < ends.get(userId)!;
+      if (isEnded) endedCount += 1;
       const what = `${id}, begun at ${sequence}, ended at ${ends.get(userId)}`;
-      t.is((await storage.sessions.find(id)) === undefined, isDead, what);
-      t.is((await storage.credentials.find('refresh_token', id)) === undefined, isDead, what);
-      t.is(await storage.revocations.stands(tokenOf(id, userId)), !isDead, what);
-      if (!isDead) continue;
+      t.is((await storage.sessions.find(id)) === undefined, isEnded, what);
+      t.is((await storage.credentials.find('refresh_token', id)) === undefined, isEnded, what);
+      t.is(await storage.revocations.stands(tokenOf(id, userId)), !isEnded, what);
+      if (!isEnded) continue;
       const late = await storage.credentials.redeem({ kind: 'refresh_token', id }, { at: NOW });
       t.deepEqual(late, { outcome: 'gone' }, what);
       t.false(await storage.revocations.stands(tokenOf(id, userId)), what);
     }
-    t.true(dead > 0);
+    t.true(endedCount > 0);
   },
 );
 
 onEachDatabase(
-  'processes that end users at once give each end its number, and no number is seen before a smaller one',
+  'when processes end users at once, each end has its own number, and no reader sees a gap',
   async (t, { client }, address) => {
     const { storage } = await withCodes(t, address, 0);
     const first = await storage.revocations.sequence();
     const ofNodes = NODES.map((by) => Array.from({ length: 25 }, (_, index) => `${by} ${index}`));
     const host = connect(t, client, address);
-    const over = new AbortController();
+    const done = new AbortController();
     const seen: { sequence: number; ends: number; greatest: number }[] = [];
     const watching = (async () => {
-      while (!over.signal.aborted) {
+      while (!done.signal.aborted) {
         const [row] = await host('gatehouse_revocations')
           .sum({ ends: host.raw(`case when kind = 'user' then 1 else 0 end`) })
           .max({ greatest: host.raw(`case when kind = 'user' then sequence else 0 end`) })
@@ -191,25 +192,23 @@ onEachDatabase(
       address,
       ofNodes.map((users) => ({ do: 'end', users })),
     );
-    over.abort();
+    done.abort();
     await watching;
 
+    const numbers = [...(await endsOf(t, client, address)).values()];
+    t.is(new Set(numbers).size, 100);
+    t.true(numbers.every((number) => number > first));
     for (const { sequence, ends, greatest } of seen) {
-      t.is(ends, sequence - first);
+      t.is(ends, numbers.filter((number) => number <= sequence).length);
       t.is(greatest, ends === 0 ? 0 : sequence);
     }
-    // SQLite may be done before anybody has looked twice.
+    // On SQLite the ends may be done before the second read.
     t.log(`${new Set(seen.map(({ ends }) => ends)).size} states seen`);
-    const numbers = [...(await endsOf(t, client, address)).values()];
-    t.deepEqual(
-      numbers.toSorted((a, b) => a - b),
-      Array.from({ length: 100 }, (_, index) => first + 1 + index),
-    );
   },
 );
 
 onEachDatabase(
-  'processes that begin the same requests at once have one winner each, and so have those that take over',
+  'when processes begin the same requests at once, one begins each, and one takes it over',
   async (t, _database, address) => {
     const { storage } = await withCodes(t, address, 0);
     const requests = Array.from({ length: 25 }, (_, index) => `request ${index}`);
@@ -228,29 +227,29 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('processes that migrate at once run each migration once', async (t, _database, address) => {
-  const pending = await cluster.atOnce(
-    address,
-    NODES.map(() => ({ do: 'migrate' })),
-  );
-  t.deepEqual(pending, [[], [], [], []]);
-});
-
-onEachDatabase(
-  'a process that is killed while it migrates leaves no lock behind',
-  async (t, { client }, address) => {
-    const child = start(
-      'migrating-process.ts',
-      client,
+onEachEmptyDatabase(
+  'when processes migrate at once, each migration is applied once',
+  async (t, _database, address) => {
+    const pending = await cluster.atOnce(
       address,
-      'create table if not exists gatehouse_grants ',
+      NODES.map(() => ({ do: 'migrate' })),
     );
-    await once(child, 'message');
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-
-    const { storage } = await withCodes(t, address, 1);
-    t.deepEqual(await storage.pendingMigrations(), []);
-    t.is((await storage.credentials.find('code', 'code 0'))?.grant.id, 'code 0');
+    t.deepEqual(pending, [[], [], [], []]);
   },
 );
+
+onEachEmptyDatabase('a process killed while it migrates leaves no lock', async (t, { client }, address) => {
+  const child = start(
+    'migrating-process.ts',
+    client,
+    address,
+    'create table if not exists gatehouse_grants ',
+  );
+  await once(child, 'message');
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+
+  const { storage } = await withCodes(t, address, 1);
+  t.deepEqual(await storage.pendingMigrations(), []);
+  t.is((await storage.credentials.find('code', 'code 0'))?.grant.id, 'code 0');
+});

@@ -5,7 +5,7 @@ import test from 'ava';
 
 import { compileCache } from '../harness/compile-cache.ts';
 
-/** Starts a program of this folder as a process of its own. */
+/** Starts a program of this folder as a child process. */
 export function start(program: string, ...values: string[]): ChildProcess {
   return fork(new URL(program, import.meta.url), values, {
     execArgv: ['--conditions=gatehouse:source', '--disable-warning=ExperimentalWarning'],
@@ -13,12 +13,12 @@ export function start(program: string, ...values: string[]): ChildProcess {
   });
 }
 
-/** What a storage-process.ts is told to do with the storage at an address. */
+/** What a storage process does with the storage at an address. */
 export type Task =
   | { readonly do: 'open' | 'migrate' | 'close' }
-  /** Redeems each of the codes, so many times at once. Answers with how each attempt ended, code by code. */
+  /** Redeems each of the codes `times` times at once. Answers with the outcome of each attempt, by code. */
   | { readonly do: 'redeem'; readonly codes: readonly string[]; readonly times: number; readonly by: string }
-  /** Begins each of the requests, so many times at once, as of `now`. Answers with the attempts that found nothing. */
+  /** Begins each of the requests `times` times at once, as of `now`. Answers with the attempts that began it. */
   | {
       readonly do: 'begin';
       readonly requests: readonly string[];
@@ -26,9 +26,9 @@ export type Task =
       readonly by: string;
       readonly now: number;
     }
-  /** Revokes each of the grants. Answers with the ids of those that it revoked. */
+  /** Revokes each of the grants. Answers with the ids that it revoked. */
   | { readonly do: 'revoke'; readonly grants: readonly string[] }
-  /** Logs each of the users in and authorizes an app for them, so many times. Answers with what was {@link Begun}. */
+  /** Logs each of the users in and starts a grant, `times` times. Answers with what was {@link Begun}. */
   | {
       readonly do: 'login';
       readonly users: readonly string[];
@@ -42,25 +42,25 @@ export type Task =
 export interface Begun {
   readonly id: string;
   readonly userId: string;
-  /** What both have noted. */
+  /** The sequence number at which both began. */
   readonly sequence: number;
 }
 
-export interface Order {
+export interface Request {
   readonly number: number;
   readonly address: string;
   readonly task: Task;
 }
 
-/** The answer to the order with that number. */
+/** The answer to the request with that number. */
 export type Answer = { readonly number: number } & (
   | { readonly result: unknown }
   | { readonly error: string }
 );
 
-/** Processes for the tests of a file, each of them a node of a cluster. */
+/** Storage processes for the tests of a file, each a node of a cluster. */
 export interface Cluster {
-  /** Opens a storage in each process, lets them work on their tasks at the same time, and closes the storages. */
+  /** Opens a storage in each process, runs one task in each at the same time, and closes the storages. */
   atOnce<Result>(address: string, tasks: readonly Task[]): Promise<Result[]>;
 }
 
@@ -69,33 +69,33 @@ export function startCluster(size: number): Cluster {
   let count = 0;
   test.after.always('end the processes', () => children.forEach((child) => child.kill('SIGKILL')));
 
-  async function tell(child: ChildProcess, address: string, task: Task): Promise<unknown> {
+  async function send(child: ChildProcess, address: string, task: Task): Promise<unknown> {
     count += 1;
-    const order: Order = { number: count, address, task };
+    const request: Request = { number: count, address, task };
     const answered = Promise.withResolvers<unknown>();
-    const listen = (said: Answer) => {
-      if (said.number !== order.number) return;
+    const listen = (answer: Answer) => {
+      if (answer.number !== request.number) return;
       child.off('message', listen);
-      if ('error' in said) answered.reject(new Error(said.error));
-      else answered.resolve(said.result);
+      if ('error' in answer) answered.reject(new Error(answer.error));
+      else answered.resolve(answer.result);
     };
     child.on('message', listen);
-    child.send(order);
+    child.send(request);
     return answered.promise;
   }
 
-  async function tellAll(address: string, tasks: readonly Task[]): Promise<unknown[]> {
-    return Promise.all(tasks.map(async (task, index) => tell(children[index]!, address, task)));
+  async function sendAll(address: string, tasks: readonly Task[]): Promise<unknown[]> {
+    return Promise.all(tasks.map(async (task, index) => send(children[index]!, address, task)));
   }
 
   return {
     async atOnce<Result>(address: string, tasks: readonly Task[]): Promise<Result[]> {
-      await tellAll(
+      await sendAll(
         address,
         tasks.map(() => ({ do: 'open' })),
       );
-      const results = await tellAll(address, tasks);
-      await tellAll(
+      const results = await sendAll(address, tasks);
+      await sendAll(
         address,
         tasks.map(() => ({ do: 'close' })),
       );

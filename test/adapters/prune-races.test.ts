@@ -7,7 +7,7 @@ import { aCode, aGrant, aSession, HOUR, NOW } from '../../lib/testing/storage/ro
 import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 
 onEachDatabase(
-  'a grant that is prolonged while it is about to be pruned stays',
+  'a grant that is extended while prune() runs is not deleted',
   async (t, { client }, address) => {
     const storage = knexStorage(address);
     const other = knex({ client, connection: address, pool: { min: 0, max: 1 } });
@@ -18,7 +18,7 @@ onEachDatabase(
     await storage.migrate();
     await storage.credentials.start(aGrant({ expiresAt: NOW - HOUR }), aCode({ expiresAt: NOW - HOUR }));
 
-    // As a redemption does that is in its last moment.
+    // As a redemption in its last second does.
     const transaction = await other.transaction();
     await transaction('gatehouse_grants').update({ needed_until: NOW + HOUR });
     const pruning = storage.prune(NOW, 100);
@@ -30,7 +30,7 @@ onEachDatabase(
   [postgresql, mariadb],
 );
 
-onEachDatabase('many who prune at once remove everything once', async (t, _database, address) => {
+onEachDatabase('concurrent calls of prune() delete each row once', async (t, _database, address) => {
   const storages = Array.from({ length: 3 }, () => knexStorage(address));
   t.teardown(async () => {
     for (const storage of storages) await storage.close();

@@ -15,7 +15,7 @@ for (const kind of SCRATCH_KINDS) {
     continue;
   }
   test.serial(
-    `${kind.name}: restarted under traffic, nothing is lost and nobody has to restart`,
+    `${kind.name}: after a restart under load no redemption is lost, and the storage reconnects`,
     async (t) => {
       const server = await makeScratchServer(kind, programs);
       t.teardown(async () => server.remove());
@@ -46,43 +46,43 @@ for (const kind of SCRATCH_KINDS) {
       await Promise.all(running);
 
       for (const [index, family] of families.entries()) {
-        t.true(family.spent.length > rotated[index]!, 'it goes on');
+        t.true(family.spent.length > rotated[index]!, 'redemptions succeed again');
         for (const failure of family.failures) t.like(failure, { code: 'ERR_STORAGE', status: 503 });
         for (const { kind: which, id } of family.spent) {
           t.is(
             (await storage.credentials.find(which, id))?.credential.consumedAt,
             NOW,
-            'what was spent stays spent',
+            'a redeemed credential stays redeemed',
           );
         }
-        const living = await storage.credentials.find(family.living.kind, family.living.id);
-        t.is(living?.credential.consumedAt, undefined);
-        t.is(living?.grant.id, family.grantId);
+        const current = await storage.credentials.find(family.current.kind, family.current.id);
+        t.is(current?.credential.consumedAt, undefined);
+        t.is(current?.grant.id, family.grantId);
       }
     },
   );
 }
 
-/** A grant whose credential is exchanged again and again. */
+/** A grant whose credential is exchanged repeatedly. */
 interface Family {
   readonly grantId: string;
   readonly spent: Credential[];
   readonly failures: unknown[];
-  living: Credential;
+  current: Credential;
 }
 
 async function startFamily({ credentials }: Storage, grantId: string): Promise<Family> {
-  const living = aCode({ id: `${grantId}-0`, grantId });
-  await credentials.start(aGrant({ id: grantId }), living);
-  return { grantId, spent: [], failures: [], living };
+  const current = aCode({ id: `${grantId}-0`, grantId });
+  await credentials.start(aGrant({ id: grantId }), current);
+  return { grantId, spent: [], failures: [], current };
 }
 
-/** One exchange. A caller who was told of a failure does not know whether it happened, and presents the same again. */
+/** One exchange. After a failure the client cannot know whether it happened, and sends the same credential again. */
 async function rotate({ credentials }: Storage, family: Family): Promise<void> {
-  const { grantId, living, spent } = family;
+  const { grantId, current, spent } = family;
   const successor = aRefreshToken({ id: `${grantId}-${spent.length + 1}`, grantId });
   try {
-    const redemption = await credentials.redeem(living, {
+    const redemption = await credentials.redeem(current, {
       at: NOW,
       successor,
       sealedSuccessor: successor.id,
@@ -90,9 +90,9 @@ async function rotate({ credentials }: Storage, family: Family): Promise<void> {
     const isOurs =
       redemption.outcome === 'redeemed' ||
       (redemption.outcome === 'spent' && redemption.sealedSuccessor === successor.id);
-    if (!isOurs) throw new Error(`${living.id} was lost: ${redemption.outcome}`);
-    spent.push(living);
-    family.living = successor;
+    if (!isOurs) throw new Error(`${current.id} was lost: ${redemption.outcome}`);
+    spent.push(current);
+    family.current = successor;
   } catch (error) {
     family.failures.push(error);
     await delay(20);

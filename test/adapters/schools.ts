@@ -6,11 +6,11 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import type { Storage } from '../../lib/contracts/index.ts';
 import type { TestDatabase } from './databases.ts';
 
-/** The database of an app that keeps schools, and the storage on the app's own Knex instance. */
+/** The database of an app with a table of schools, and the storage on the app's Knex instance. */
 export interface Schools {
   readonly storage: Storage;
   readonly host: Knex;
-  /** What another program sees. */
+  /** The names of the schools, read on another connection. */
   names(this: void): Promise<string[]>;
 }
 
@@ -25,7 +25,7 @@ export async function openSchools(
     await host.destroy();
     await other.destroy();
   });
-  // With the usual timeout: the first connection may take longer than the call that a test is about.
+  // With the default timeout: the first connection may take longer than the timeout under test.
   await knexStorage(host).migrate();
   const storage = knexStorage(host, { timeout: `${timeout} ms` });
   await other.schema.createTable('schools', (table) => {
@@ -43,7 +43,7 @@ export function connectHost(
   return knex({ client, connection, useNullAsDefault: true, pool, log: { warn() {} } });
 }
 
-/** Runs work in a transaction of the storage, with what a storage on Knex hands to it. */
+/** Runs work in a transaction of the storage, with its Knex transaction. */
 export async function transact<T>(
   storage: Storage,
   work: (transaction: Knex.Transaction) => Promise<T>,

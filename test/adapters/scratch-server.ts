@@ -11,19 +11,19 @@ import { freePort } from '../harness/free-port.ts';
 import { connect, MARIADB, POSTGRESQL } from './servers.ts';
 import type { ServerKind } from './servers.ts';
 
-/** A database server that only one test has, to be treated badly. */
+/** A database server for one test, which kills and restarts it. */
 export interface ScratchServer {
   readonly address: string;
   start(): Promise<void>;
-  /** Ends it at once, in the middle of whatever it does. */
+  /** Kills the server. */
   kill(): Promise<void>;
-  /** Ends it and removes its files. */
+  /** Kills the server and removes its files. */
   remove(): Promise<void>;
 }
 
-/** How a kind of server is made from the programs that Debian installs. */
+/** How a server is made from the programs that Debian installs. */
 export interface ScratchKind extends ServerKind {
-  /** What must be there, as a pattern of file names. */
+  /** The program, as a pattern of file names. */
   readonly program: string;
   readonly user: string;
   readonly killSignal: NodeJS.Signals;
@@ -37,7 +37,7 @@ export const SCRATCH_KINDS: readonly ScratchKind[] = [
     ...POSTGRESQL,
     program: '/usr/lib/postgresql/*/bin',
     user: 'postgres',
-    // What `pg_ctl stop -m immediate` sends: its processes end where they are, and the next start recovers.
+    // The signal that `pg_ctl stop -m immediate` sends: no clean shutdown, and the next start recovers.
     killSignal: 'SIGQUIT',
     initialize: (bin, folder) => [`${bin}/initdb`, '-D', folder, ...words('-A trust -U postgres --no-sync')],
     serve: (bin, folder, port) => [
@@ -81,7 +81,7 @@ export function findPrograms({ program }: ScratchKind): string | undefined {
 
 export async function makeScratchServer(kind: ScratchKind, programs: string): Promise<ScratchServer> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-server-'));
-  // The server's user makes its own folder in it.
+  // The server's user creates its data folder in this one.
   chmodSync(folder, 0o777);
   const data = join(folder, 'data');
   const port = await freePort();
@@ -112,13 +112,13 @@ export async function makeScratchServer(kind: ScratchKind, programs: string): Pr
   };
 }
 
-/** Servers refuse to run as root. `setpriv` becomes the program itself, so that a signal reaches it. */
-function asUser(user: string, command: string[]): string[] {
+/** The servers refuse to run as root. `setpriv` replaces itself by the program, so signals reach the server. */
+export function asUser(user: string, command: string[]): string[] {
   if (process.getuid?.() !== 0) return command;
   return ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--init-groups', '--', ...command];
 }
 
-async function untilAnswer(kind: ServerKind, address: string): Promise<void> {
+export async function untilAnswer(kind: ServerKind, address: string): Promise<void> {
   const deadline = performance.now() + 20_000;
   for (;;) {
     const connection = connect(kind, address);

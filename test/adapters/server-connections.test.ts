@@ -6,14 +6,14 @@ import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aCode, aGrant, aRefreshToken, NOW } from '../../lib/testing/storage/rows.ts';
-import { mariadb, onEachDatabase, postgresql } from './databases.ts';
+import { mariadb, onEachDatabase, onEachEmptyDatabase, postgresql } from './databases.ts';
 import type { TestDatabase } from './databases.ts';
 
 const SERVERS = [postgresql, mariadb];
 const exchange = { at: NOW, successor: aRefreshToken(), sealedSuccessor: 'sealed' };
 
 onEachDatabase(
-  'a pool that has run dry is an error within the timeout, and serves again afterwards',
+  'if no connection of the pool becomes free, calls reject within the timeout and work afterwards',
   async (t, { client }, address) => {
     const host = knex({ client, connection: address, pool: { min: 0, max: 1 } });
     t.teardown(async () => host.destroy());
@@ -21,7 +21,7 @@ onEachDatabase(
     await storage.migrate();
     await storage.credentials.start(aGrant(), aCode());
 
-    const held = await host.client.acquireConnection();
+    const taken = await host.client.acquireConnection();
     const startedAt = performance.now();
     const calls = await Promise.allSettled(
       Array.from({ length: 20 }, async () => storage.credentials.redeem(aCode(), exchange)),
@@ -37,7 +37,7 @@ onEachDatabase(
         },
       });
     }
-    await host.client.releaseConnection(held);
+    await host.client.releaseConnection(taken);
 
     const later = await Promise.all(
       Array.from({ length: 5 }, async () => storage.credentials.redeem(aCode(), exchange)),
@@ -62,11 +62,11 @@ const REMOVE_USER: typeof ONE_CONNECTION = {
   mysql2: [`drop user USER@'%'`],
 };
 
-/** A server notices a moment later that a connection was closed, and gives it to nobody else until then. */
-async function takeTheConnection(hog: Knex): Promise<void> {
+/** A server frees a closed connection a moment later; until then it accepts no other. */
+async function occupyConnection(occupying: Knex): Promise<void> {
   for (;;) {
     try {
-      await hog.raw('select 1');
+      await occupying.raw('select 1');
       return;
     } catch (error) {
       if (!/max_user_connections|too many connections/.test(String(error))) throw error;
@@ -75,8 +75,8 @@ async function takeTheConnection(hog: Knex): Promise<void> {
   }
 }
 
-onEachDatabase(
-  'a server that has no connection left is waited for, and then an error',
+onEachEmptyDatabase(
+  "at the server's connection limit, a call waits and rejects after the timeout",
   async (t, { client }, address) => {
     const admin = knex({ client, connection: address });
     const user = `gatehouse_test_${randomBytes(6).toString('hex')}`;
@@ -94,29 +94,29 @@ onEachDatabase(
     await storage.credentials.start(aGrant(), aCode());
     await storage.close();
 
-    const hog = knex({ client, connection: limited.href, pool: { min: 0, max: 1 } });
+    const occupying = knex({ client, connection: limited.href, pool: { min: 0, max: 1 } });
     const late = knexStorage(limited.href, { timeout: '400 ms' });
     t.teardown(async () => {
       await late.close();
-      await hog.destroy();
+      await occupying.destroy();
     });
-    await takeTheConnection(hog);
+    await occupyConnection(occupying);
     await t.throwsAsync(late.credentials.redeem(aCode(), exchange), {
       code: 'ERR_STORAGE',
       message: /has reached its connection limit/,
     });
-    const patient = knexStorage(limited.href, { timeout: '5000 ms' });
-    t.teardown(async () => patient.close());
-    const waiting = patient.credentials.redeem(aCode(), exchange);
+    const waitingStorage = knexStorage(limited.href, { timeout: '5000 ms' });
+    t.teardown(async () => waitingStorage.close());
+    const waiting = waitingStorage.credentials.redeem(aCode(), exchange);
     await delay(200);
-    await hog.destroy();
+    await occupying.destroy();
     t.deepEqual(await waiting, { outcome: 'redeemed' });
   },
   SERVERS,
 );
 
 onEachDatabase(
-  'statements whose names the server has forgotten are sent without a name',
+  'statements that the server no longer has prepared are sent again',
   async (t, { client }, address) => {
     const host = knex({ client, connection: address, pool: { min: 0, max: 1 } });
     t.teardown(async () => host.destroy());
@@ -124,7 +124,7 @@ onEachDatabase(
     await storage.migrate();
     await storage.credentials.start(aGrant(), aCode());
     t.is((await storage.credentials.find('code', aCode().id))?.grant.id, aGrant().id);
-    // What a pooler between here and the server does to a connection when it lends it to somebody else.
+    // What a connection pooler does before it gives the connection to another client.
     await host.raw('discard all');
     t.is((await storage.credentials.find('code', aCode().id))?.grant.id, aGrant().id);
     await host.raw('discard all');

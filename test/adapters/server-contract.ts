@@ -5,8 +5,8 @@ import type { Storage } from '../../lib/contracts/index.ts';
 import type { TestDatabase } from './databases.ts';
 
 /**
- * Registers the storage contract on a server. The tests of migrations begin without tables, each with a storage of its
- * own. All others get the same one, as in a server that runs for long: connecting would take the most time.
+ * Registers the storage contract on a server. The tests of migrations begin without tables, each with a new storage. All
+ * others share one, as in a server that runs for long, because connecting takes the most time.
  */
 export function serverContract(
   { register, empty, cleared }: TestDatabase,

@@ -14,11 +14,11 @@ const SERVERS = [postgresql, mariadb];
 
 interface Opened {
   readonly storage: Storage;
-  /** Another program on the same database. */
+  /** A second program on the same database. */
   readonly other: Knex;
 }
 
-/** Whose connections the storage uses decides who bounds their waits: the server, told once, or the storage each time. */
+/** The owner of the connections decides how lock waits are bounded: by a setting of the server, or by the storage per call. */
 const OWNERS: Readonly<Record<string, (client: TestDatabase['client'], address: string) => Knex | string>> = {
   'its own connections': (_client, address) => address,
   "a host's connections": (client, address) => knex({ client, connection: address, log: { warn() {} } }),
@@ -29,11 +29,11 @@ function onLockedServers(
   timeout: number,
   run: (t: ExecutionContext, opened: Opened, database: TestDatabase) => Promise<void>,
 ): void {
-  for (const [owner, authorizedAppsOf] of Object.entries(OWNERS)) {
+  for (const [owner, connectionsOf] of Object.entries(OWNERS)) {
     onEachDatabase(
       `${title}, on ${owner}`,
       async (t, database, address) => {
-        const connections = authorizedAppsOf(database.client, address);
+        const connections = connectionsOf(database.client, address);
         const storage = knexStorage(connections, { timeout: `${timeout} ms` });
         const other = knex({ client: database.client, connection: address, pool: { min: 0, max: 2 } });
         t.teardown(async () => {
@@ -56,8 +56,8 @@ const WAITING = {
     where db = database() and command = 'Query' and id <> connection_id()`,
 };
 
-/** Resolves when no statement waits on the server any more; the locks are still there. */
-async function untilNobodyWaits(other: Knex, { client }: TestDatabase): Promise<void> {
+/** Resolves when no statement waits for a lock any more; the locks are still held. */
+async function untilNothingWaits(other: Knex, { client }: TestDatabase): Promise<void> {
   for (;;) {
     const answer = await other.raw(client === 'pg' ? WAITING.pg : WAITING.mysql2);
     const [row] = client === 'pg' ? answer.rows : answer[0];
@@ -66,7 +66,7 @@ async function untilNobodyWaits(other: Knex, { client }: TestDatabase): Promise<
   }
 }
 
-/** A transaction that does not outlive its test. */
+/** A transaction that is rolled back when the test ends. */
 async function begin(t: ExecutionContext, other: Knex): Promise<Knex.Transaction> {
   const transaction = await other.transaction();
   t.teardown(async () => {
@@ -76,7 +76,7 @@ async function begin(t: ExecutionContext, other: Knex): Promise<Knex.Transaction
 }
 
 onLockedServers(
-  'a locked row is an error within the timeout, and nothing is lost by it',
+  'a call that waits for a locked row rejects within the timeout, and the row is unchanged',
   300,
   async (t, { storage, other }, database) => {
     const exchange = { at: NOW, successor: aRefreshToken(), sealedSuccessor: 'sealed' };
@@ -91,7 +91,7 @@ onLockedServers(
     for (const call of calls) {
       t.like(call, { status: 'rejected', reason: { code: 'ERR_STORAGE', status: 503 } });
     }
-    await untilNobodyWaits(other, database);
+    await untilNothingWaits(other, database);
 
     await transaction.rollback();
     t.is((await storage.credentials.find('code', aCode().id))?.credential.consumedAt, undefined);
@@ -100,14 +100,14 @@ onLockedServers(
 );
 
 onLockedServers(
-  'what failed because a table was locked does not happen later',
+  'a call that failed at a locked table is not executed later',
   300,
   async (t, { storage, other }, database) => {
     const isPg = database.client === 'pg';
     const transaction = await begin(t, other);
     await transaction.raw(isPg ? 'lock table gatehouse_sessions' : 'lock tables gatehouse_sessions write');
     await t.throwsAsync(storage.sessions.insert(aSession()), { code: 'ERR_STORAGE' });
-    await untilNobodyWaits(other, database);
+    await untilNothingWaits(other, database);
 
     if (!isPg) await transaction.raw('unlock tables');
     await transaction.rollback();
@@ -117,10 +117,10 @@ onLockedServers(
   },
 );
 
-onLockedServers('a deadlock is tried again', 5000, async (t, { storage, other }) => {
+onLockedServers('a transaction that a deadlock aborted is repeated', 5000, async (t, { storage, other }) => {
   for (const id of ['a', 'b']) await storage.credentials.start(aGrant({ id }), aCode({ id, grantId: id }));
   const transaction = await begin(t, other);
-  // The server ends the transaction that has done less, or the one that waits first.
+  // The server aborts the transaction that has changed less, or the one that waited first.
   await transaction('gatehouse_credentials').update({ sealed_successor: 'much' });
   await transaction('gatehouse_grants')
     .where({ id: 'b' })

@@ -6,23 +6,24 @@ import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 const SETTINGS = {
   pg: `select current_setting('lock_timeout') as locks, current_setting('statement_timeout') as statements,
     current_setting('idle_in_transaction_session_timeout') as idle`,
-  mysql2: 'select @@innodb_lock_wait_timeout as locks, @@idle_transaction_timeout as idle',
+  mysql2: `select @@innodb_lock_wait_timeout as locks, @@idle_transaction_timeout as idle,
+    @@wsrep_sync_wait as waits`,
 };
 
 onEachDatabase(
-  'connections that are opened here end what waits too long, unless they are told otherwise',
+  'connections opened by the storage have lock and idle timeouts, unless the config sets others',
   async (t, { client }, address) => {
     const isPg = client === 'pg';
     const settingsOf = async (config: Knex.Config | string): Promise<unknown> => {
       const opened = openDatabase(config, 2500).knex();
       t.teardown(async () => opened.destroy());
-      t.is(opened.client.pool.min, 0, 'no connection is kept for its own sake');
+      t.is(opened.client.pool.min, 0, 'an idle connection is closed');
       const answer = await opened.raw(isPg ? SETTINGS.pg : SETTINGS.mysql2);
       return isPg ? answer.rows[0] : { ...answer[0][0] };
     };
     t.deepEqual(
       await settingsOf(address),
-      isPg ? { locks: '2500ms', statements: '2500ms', idle: '2500ms' } : { locks: 3, idle: 3 },
+      isPg ? { locks: '2500ms', statements: '2500ms', idle: '2500ms' } : { locks: 3, idle: 3, waits: 7 },
     );
 
     const own = isPg ? 'set lock_timeout = 1234' : 'set session innodb_lock_wait_timeout = 1';

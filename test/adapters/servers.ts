@@ -5,9 +5,9 @@ import type { Knex } from 'knex';
 export interface ServerKind {
   readonly name: 'PostgreSQL' | 'MariaDB';
   readonly client: 'pg' | 'mysql2';
-  /** The environment variable with the address of a server; its user must be allowed to create databases. */
+  /** The environment variable with the address of a server whose user may create databases. */
   readonly variable: string;
-  /** Where the server is on most machines. */
+  /** The usual address. */
   readonly usualAddress: string;
 }
 
@@ -25,10 +25,10 @@ export const MARIADB: ServerKind = {
   usualAddress: 'mysql://root@127.0.0.1:3306',
 };
 
-/** Whether a missing part of the machine makes tests fail instead of being skipped. */
+/** Whether a missing server or browser fails the tests instead of skipping them. */
 export const mustHaveEverything: boolean = !['', '0', 'false'].includes(process.env['CI'] ?? '');
 
-/** The address of the server to use, or what to do so that there is one. */
+/** The address of the server to use, or the remedy if there is none. */
 export async function findServer(
   kind: ServerKind,
 ): Promise<{ readonly address: string } | { readonly remedy: string }> {
@@ -39,7 +39,7 @@ export async function findServer(
     await server.raw('select 1');
     return { address };
   } catch (error) {
-    // Only what was left to chance may be missing.
+    // Only a server at the usual address may be missing.
     if (given !== undefined)
       throw new Error(`The server of ${kind.variable} does not answer`, { cause: error });
     return { remedy: `set ${kind.variable} or start ${kind.name} so that ${address} answers` };
@@ -48,13 +48,13 @@ export async function findServer(
   }
 }
 
-/** One connection that gives up after a second. */
+/** One connection. A server that is not there refuses it at once; one that is there may be busy with other tests. */
 export function connect({ client }: ServerKind, address: string): Knex {
   return knex({
     client,
     connection: address,
-    acquireConnectionTimeout: 1000,
-    pool: { min: 0, max: 1, createTimeoutMillis: 1000, destroyTimeoutMillis: 1000 },
+    acquireConnectionTimeout: 20_000,
+    pool: { min: 0, max: 1, createTimeoutMillis: 20_000, destroyTimeoutMillis: 1000 },
     log: { warn() {} },
   });
 }

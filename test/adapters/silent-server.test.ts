@@ -7,7 +7,7 @@ import { mariadb, onEachDatabase, postgresql } from './databases.ts';
 import { freezingProxy } from './freezing-proxy.ts';
 
 onEachDatabase(
-  'a server that goes silent is an error in time, and used again when it answers',
+  'calls to a server that stops answering reject in time, and work when it answers again',
   async (t, _database, address) => {
     const proxy = await freezingProxy(address);
     const storage = knexStorage(proxy.address, { timeout: '300 ms' });
@@ -23,7 +23,7 @@ onEachDatabase(
     const startedAt = performance.now();
     const calls = await Promise.allSettled([
       storage.credentials.redeem(aCode(), exchange),
-      // More than the pool has connections, so that some cannot even be opened.
+      // More than the connections of the pool, so that some are not even opened.
       ...Array.from({ length: 20 }, async () => storage.credentials.find('code', aCode().id)),
     ]);
     t.true(performance.now() - startedAt < 5000);
@@ -32,7 +32,7 @@ onEachDatabase(
     }
 
     proxy.thaw();
-    // Until the pool has given up the connections that it was opening.
+    // The pool gives up the connections it was opening.
     await delay(1000);
     t.deepEqual((await storage.credentials.find('code', aCode().id))?.credential, aCode());
     t.deepEqual(await storage.credentials.redeem(aCode(), exchange), { outcome: 'redeemed' });

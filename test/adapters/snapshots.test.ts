@@ -1,5 +1,5 @@
-// At REPEATABLE READ, InnoDB shows a transaction the rows as they were when it read first. What decides who has spent a
-// credential must not be read like that.
+// At REPEATABLE READ, InnoDB reads rows as of the transaction's first read. A decision on who redeemed a credential must not
+// read such rows.
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { createDatabase } from '../../adapters/knex/database.ts';
@@ -12,10 +12,10 @@ const READ = 'select consumed_at from gatehouse_credentials';
 
 for (const [setting, runs] of [
   ['set session transaction isolation level repeatable read', 1],
-  // Then the first change of what others have changed is an error.
+  // Then updating a row that another transaction has changed is an error.
   ['set session innodb_snapshot_isolation = on', 2],
 ] as const) {
-  mariadb.register(`MariaDB, ${setting}: who changes a row sees it as it is, not as it was`, async (t) => {
+  mariadb.register(`MariaDB, ${setting}: an update reads the current row, not the snapshot`, async (t) => {
     const host = hostKnex('mysql2', await mariadb.empty(), setting);
     t.teardown(async () => host.destroy());
     const storage = knexStorage(host);

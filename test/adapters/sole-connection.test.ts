@@ -4,22 +4,22 @@ import { acquireConnection } from '../../adapters/knex/bounded-waits.ts';
 import { SoleConnection } from '../../adapters/knex/sole-connection.ts';
 
 function pool() {
-  const lent: string[] = [];
-  const given: string[] = [];
+  const acquired: string[] = [];
+  const released: string[] = [];
   return {
-    lent,
-    given,
+    acquired,
+    released,
     async acquireConnection() {
-      lent.push('connection');
+      acquired.push('connection');
       return 'connection';
     },
     async releaseConnection(connection: string) {
-      given.push(connection);
+      released.push(connection);
     },
   };
 }
 
-test('the connection is taken once, and lent to one after the other in the order in which they asked', async (t) => {
+test('the connection is acquired once, and given to callers in the order of their calls', async (t) => {
   const underneath = pool();
   const sole = new SoleConnection(underneath);
   t.is(sole.acquireIfFree(), undefined);
@@ -36,10 +36,10 @@ test('the connection is taken once, and lent to one after the other in the order
   await Promise.all(waiting);
   t.deepEqual(order, [1, 2, 3]);
   t.is(sole.acquireIfFree(), 'connection');
-  t.deepEqual(underneath.lent, ['connection']);
+  t.deepEqual(underneath.acquired, ['connection']);
 });
 
-test('who stops waiting keeps it from nobody', async (t) => {
+test('a caller that times out does not block the next one', async (t) => {
   const sole = new SoleConnection(pool());
   await sole.acquireConnection();
   await t.throwsAsync(acquireConnection(sole, 1));
@@ -47,7 +47,7 @@ test('who stops waiting keeps it from nobody', async (t) => {
   t.is(await sole.acquireConnection(), 'connection');
 });
 
-test('a connection that could not be opened is asked for again', async (t) => {
+test('a connection that could not be opened is acquired again', async (t) => {
   const underneath = pool();
   let isBroken = true;
   const sole = new SoleConnection({
@@ -66,16 +66,16 @@ test('a connection that could not be opened is asked for again', async (t) => {
   t.is(await sole.acquireConnection(), 'connection');
 });
 
-test('it is given back when nobody uses it', async (t) => {
+test('the connection is released to the pool when no caller uses it', async (t) => {
   const underneath = pool();
   const sole = new SoleConnection(underneath);
   await sole.returnToPool();
-  t.deepEqual(underneath.given, []);
+  t.deepEqual(underneath.released, []);
   await sole.acquireConnection();
   const giving = sole.returnToPool();
-  t.deepEqual(underneath.given, []);
+  t.deepEqual(underneath.released, []);
   await sole.releaseConnection();
   await giving;
-  t.deepEqual(underneath.given, ['connection']);
+  t.deepEqual(underneath.released, ['connection']);
   t.is(sole.acquireIfFree(), undefined);
 });

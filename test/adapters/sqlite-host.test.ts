@@ -7,7 +7,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { aClient, aCode, aGrant, NOW } from '../../lib/testing/storage/rows.ts';
 import { temporaryFile } from './temporary-file.ts';
 
-/** The database of an app that keeps schools, with migrations of its own. */
+/** The database of an app with a table of schools and its own migrations. */
 async function openHost(t: ExecutionContext): Promise<Knex> {
   const host = knex({
     client: 'better-sqlite3',
@@ -33,7 +33,7 @@ async function schema(host: Knex): Promise<{ name: string; tbl_name: string; sql
   return host.select('name', 'tbl_name', 'sql').from('sqlite_master').orderBy('name');
 }
 
-test("nothing but gatehouse_ tables is added, and the host's migrations are left alone", async (t) => {
+test("migrate() adds only gatehouse_ tables, and leaves the host's migrations unchanged", async (t) => {
   const host = await openHost(t);
   const [before, applied] = [await schema(host), await host('knex_migrations')];
   const storage = knexStorage(host);
@@ -56,7 +56,7 @@ test("nothing but gatehouse_ tables is added, and the host's migrations are left
   t.deepEqual(await storage.pendingMigrations(), []);
 });
 
-test('close() leaves the connection that was handed in open', async (t) => {
+test("close() leaves the host's connection open", async (t) => {
   const host = await openHost(t);
   const storage = knexStorage(host);
   await storage.migrate();
@@ -64,7 +64,7 @@ test('close() leaves the connection that was handed in open', async (t) => {
   t.deepEqual(await host('schools'), []);
 });
 
-test("what happens while the host's transaction is open is not part of it", async (t) => {
+test('calls of the storage do not join an open transaction of the host', async (t) => {
   const host = await openHost(t);
   const storage = knexStorage(host);
   await storage.migrate();
@@ -81,7 +81,7 @@ test("what happens while the host's transaction is open is not part of it", asyn
   t.deepEqual((await storage.credentials.find('code', aCode().id))?.credential, aCode());
 });
 
-test('many calls of host and storage on the one connection do not disturb each other', async (t) => {
+test('concurrent calls of host and storage on one connection do not disturb each other', async (t) => {
   const host = await openHost(t);
   const storage = knexStorage(host);
   await storage.migrate();
@@ -93,7 +93,7 @@ test('many calls of host and storage on the one connection do not disturb each o
       host
         .transaction(async (transaction) => {
           await transaction('schools').insert({ name: 'never kept' });
-          throw new Error('changed my mind');
+          throw new Error('rolled back');
         })
         .catch(() => {}),
       storage.credentials.start(
@@ -108,7 +108,7 @@ test('many calls of host and storage on the one connection do not disturb each o
   t.is((await storage.grants.revoke({ userId: 'ann', clientId: 'timetable' }, NOW)).length, 50);
 });
 
-test('a call that waits for a transaction that waits for the call ends with an error', async (t) => {
+test("a call of the storage awaited inside the host's transaction rejects after the timeout", async (t) => {
   const host = await openHost(t);
   const storage = knexStorage(host, { timeout: '50 ms' });
   await storage.migrate();
@@ -124,7 +124,7 @@ test('a call that waits for a transaction that waits for the call ends with an e
   t.deepEqual((await storage.clients.find(aClient().id))?.client, aClient());
 });
 
-test('a transaction that the host began without telling its pool is not mixed with', async (t) => {
+test("the storage does not run in a transaction begun by raw SQL on the host's connection", async (t) => {
   const host = await openHost(t);
   const storage = knexStorage(host, { timeout: '50 ms' });
   await storage.migrate();
@@ -135,7 +135,7 @@ test('a transaction that the host began without telling its pool is not mixed wi
   t.is(await storage.clients.find(aClient().id), undefined);
 });
 
-test("the host's own busy timeout is the same afterwards", async (t) => {
+test("the busy timeout of the host's connection is restored", async (t) => {
   const host = await openHost(t);
   await host.raw('pragma busy_timeout = 1234');
   const storage = knexStorage(host);

@@ -10,7 +10,7 @@ import type { Storage } from '../../lib/contracts/index.ts';
 import { aCode, aGrant, aRefreshToken, NOW } from '../../lib/testing/storage/rows.ts';
 import { temporaryFile } from './temporary-file.ts';
 
-/** A storage with one code in it, and another program with the same file open. */
+/** A storage with one code, and a second program with the same file open. */
 async function openTwice(
   t: ExecutionContext,
   timeout: number,
@@ -29,7 +29,7 @@ async function openTwice(
 
 const exchange = { at: NOW, successor: aRefreshToken(), sealedSuccessor: 'sealed' };
 
-test('a locked file is an error within the timeout, and nothing is lost by it', async (t) => {
+test('calls on a locked file reject within the timeout, and nothing is changed', async (t) => {
   const { storage, other } = await openTwice(t, 150);
   await other.raw('begin immediate');
   const startedAt = performance.now();
@@ -46,22 +46,22 @@ test('a locked file is an error within the timeout, and nothing is lost by it', 
   t.deepEqual(await storage.credentials.redeem(aCode(), exchange), { outcome: 'redeemed' });
 });
 
-test('the wait for a lock lets everything else go on', async (t) => {
+test('waiting for a lock does not block the event loop', async (t) => {
   const { storage, other } = await openTwice(t, 60_000);
-  await waitsAside(t, storage, other);
+  await assertNotBlocking(t, storage, other);
 });
 
-test("the wait for a lock lets everything else go on, on a host's connection as well", async (t) => {
+test("waiting for a lock does not block the event loop, on a host's connection", async (t) => {
   const { storage, other, filename } = await openTwice(t, 60_000);
   await storage.close();
   const host = knex({ client: 'better-sqlite3', connection: { filename }, useNullAsDefault: true });
   t.teardown(async () => host.destroy());
-  // Knex opens files with a wait of five seconds, which block the thread.
+  // Knex opens files with a busy timeout of five seconds, which blocks the thread.
   t.deepEqual(await host.raw('pragma busy_timeout'), [{ timeout: 5000 }]);
-  await waitsAside(t, knexStorage(host, { timeout: '1 minute' }), other);
+  await assertNotBlocking(t, knexStorage(host, { timeout: '1 minute' }), other);
 });
 
-async function waitsAside(t: ExecutionContext, storage: Storage, other: Knex): Promise<void> {
+async function assertNotBlocking(t: ExecutionContext, storage: Storage, other: Knex): Promise<void> {
   await other.raw('begin immediate');
   const startedAt = performance.now();
   const redemption = storage.credentials.redeem(aCode(), exchange);
@@ -74,7 +74,7 @@ async function waitsAside(t: ExecutionContext, storage: Storage, other: Knex): P
   t.deepEqual(await redemption, { outcome: 'redeemed' });
 }
 
-test('a file that does not even let itself be read', async (t) => {
+test('a file that is locked for reading too is a StorageError', async (t) => {
   const { storage, other, filename } = await openTwice(t, 50);
   await storage.close();
   await other.raw('pragma journal_mode = delete');

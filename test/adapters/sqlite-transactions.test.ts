@@ -7,23 +7,23 @@ import { onEachDatabase, sqlite } from './databases.ts';
 import { connectHost, openSchools, transact } from './schools.ts';
 
 onEachDatabase(
-  "inside, SQLite waits as long as the host's connection does",
+  "in a transaction, the busy timeout is the one of the host's connection",
   async (t, database, address) => {
     const { storage } = await openSchools(t, database, address);
     const inside = await transact(storage, async (transaction) => transaction.raw('pragma busy_timeout'));
-    // Knex's own. While the storage uses the connection it does not wait at all.
+    // Knex's default. Outside of transactions the storage sets it to 0.
     t.deepEqual(inside, [{ timeout: 5000 }]);
   },
   [sqlite],
 );
 
 onEachDatabase(
-  'on SQLite, work may read first and write later, whatever others write meanwhile',
+  'a transaction on SQLite may read first and write later while other connections write',
   async (t, database, address) => {
     const { storage, names } = await openSchools(t, database, address);
     const other = knexStorage(address);
     t.teardown(async () => other.close());
-    // Two storages, so that SQLite itself has to bring them in order.
+    // Two storages, so that SQLite itself serializes them.
     await Promise.all(
       Array.from({ length: 15 }, async () =>
         Promise.all([countAndAdd(storage, 'a'), countAndAdd(other, 'b')]),
@@ -38,7 +38,7 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'on SQLite, a file that another program locks is waited for, and then an error',
+  'a transaction on a locked SQLite file waits and rejects after the timeout',
   async (t, database, address) => {
     const { storage, host, names } = await openSchools(t, database, address, { timeout: 100 });
     const other = connectHost('better-sqlite3', address);
@@ -54,18 +54,18 @@ onEachDatabase(
       'The database stayed locked by another connection for 100 ms. Nothing was changed; try again.',
     );
     t.is(runs, 0);
-    const patient = transact(knexStorage(host), async (transaction) => {
+    const waiting = transact(knexStorage(host), async (transaction) => {
       await transaction('schools').insert({ name: 'Hill' });
     });
     await delay(50);
     await other.raw('rollback');
-    await patient;
+    await waiting;
     t.deepEqual(await names(), ['Hill']);
   },
   [sqlite],
 );
 
-/** Adds a school that is named after the number of those that are there. */
+/** Adds a school named after the number of schools. */
 async function countAndAdd(storage: Storage, suffix: string): Promise<void> {
   await transact(storage, async (transaction) => {
     const count = (await transaction('schools').select()).length;

@@ -15,7 +15,7 @@ const onSharedConnection: RegisterTest = (title, run) => {
 storageContract(onSharedConnection, () => {
   const host = knex({
     client: 'better-sqlite3',
-    // What a careful host may have set, and what must not change how its rows are read.
+    // Settings of a host that must not change how the storage reads its rows.
     connection: { filename: temporaryFile(), options: { safeIntegers: true } },
     useNullAsDefault: true,
     postProcessResponse: () => 'not for Gatehouse',

@@ -1,4 +1,4 @@
-// A node of a cluster: does what it is told with the storages at the addresses that it is told.
+// A node of a cluster: runs the requested tasks with the storages at the given addresses.
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import type { Redemption, Storage, StoredRequest } from '../../lib/contracts/index.ts';
@@ -11,13 +11,13 @@ import {
   HOUR,
   NOW,
 } from '../../lib/testing/storage/rows.ts';
-import type { Answer, Begun, Order, Task } from './processes.ts';
+import type { Answer, Begun, Request, Task } from './processes.ts';
 
 const storages = new Map<string, Storage>();
 
-process.on('message', (order: Order) => void obey(order));
+process.on('message', (request: Request) => void handle(request));
 
-async function obey({ number, address, task }: Order): Promise<void> {
+async function handle({ number, address, task }: Request): Promise<void> {
   const storage = storages.get(address) ?? knexStorage(address);
   if (task.do === 'close') storages.delete(address);
   else storages.set(address, storage);
@@ -82,7 +82,7 @@ async function redeem({ credentials }: Storage, code: string, by: string): Promi
   );
 }
 
-/** All of it, whatever becomes of the user meanwhile. */
+/** Runs all steps, even if the user is ended meanwhile. */
 async function logIn(storage: Storage, userId: string, by: string): Promise<Begun> {
   const { credentials, revocations, sessions } = storage;
   const sequence = await revocations.sequence();

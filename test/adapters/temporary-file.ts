@@ -7,7 +7,7 @@ let count = 0;
 
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 
-/** The path of a file that does not exist yet, in a folder that is removed when the tests are over. */
+/** The path of a file that does not exist yet, in a folder that is removed after the tests. */
 export function temporaryFile(name = 'test.db'): string {
   count += 1;
   return join(folder, `${count}-${name}`);

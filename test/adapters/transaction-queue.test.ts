@@ -27,15 +27,15 @@ async function openStorage(
 
 for (const kind of KINDS) {
   onEachDatabase(
-    `with ${kind}, transactions of the host that wait in line do not each keep a request waiting`,
+    `with ${kind}, a request does not wait for more than one queued transaction of the host`,
     async (t, _database, address) => {
       const storage = await openStorage(t, kind, address);
       const order: string[] = [];
-      const [begun, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       const first = transact(storage, async (transaction) => {
         await transaction.raw('select 1');
         begun.resolve();
-        await mayEnd.promise;
+        await end.promise;
         order.push('first');
       });
       await begun.promise;
@@ -45,7 +45,7 @@ for (const kind of KINDS) {
           order.push(name);
         }),
       );
-      // As a request does: several calls, one after the other, with something else in between.
+      // Like a request: several calls, one after the other, with other work in between.
       const request = (async () => {
         for (let call = 0; call < 4; call += 1) {
           await storage.attempts.count(`call ${call}`, { limit: 5, now: 1, expiresAt: 2e9 });
@@ -54,7 +54,7 @@ for (const kind of KINDS) {
         order.push('request');
       })();
       await wait(300);
-      mayEnd.resolve();
+      end.resolve();
       await Promise.all([first, ...others, request]);
       t.deepEqual(order, ['first', 'request', 'second', 'third', 'fourth']);
     },
@@ -63,14 +63,14 @@ for (const kind of KINDS) {
 }
 
 onEachDatabase(
-  'with a file, what only reads does not wait for a transaction of the host, and sees nothing of it',
+  'with a file, reads do not wait for a transaction of the host, and do not see its changes',
   async (t, _database, address) => {
     const storage = await openStorage(t, 'a file', address);
     const { id, ...fields } = aClient();
     await storage.clients.insert({ id, ...fields }, []);
     await transact(storage, async (transaction) => {
       await transaction('gatehouse_clients').where({ id }).update({ name: 'another' });
-      // From inside: whoever waited for its end would wait for ever.
+      // Awaited inside the transaction: a read that waited for its end would never resolve.
       t.is((await storage.clients.find(id))?.client.name, fields.name);
     });
     t.is((await storage.clients.find(id))?.client.name, 'another');
@@ -79,24 +79,24 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'a transaction of the host that waits for too long is told so, and those behind it have their turn',
+  'a transaction that waits too long in the queue rejects, and the next ones run',
   async (t, _database, address) => {
     const host = connectHost('better-sqlite3', address);
     const storage = knexStorage(host, { timeout: '100 ms' });
     t.teardown(async () => host.destroy());
     await storage.migrate();
-    const mayEnd = Promise.withResolvers<void>();
+    const end = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
     const first = transact(storage, async () => {
       begun.resolve();
-      await mayEnd.promise;
+      await end.promise;
     });
     await begun.promise;
     await t.throwsAsync(
       transact(storage, async () => {}),
       { code: 'ERR_STORAGE' },
     );
-    mayEnd.resolve();
+    end.resolve();
     await first;
     await transact(storage, async () => {});
   },

@@ -7,30 +7,33 @@ import { aClient, aRequest, NOW } from '../../lib/testing/storage/rows.ts';
 import { onEachDatabase, sqlite } from './databases.ts';
 import { connectHost, openSchools, transact } from './schools.ts';
 
-onEachDatabase('what the work does is done when it ends, and not before', async (t, database, address) => {
-  const { storage, names } = await openSchools(t, database, address);
-  const result = await transact(storage, async (transaction) => {
-    await transaction('schools').insert({ name: 'Hill' });
-    await transaction('schools').insert({ name: 'Lake' });
-    t.deepEqual(await names(), []);
-    return transaction('schools').pluck('name').orderBy('name');
-  });
-  t.deepEqual(result, ['Hill', 'Lake']);
-  t.deepEqual(await names(), ['Hill', 'Lake']);
-});
+onEachDatabase(
+  'the changes of a transaction are committed when its work resolves, and not visible before',
+  async (t, database, address) => {
+    const { storage, names } = await openSchools(t, database, address);
+    const result = await transact(storage, async (transaction) => {
+      await transaction('schools').insert({ name: 'Hill' });
+      await transaction('schools').insert({ name: 'Lake' });
+      t.deepEqual(await names(), []);
+      return transaction('schools').pluck('name').orderBy('name');
+    });
+    t.deepEqual(result, ['Hill', 'Lake']);
+    t.deepEqual(await names(), ['Hill', 'Lake']);
+  },
+);
 
-onEachDatabase('work that throws has done nothing', async (t, database, address) => {
+onEachDatabase('when the work throws, its changes are rolled back', async (t, database, address) => {
   const { storage, names } = await openSchools(t, database, address);
-  const mistake = new TypeError('changed my mind');
+  const failure = new TypeError('rolled back');
   const failing = transact(storage, async (transaction) => {
     await transaction('schools').insert({ name: 'Hill' });
-    throw mistake;
+    throw failure;
   });
-  t.is(await t.throwsAsync(failing), mistake);
+  t.is(await t.throwsAsync(failing), failure);
   t.deepEqual(await names(), []);
 });
 
-onEachDatabase("an error of the work's own statement comes out as it is", async (t, database, address) => {
+onEachDatabase("an error of the work's own statement is thrown unchanged", async (t, database, address) => {
   const { storage, names } = await openSchools(t, database, address);
   const failing = transact(storage, async (transaction) => {
     await transaction('schools').insert({ name: 'Hill' });
@@ -42,7 +45,7 @@ onEachDatabase("an error of the work's own statement comes out as it is", async 
 });
 
 onEachDatabase(
-  'work that goes on after a failed statement may undo a part of it',
+  'work may roll back a nested transaction after a failed statement and go on',
   async (t, database, address) => {
     const { storage, names } = await openSchools(t, database, address);
     await transact(storage, async (transaction) => {
@@ -57,7 +60,7 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('the connection goes back as it was', async (t, database, address) => {
+onEachDatabase('after a transaction the connection has its former settings', async (t, database, address) => {
   const host = connectHost(database.client, address, { min: 0, max: 1 });
   const { storage, names } = await openSchools(t, database, address, { host });
   const busy = database === sqlite ? await host.raw('pragma busy_timeout') : undefined;
@@ -67,14 +70,14 @@ onEachDatabase('the connection goes back as it was', async (t, database, address
     await transact(storage, async (transaction) => transaction('schools').insert({ name })).catch(() => {});
     transactionIds.length = 0;
     await host('schools').select();
-    t.deepEqual(transactionIds, [undefined], 'statements outside are not taken for those of the transaction');
+    t.deepEqual(transactionIds, [undefined], 'statements outside have no transaction id');
     await storage.clients.find('unknown');
   }
   t.deepEqual(await names(), ['Hill', 'Lake']);
   if (busy) t.deepEqual(await host.raw('pragma busy_timeout'), busy);
 });
 
-onEachDatabase('transactions at once, more than there are connections', async (t, database, address) => {
+onEachDatabase('more concurrent transactions than connections all complete', async (t, database, address) => {
   const { storage, names } = await openSchools(t, database, address);
   const numbers = Array.from({ length: 40 }, (_, index) => String(index).padStart(2, '0'));
   const ended = await Promise.allSettled(
@@ -93,7 +96,7 @@ onEachDatabase('transactions at once, more than there are connections', async (t
 });
 
 onEachDatabase(
-  'who waits for a connection too long gets an error, and the work is not run',
+  'if no connection becomes free in time, the transaction rejects and the work is not run',
   async (t, database, address) => {
     const host = connectHost(database.client, address, { min: 0, max: 1 });
     const { storage, names } = await openSchools(t, database, address, { host, timeout: 100 });
@@ -113,7 +116,7 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('work that takes longer than a call may is not disturbed', async (t, database, address) => {
+onEachDatabase('a transaction may take longer than the timeout of a call', async (t, database, address) => {
   const { storage, names } = await openSchools(t, database, address, { timeout: 200 });
   await transact(storage, async (transaction) => {
     for (const name of ['Hill', 'Lake', 'Park']) {
@@ -125,7 +128,7 @@ onEachDatabase('work that takes longer than a call may is not disturbed', async 
 });
 
 onEachDatabase(
-  'before migrate(), the host can use transactions on a server',
+  'before migrate(), a host can use transactions on a server',
   async (t, { client }, address) => {
     const host = connectHost(client, address);
     t.teardown(async () => host.destroy());
@@ -137,37 +140,37 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'a transaction that its host has ended keeps no answer any more, however it ended',
+  'idempotency.finish() rejects in a transaction that has ended, however it ended',
   async (t, database, address) => {
     const { storage, names } = await openSchools(t, database, address);
     const { idempotency } = storage;
     await idempotency.begin(aRequest(), NOW);
     const answer = { status: 201, body: '{}' };
-    const isOver = { code: 'ERR_STORAGE', message: /or it has ended/ };
-    const handed: Knex.Transaction[] = [];
+    const hasEnded = { code: 'ERR_STORAGE', message: /or it has ended/ };
+    const given: Knex.Transaction[] = [];
 
     await transact(storage, async (transaction) => {
-      handed.push(transaction);
+      given.push(transaction);
       await transaction('schools').insert({ name: 'Hill' });
       await transaction.commit();
-      await t.throwsAsync(idempotency.finish(aRequest(), answer, transaction), isOver, 'committed');
+      await t.throwsAsync(idempotency.finish(aRequest(), answer, transaction), hasEnded, 'committed');
     });
     const undone = transact(storage, async (transaction) => {
-      handed.push(transaction);
+      given.push(transaction);
       await transaction('schools').insert({ name: 'Lake' });
       await transaction.rollback();
-      await t.throwsAsync(idempotency.finish(aRequest(), answer, transaction), isOver, 'rolled back');
+      await t.throwsAsync(idempotency.finish(aRequest(), answer, transaction), hasEnded, 'rolled back');
     });
     await undone;
     const failed = transact(storage, async (transaction) => {
-      handed.push(transaction);
+      given.push(transaction);
       throw new Error('it broke');
     });
     await t.throwsAsync(failed, { message: 'it broke' });
 
-    t.is(handed.length, 3);
-    for (const transaction of handed) {
-      await t.throwsAsync(idempotency.finish(aRequest(), answer, transaction), isOver, 'afterwards');
+    t.is(given.length, 3);
+    for (const transaction of given) {
+      await t.throwsAsync(idempotency.finish(aRequest(), answer, transaction), hasEnded, 'afterwards');
     }
     t.is((await idempotency.begin(aRequest({ attempt: 'another' }), NOW))?.answer, undefined);
     t.deepEqual(await names(), ['Hill']);

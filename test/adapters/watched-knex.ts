@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 
 import type { TestDatabase } from './databases.ts';
 
-/** What a connection's method for statements is called by Knex with, whichever driver. */
+/** The argument of a driver's query method, by driver. */
 type Statement =
   | string
   | (({ readonly text: string } | { readonly sql: string }) & { readonly values?: readonly unknown[] });

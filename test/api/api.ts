@@ -17,13 +17,13 @@ export interface Api {
   readonly platform: Platform;
   readonly api: ApiRouter<Permission, Person>;
   readonly origin: string;
-  /** What the app was told of as errors. */
+  /** The errors that the app's `error` event received. */
   readonly errors: unknown[];
-  /** Sends JSON to a path of the API, as the user. */
+  /** Sends JSON to a path of the API, with a user token. */
   readonly post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
 }
 
-/** What the API sees of the authorization server of a platform, at a path. */
+/** The parts of a server that the API router uses, with the platform's guard. */
 export function authOf(
   platform: Platform,
   path = '',
@@ -47,11 +47,11 @@ export function authOf(
 export interface ServeOptions extends Omit<ApiRouterOptions<Permission, Person>, 'auth'> {
   readonly storage?: ServerParts['storage'];
   readonly platform?: Platform;
-  /** Adds routes, as a host would. */
+  /** Adds routes. */
   readonly extend?: (api: ApiRouter<Permission, Person>, platform: Platform) => void;
 }
 
-/** Serves an API. */
+/** Serves an API router in an app of its own. */
 export async function serveApi(
   t: ExecutionContext,
   given: ServeOptions | ServeOptions['extend'] = {},

@@ -26,11 +26,11 @@ interface Schools {
   readonly database: Knex;
   readonly api: Api;
   names(): Promise<string[]>;
-  /** What `run` does before it renames. */
+  /** Called by `run` before it renames. */
   before: (call: ActionCall<{ name: string }, 'instance', Knex>) => unknown;
 }
 
-/** Three schools in a database, and an action that renames them. */
+/** An API with an action that renames three schools in a database. */
 async function serveSchools(
   t: ExecutionContext,
   { client }: Pick<TestDatabase, 'client'>,
@@ -77,7 +77,7 @@ async function serveSchools(
 
 const THREE = ['a', 'b', 'c'].map((id) => ({ id, input: { name: `New ${id}` } }));
 
-onEachDatabase('all items, in their order', async (t, database, address) => {
+onEachDatabase('an atomic bulk runs all items, in order', async (t, database, address) => {
   const schools = await serveSchools(t, database, address);
   const ran: string[] = [];
   schools.before = ({ id, dryRun }) => {
@@ -100,7 +100,7 @@ onEachDatabase('all items, in their order', async (t, database, address) => {
 });
 
 onEachDatabase(
-  'or none: the item that fails is named, with its problem and its status',
+  'if an item fails, nothing is changed, and the problem names the item and its status',
   async (t, database, address) => {
     const schools = await serveSchools(t, database, address);
     const items = [...THREE.slice(0, 2), { id: 'x', input: { name: 'Nowhere' } }, ...THREE.slice(2)];
@@ -117,7 +117,7 @@ onEachDatabase(
       code: 'school_not_found',
       message: 'There is no school with this id.',
     });
-    t.deepEqual(ran, ['a', 'b', 'x'], 'nothing runs after it');
+    t.deepEqual(ran, ['a', 'b', 'x'], 'later items do not run');
     t.deepEqual(await schools.names(), ['A', 'B', 'C']);
 
     schools.before = ({ id, database: inside }) => (id === 'b' ? inside.raw('select nonsense') : undefined);
@@ -129,7 +129,7 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('a dry run runs everything and rolls it back', async (t, database, address) => {
+onEachDatabase('a dry run runs all items and rolls back', async (t, database, address) => {
   const schools = await serveSchools(t, database, address);
   schools.before = ({ dryRun }) => t.true(dryRun);
   const { status, body } = await schools.api.post(RENAME, { mode: 'atomic', dryRun: true, items: THREE });
@@ -149,14 +149,14 @@ onEachDatabase('a dry run runs everything and rolls it back', async (t, database
 const KEY = { 'idempotency-key': '8e03978e-40d5-43dd-bc93-6894a57f9324' };
 
 onEachDatabase(
-  'with a key it is done once, also when the process dies as soon as it is done',
+  'with a key, a bulk runs once, even if the process ends right after the commit',
   async (t, database, address) => {
-    let isDead = false;
+    let hasEnded = false;
     const schools = await serveSchools(t, database, address, (storage) =>
       around(storage, async (name, call) => {
-        if (isDead) return undefined;
+        if (hasEnded) return undefined;
         const result = await call();
-        if (name === 'transaction') isDead = true;
+        if (name === 'transaction') hasEnded = true;
         return result;
       }),
     );
@@ -165,7 +165,7 @@ onEachDatabase(
     const body = { mode: 'atomic', items: THREE };
     const first = await schools.api.post(RENAME, body, KEY);
     t.is(first.status, 200);
-    isDead = false;
+    hasEnded = false;
     const repeat = await schools.api.post(RENAME, body, KEY);
     t.is(repeat.headers.get('idempotent-replayed'), 'true');
     t.deepEqual(repeat.body, first.body);
@@ -174,7 +174,7 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'with a key, what was rolled back runs again when it is repeated',
+  'with a key, a bulk that was rolled back runs again when it is repeated',
   async (t, database, address) => {
     const schools = await serveSchools(t, database, address);
     const body = { mode: 'atomic', items: THREE };
@@ -192,7 +192,7 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'with a key, an attempt that another one has taken over changes nothing',
+  'with a key, an attempt taken over by another one changes nothing',
   async (t, database, address) => {
     const schools = await serveSchools(t, database, address, ({ idempotency, ...storage }) => ({
       ...storage,
@@ -200,7 +200,7 @@ onEachDatabase(
         ...idempotency,
         async begin(request: StoredRequest, now: number) {
           const found = await idempotency.begin(request, now);
-          // As if this process had been frozen for longer than its lease.
+          // As if this process had been suspended for longer than its lease.
           const { leasedUntil } = request;
           await idempotency.begin(
             { ...request, attempt: 'another', leasedUntil: leasedUntil + 60 },
@@ -217,7 +217,7 @@ onEachDatabase(
   },
 );
 
-test('every input is checked before anything runs, and every mistake is told', async (t) => {
+test('all inputs are checked before an item runs, and every mistake is listed', async (t) => {
   const schools = await serveSchools(t, sqlite, await sqlite.empty());
   schools.before = () => t.fail();
   const items = [...THREE, { id: 'a', input: {} }, 7, { input: { name: 'x' } }];
@@ -231,7 +231,7 @@ test('every input is checked before anything runs, and every mistake is told', a
   ]);
 });
 
-test('as lines, the results come when they are certain', async (t) => {
+test('as NDJSON, the results are sent after the commit', async (t) => {
   const schools = await serveSchools(t, sqlite, await sqlite.empty());
   const accept = { accept: 'application/x-ndjson' };
   const refused = await schools.api.post(
@@ -262,18 +262,18 @@ test('as lines, the results come when they are certain', async (t) => {
   );
 });
 
-test('a caller who goes away leaves nothing behind', async (t) => {
+test('if the caller disconnects, the bulk is rolled back', async (t) => {
   const schools = await serveSchools(t, sqlite, await sqlite.empty());
   const { api } = schools;
   const second = Promise.withResolvers<void>();
-  const letGo = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
   let signal!: AbortSignal;
   schools.before = async (call) => {
     ({ signal } = call);
     if (call.id === 'c') t.fail('went on');
     if (call.id !== 'b') return;
     second.resolve();
-    await letGo.promise;
+    await release.promise;
   };
   const headers = {
     authorization: `Bearer ${await api.platform.userToken()}`,
@@ -285,12 +285,12 @@ test('a caller who goes away leaves nothing behind', async (t) => {
   await second.promise;
   outgoing.destroy();
   await once(signal, 'abort');
-  letGo.resolve();
+  release.resolve();
   t.deepEqual(await schools.names(), ['A', 'B', 'C']);
   t.deepEqual(api.platform.log, []);
 });
 
-test('an action, or a storage, that cannot roll back refuses', async (t) => {
+test('an action or storage that cannot roll back answers atomic bulks with an error', async (t) => {
   const { rename, ran } = schoolActions();
   const address = await sqlite.empty();
   const { api } = await serveSchools(t, sqlite, address);

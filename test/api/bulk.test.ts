@@ -20,7 +20,7 @@ function twoSchools(): ReturnType<typeof schoolActions> {
   return schoolActions(new Map(['1', '2'].map((id) => [id, { id, name: 'Old' }])));
 }
 
-test('every item has its own status, with its output or its problem, in the order of the items', async (t) => {
+test('each item has its own status, with its output or problem, in the order of the items', async (t) => {
   const { rename, schools } = twoSchools();
   const { post } = await serveApi(t, { actions: [rename] });
   const { status, type, body } = await post(RENAME, {
@@ -75,7 +75,7 @@ test('every item has its own status, with its output or its problem, in the orde
   );
 });
 
-test('a wrong envelope is 422 as a whole, and nothing runs', async (t) => {
+test('an invalid envelope is 422, and nothing runs', async (t) => {
   const { create, ran } = schoolActions();
   const { post } = await serveApi(t, { actions: [create], bulk: { maximum: 3 } });
   const item = { input: { name: 'Hill School' } };
@@ -105,7 +105,7 @@ test('a wrong envelope is 422 as a whole, and nothing runs', async (t) => {
   t.deepEqual(ran, []);
 });
 
-test('a wrong item fails alone', async (t) => {
+test('an invalid item fails alone', async (t) => {
   const { create, rename } = twoSchools();
   const { post } = await serveApi(t, { actions: [create, rename] });
   const errorsOf = async (path: string, items: readonly unknown[]) => {
@@ -172,7 +172,7 @@ test('a dry run checks each item and runs none', async (t) => {
   t.deepEqual(ran, []);
 });
 
-test('an item that fails for a reason of the server has a reference, the others are not touched', async (t) => {
+test('an item that fails with a 500 has a reference, and other items succeed', async (t) => {
   const { action } = stepAction(async ({ input: { step } }) => {
     if (step === 1) throw new Error('inner text');
     return step === 2 ? ('wrong' as unknown as number) : step;
@@ -190,7 +190,7 @@ test('an item that fails for a reason of the server has a reference, the others 
   t.deepEqual(new Set(references), new Set(results.slice(1, 3).map(({ problem }) => problem?.reference)));
 });
 
-test('so many items run at a time, and no more; those of one object one after the other, in their order', async (t) => {
+test('at most `concurrency` items run at a time, those of one object one after the other, in order', async (t) => {
   let running = 0;
   let most = 0;
   const seen = new Map<string, number[]>();
@@ -206,7 +206,7 @@ test('so many items run at a time, and no more; those of one object one after th
       running += 1;
       most = Math.max(most, running);
       const taken = seen.get(id) ?? [];
-      t.is(taken.length % 2, 0, 'nobody else is at it');
+      t.is(taken.length % 2, 0, 'no other item of the object is running');
       seen.set(id, [...taken, step]);
       await nextTurns(step % 3);
       seen.get(id)!.push(step);
@@ -224,14 +224,14 @@ test('so many items run at a time, and no more; those of one object one after th
   }
 });
 
-test('as lines, results come as the items end, and the last line has the counts', async (t) => {
+test('as NDJSON, each result is sent when its item ends, and the last line has the counts', async (t) => {
   const { action, release } = stepAction();
   const api = await serveApi(t, { actions: [action] });
   const { response, lines } = await stream(api, { items: [...steps(3), { input: {} }] });
   t.is(response.statusCode, 200);
   t.is(response.headers['content-type'], 'application/x-ndjson; charset=utf-8');
   t.is(response.headers['cache-control'], 'no-store');
-  // The one that is wrong ends at once; the others when they are let go.
+  // The invalid item ends at once; the others when they are released.
   t.like(await lines.next(), { value: { index: 3, status: 422 } });
   for (const step of [2, 0, 1]) {
     release(step);
@@ -241,7 +241,7 @@ test('as lines, results come as the items end, and the last line has the counts'
   t.true((await lines.next()).done);
 });
 
-test('JSON is the answer unless lines are asked for', async (t) => {
+test('the response is JSON unless NDJSON is accepted', async (t) => {
   const { create } = schoolActions();
   const { post } = await serveApi(t, { actions: [create] });
   for (const [accept, type] of [
@@ -259,7 +259,7 @@ test('JSON is the answer unless lines are asked for', async (t) => {
 });
 
 for (const accept of ['application/json', 'application/x-ndjson']) {
-  test(`a caller who goes away stops the rest: ${accept}`, async (t) => {
+  test(`a caller that disconnects stops the remaining items: ${accept}`, async (t) => {
     const { action, release, began, signals } = stepAction();
     const api = await serveApi(t, { actions: [action], bulk: { concurrency: 2 } });
     const outgoing = await open(api, { items: steps(100) }, { accept });
@@ -268,18 +268,18 @@ for (const accept of ['application/json', 'application/x-ndjson']) {
     await once(signals[0]!, 'abort');
     release(0);
     release(1);
-    // Whatever would have followed has followed when another request was answered.
+    // After the response to another request, further items would have started.
     await api.post('/actions/step/take-action/bulk', { items: [] });
     t.is(signals.length, 2);
     t.deepEqual(api.platform.log, []);
     t.true(
       api.errors.every((error) => (error as { expose?: boolean }).expose),
-      'nothing that Koa prints',
+      'no error that Koa prints',
     );
   });
 }
 
-test('a reader who does not keep up slows the work down', async (t) => {
+test('a client that does not read the response slows the bulk down', async (t) => {
   let ran = 0;
   const action = defineAction({
     ...PLAIN,
@@ -295,7 +295,7 @@ test('a reader who does not keep up slows the work down', async (t) => {
   const api = await serveApi(t, { actions: [action] });
   const outgoing = await open(api, { items: steps(300) }, { accept: 'application/x-ndjson' });
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
-  // Nothing is read, so the buffers between the two fill, and then it stands still.
+  // Nothing is read, so the buffers of both sides fill and the bulk stops.
   for (let before = -1; before !== ran;) {
     before = ran;
     await nextTurns(50);
@@ -307,7 +307,7 @@ test('a reader who does not keep up slows the work down', async (t) => {
   t.true(length > 30_000_000);
 });
 
-test('a bulk that needs no waiting lets other requests have their turn', async (t) => {
+test('a bulk whose items do not wait leaves time for other requests', async (t) => {
   const action = defineAction({
     ...PLAIN,
     type: 'step',
@@ -333,7 +333,7 @@ test('a bulk that needs no waiting lets other requests have their turn', async (
   t.deepEqual(ended, ['calls', 'bulk']);
 });
 
-test('the body of a bulk has a limit of its own', async (t) => {
+test('the body of a bulk has its own limit', async (t) => {
   const { create } = schoolActions();
   const { post } = await serveApi(t, { actions: [create], bodyLimit: 10, bulk: { bodyLimit: 100 } });
   t.is((await post(CREATE, { items: [{ input: { name: 'Hill School' } }] })).status, 200);
@@ -356,7 +356,7 @@ function steps(count: number): { input: { step: number } }[] {
   return Array.from({ length: count }, (_, step) => ({ input: { step } }));
 }
 
-/** An action whose items end when they are let go, or as they are told. */
+/** An action whose items end when they are released, or with the given `run`. */
 function stepAction(run?: (call: ActionCall<{ step: number }>) => Promise<number>) {
   const ends = new Map<number, PromiseWithResolvers<void>>();
   const begins = new Map<number, PromiseWithResolvers<void>>();

@@ -22,7 +22,7 @@ const FINE: Definition = {
   run: () => ({ name: '' }),
 };
 
-test('a definition that is wrong is a ConfigError that names the action and the remedy', (t) => {
+test('an invalid definition is a ConfigError that names the action and the remedy', (t) => {
   const cases: [object, string][] = [
     ...[
       'renameSchoolAction',
@@ -55,6 +55,18 @@ test('a definition that is wrong is a ConfigError that names the action and the 
     ],
     [{ run: undefined }, 'rename-school-action.run: make it a function'],
     [
+      { databse: {} },
+      'rename-school-action.databse: there is no such option; the options are gate, type, name, level, title, description, permission, input, output, database, run',
+    ],
+    ...[null, 5, ' '].map((description): [object, string] => [
+      { description },
+      'rename-school-action.description: describe it in a sentence or two, or leave it out',
+    ]),
+    ...[null, {}, 'gate'].map((wrong): [object, string] => [
+      { gate: wrong },
+      'rename-school-action.gate: pass the result of defineGate()',
+    ]),
+    [
       { input: undefined },
       'rename-school-action.input: give a schema that implements Standard Schema and Standard JSON Schema, such as one of zod 4',
     ],
@@ -72,7 +84,16 @@ test('a definition that is wrong is a ConfigError that names the action and the 
   }
 });
 
-test('what is inferred: the input, the output, the id by level, the database', (t) => {
+test('a definition that is no object is a ConfigError', (t) => {
+  for (const definition of [undefined, null, 'rename-school-action']) {
+    t.throws(() => Reflect.apply(defineAction, undefined, [definition]), {
+      instanceOf: ConfigError,
+      message: 'defineAction(): pass the definition of the action as an object',
+    });
+  }
+});
+
+test('defineAction() infers the input, the output, the id by level, and the database', (t) => {
   const schema = z.object({ open: z.boolean().default(true) });
   const options = {
     type: 'school',
@@ -112,11 +133,11 @@ test('what is inferred: the input, the output, the id by level, the database', (
   t.throws(() => defineAction({ ...options, name: 'open', level: 'collection', run: () => ({ n: 1 }) }));
 });
 
-test('an action cannot be changed', (t) => {
+test('an action is frozen', (t) => {
   t.true(Object.isFrozen(defineAction(FINE)));
 });
 
-test('a permission that the gate does not know neither compiles nor starts', (t) => {
+test('a permission that the gate does not define is a compile error and a ConfigError', (t) => {
   const auth = authOf(createPlatform());
   const misspelt = defineAction({ ...FINE, permission: 'edit_school' as const });
   t.throws(
@@ -132,7 +153,7 @@ test('a permission that the gate does not know neither compiles nor starts', (t)
   );
 });
 
-test('an action that is there twice is a ConfigError; the same name at another type is not', (t) => {
+test('an action defined twice is a ConfigError; the same name at another type is not', (t) => {
   const auth = authOf(createPlatform());
   const { rename } = schoolActions();
   t.throws(() => createApiRouter({ auth, actions: [rename, rename] }), {
@@ -144,7 +165,7 @@ test('an action that is there twice is a ConfigError; the same name at another t
   );
 });
 
-test('limits are whole numbers above 0', (t) => {
+test('limits are positive whole numbers', (t) => {
   const auth = authOf(createPlatform());
   for (const [options, option] of [
     [{ bodyLimit: 0 }, 'bodyLimit'],
@@ -162,7 +183,7 @@ test('limits are whole numbers above 0', (t) => {
   }
 });
 
-test('an ActionError is for what a caller can do something about', (t) => {
+test('an ActionError has a status of 4xx', (t) => {
   t.like(new ActionError(409, 'school_closed', 'The school is closed.'), {
     status: 409,
     code: 'ERR_ACTION',

@@ -6,7 +6,7 @@ import { schoolActions } from './school-actions.ts';
 
 const BASE = 'https://platform.example/api/v1';
 
-test('the list has what the caller may run, and nothing else', async (t) => {
+test('the list has the actions that the caller may run, and no others', async (t) => {
   const { create, rename, grade } = schoolActions();
   const { origin, platform } = await serveApi(t, { actions: [create, rename, grade] });
   const list = async (token: string) => {
@@ -44,7 +44,7 @@ test('the list has what the caller may run, and nothing else', async (t) => {
     },
   ]);
   t.deepEqual(await list(await platform.clientToken()), []);
-  t.deepEqual(await list(await platform.userToken({ scope: 'schools:read' })), [], 'the scopes keep it back');
+  t.deepEqual(await list(await platform.userToken({ scope: 'schools:read' })), [], 'excluded by the scopes');
   platform.users.set('gus', { id: 'gus', permissions: ['view_grades'], roles: [] });
   const grader = await list(await platform.userToken({ sub: 'gus' }));
   t.deepEqual(
@@ -53,7 +53,7 @@ test('the list has what the caller may run, and nothing else', async (t) => {
   );
 });
 
-test('the actions on one type of object are listed by its path', async (t) => {
+test('the path of a type lists the actions on it', async (t) => {
   const { create, rename, grade } = schoolActions();
   const pupil = { ...create, type: 'pupil' };
   const { origin, platform } = await serveApi(t, { actions: [create, pupil, rename, grade] });
@@ -64,7 +64,7 @@ test('the actions on one type of object are listed by its path', async (t) => {
   t.is(schools.headers.get('cache-control'), 'no-store');
   t.deepEqual(namesIn(schools), ['school/create-school-action', 'school/rename-school-action']);
   t.deepEqual(namesIn(await get('pupil', editor)), ['pupil/create-school-action']);
-  t.deepEqual(namesIn(await get('school', await platform.clientToken())), [], 'none that it may run');
+  t.deepEqual(namesIn(await get('school', await platform.clientToken())), [], 'none that the client may run');
 
   for (const type of ['teacher', 'School', '__proto__', 'schoo']) {
     const { status, body } = await get(type, editor);
@@ -75,7 +75,7 @@ test('the actions on one type of object are listed by its path', async (t) => {
   t.is((await request(`${origin}/api/v1/actions/school`)).status, 401);
 });
 
-test('one action is shown with the JSON Schemas of its input and output', async (t) => {
+test('the path of an action has the JSON Schemas of its input and output', async (t) => {
   const { rename } = schoolActions();
   const { origin, platform } = await serveApi(t, { actions: [rename] });
   const { status, body } = await request(
@@ -101,7 +101,7 @@ test('one action is shown with the JSON Schemas of its input and output', async 
   });
 });
 
-test('an action that the caller may not run is 403, as running it is', async (t) => {
+test('an action that the caller may not run is 403, like running it', async (t) => {
   const { grade } = schoolActions();
   const { origin, platform } = await serveApi(t, { actions: [grade] });
   const { status, body } = await request(
@@ -112,7 +112,7 @@ test('an action that the caller may not run is 403, as running it is', async (t)
   t.is(body['message'], 'You may not see grades.');
 });
 
-test('without a token nothing is told', async (t) => {
+test('without a token the list is 401', async (t) => {
   const { create } = schoolActions();
   const { origin } = await serveApi(t, { actions: [create] });
   for (const path of ['/actions', '/actions/school/create-school-action', '/actions/school/nothing-action']) {

@@ -11,7 +11,7 @@ for (const [colorScheme, width] of [
   ['light', 1280],
   ['dark', 320],
 ] as const) {
-  test(`the page is accessible: ${colorScheme}, ${width} pixels wide`, async (t) => {
+  test(`the API page is accessible: ${colorScheme}, ${width} pixels wide`, async (t) => {
     const { create, rename } = schoolActions();
     const { origin } = await serveApi(t, {
       actions: [create, rename],
@@ -29,17 +29,17 @@ for (const [colorScheme, width] of [
     const overflow = await page.evaluate<number>(
       'document.documentElement.scrollWidth - document.documentElement.clientWidth',
     );
-    t.is(overflow, 0, 'nothing stands out at the side');
+    t.is(overflow, 0, 'no horizontal overflow');
   });
 }
 
-test('it is styled, and the browser refuses nothing of it', async (t) => {
+test('the style sheet applies, and the Content-Security-Policy blocks nothing', async (t) => {
   const { create } = schoolActions();
   const { origin } = await serveApi(t, { actions: [create], openapi: { access: 'public' } });
   await using page = await openTab({ javaScriptEnabled: false });
   await page.route('**/favicon.ico', async (route) => route.fulfill({ status: 204 }));
   await page.goto(`${origin}/api/v1/docs`);
-  t.deepEqual(page.complaints, []);
+  t.deepEqual(page.consoleMessages, []);
   t.is(await page.locator('h1').textContent(), 'API');
   t.is((await page.locator('body').boundingBox())?.width, 832, 'as wide as the style says');
 });

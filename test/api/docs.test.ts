@@ -9,7 +9,7 @@ import { schoolActions } from './school-actions.ts';
 
 const { create, rename } = schoolActions();
 
-test('the page has every action, with its address, permission, members and a line for curl', async (t) => {
+test("the page has each action's path, permission, members and a curl command", async (t) => {
   const { origin } = await serveApi(t, {
     actions: [create, rename],
     openapi: { access: 'public', title: 'Schools' },
@@ -37,7 +37,7 @@ test('the page has every action, with its address, permission, members and a lin
   t.regex(text, /<dt><code>409<\/code>/);
 });
 
-test('it needs no script and nothing from elsewhere, and says so to the browser', async (t) => {
+test('the page has no script and no external resource, and its Content-Security-Policy forbids them', async (t) => {
   const { origin } = await serveApi(t, { actions: [create], openapi: { access: 'public' } });
   const { headers, text } = await send(`${origin}/api/v1/docs`);
   t.notRegex(text, /<script|\son\w+=|style=|javascript:/i);
@@ -56,7 +56,7 @@ test('it needs no script and nothing from elsewhere, and says so to the browser'
   t.notRegex(style.text, /url\(|@import/);
 });
 
-test('whatever an action says of itself is text', async (t) => {
+test('text of an action is escaped', async (t) => {
   const evil = `"'><img src=x onerror=alert(1)>&amp;`;
   const action = defineAction({
     type: 'school',
@@ -91,7 +91,7 @@ test('whatever an action says of itself is text', async (t) => {
   t.true(text.includes(String.raw`&#39;\&#39;&#39;`), 'quoted for the shell');
 });
 
-test("a host's own routes need not say everything", async (t) => {
+test('routes of the host may omit parts of the OpenAPI description', async (t) => {
   const nothing = { $ref: '#/components/schemas/Nothing' };
   const loop = { $ref: '#/paths/~1b/post/requestBody' };
   const { origin } = await serveApi(t, {
@@ -111,7 +111,7 @@ test("a host's own routes need not say everything", async (t) => {
   t.true(text.includes('--request DELETE'));
 });
 
-test('strangers who read it run nothing of the host', async (t) => {
+test('a public page runs no handler of the host', async (t) => {
   const ran: string[] = [];
   const handler = (ctx: { path: string; body: unknown }) => {
     ran.push(ctx.path);
@@ -124,7 +124,7 @@ test('strangers who read it run nothing of the host', async (t) => {
       api.all('/:anything', handler);
       api.all(/.*/, handler);
       api.get('/docs', handler);
-      // Nor what a host puts in front by hand.
+      // Even middleware that a host moves to the front of the router's stack.
       api.stack.unshift(api.stack.pop()!);
     },
   });

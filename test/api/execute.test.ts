@@ -11,7 +11,7 @@ import { PLAIN, schoolActions } from './school-actions.ts';
 
 const CREATE = '/actions/school/create-school-action';
 
-test('a collection-level action creates, an instance-level one updates, each answering with its output', async (t) => {
+test('a collection-level action creates, an instance-level action updates, and each answers with its output', async (t) => {
   const { create, rename, schools } = schoolActions();
   const { post } = await serveApi(t, { actions: [create, rename] });
   const created = await post(CREATE, { name: 'Hill School' });
@@ -24,17 +24,17 @@ test('a collection-level action creates, an instance-level one updates, each ans
   t.deepEqual(
     renamed.body,
     { data: { id: '1', name: 'Valley School' } },
-    'without what the schema does not know',
+    'without members that the schema does not define',
   );
   t.is(schools.get('1')?.name, 'Valley School');
 });
 
-test('run gets the id as it was before it was percent-encoded', async (t) => {
+test('run gets the percent-decoded id', async (t) => {
   const ids = ['a/b', 'ü ñ', '..', 'bulk', 'rename-school-action', '%2F', '100%', 'a'.repeat(255)];
   const { rename } = schoolActions(new Map(ids.map((id) => [id, { id, name: 'Old' }])));
   const { post } = await serveApi(t, { actions: [rename] });
   for (const id of ids) {
-    // URL parsers take "..", and its percent-encoded form, for the folder above.
+    // URL parsers resolve "..", also percent-encoded, as the parent folder.
     if (id === '..') continue;
     const { body } = await post(`/actions/school/${encodeURIComponent(id)}/rename-school-action`, {
       name: 'New',
@@ -43,7 +43,7 @@ test('run gets the id as it was before it was percent-encoded', async (t) => {
   }
 });
 
-test('an id that no object can have is 404', async (t) => {
+test('an invalid id is 404', async (t) => {
   const { rename, ran } = schoolActions();
   const { post } = await serveApi(t, { actions: [rename] });
   for (const id of ['%00', 'a%0Ab', 'a'.repeat(256)]) {
@@ -55,7 +55,7 @@ test('an id that no object can have is 404', async (t) => {
   t.deepEqual(ran, []);
 });
 
-test('wrong input is 422 with each mistake and where it is', async (t) => {
+test('invalid input is 422 with each mistake and its JSON pointer', async (t) => {
   const { create, ran } = schoolActions();
   const { post } = await serveApi(t, { actions: [create] });
   const { status, type, body } = await post(CREATE, { name: ' ', tags: ['a', 7] });
@@ -73,7 +73,7 @@ test('wrong input is 422 with each mistake and where it is', async (t) => {
   t.deepEqual(ran, []);
 });
 
-test('a pointer spells any member name, and very many mistakes are cut off', async (t) => {
+test('a JSON pointer escapes member names, and the list of mistakes is limited', async (t) => {
   const action = defineAction({
     ...PLAIN,
     name: 'count-action',
@@ -87,7 +87,7 @@ test('a pointer spells any member name, and very many mistakes are cut off', asy
   t.is(((await post('/actions/school/count-action', many)).body['errors'] as unknown[]).length, 100);
 });
 
-test('an unknown action is 404, for whatever it is called', async (t) => {
+test('an unknown action is 404, whatever its name', async (t) => {
   const { create, rename } = schoolActions();
   const { post, origin, platform } = await serveApi(t, { actions: [create, rename] });
   for (const path of [
@@ -110,7 +110,7 @@ test('an unknown action is 404, for whatever it is called', async (t) => {
   );
 });
 
-test('an action at the wrong level says where it belongs', async (t) => {
+test('an action at the wrong level is an error that names the right path', async (t) => {
   const { create, rename } = schoolActions();
   const { post } = await serveApi(t, { actions: [create, rename] });
   const withoutId = await post('/actions/school/rename-school-action', { name: 'x' });
@@ -143,7 +143,7 @@ test('other methods are 405', async (t) => {
   }
 });
 
-test("without the permission it is 403 with the gate's message, before the body is looked at", async (t) => {
+test("without the permission: 403 with the gate's message, before the body is read", async (t) => {
   const { create, grade } = schoolActions();
   const { post, origin, platform } = await serveApi(t, { actions: [create, grade] });
   const refused = await post('/actions/school/7/grade-school-action', 'not JSON');
@@ -165,8 +165,8 @@ test("without the permission it is 403 with the gate's message, before the body 
   t.regex(scoped.headers.get('www-authenticate') ?? '', /error="insufficient_scope"/);
 });
 
-test('run is told who calls: a user or a client', async (t) => {
-  const whoami = defineAction({
+test('run gets the principal: a user or a client', async (t) => {
+  const nameCaller = defineAction({
     type: 'caller',
     name: 'name-caller-action',
     level: 'collection',
@@ -180,7 +180,7 @@ test('run is told who calls: a user or a client', async (t) => {
       edits: principal.can('edit_schools'),
     }),
   });
-  const { origin, platform } = await serveApi(t, { actions: [whoami] });
+  const { origin, platform } = await serveApi(t, { actions: [nameCaller] });
   const url = `${origin}/api/v1/actions/caller/name-caller-action`;
   const answers = await Promise.all(
     [platform.userToken(), platform.clientToken()].map(
@@ -193,7 +193,7 @@ test('run is told who calls: a user or a client', async (t) => {
   ]);
 });
 
-test('what an action throws on purpose keeps its status, code and message', async (t) => {
+test('an error thrown for the caller keeps its status, code and message', async (t) => {
   const errors: [unknown, number, string, string][] = [
     [
       new ActionError(409, 'school_closed', 'The school is closed.'),
@@ -223,7 +223,7 @@ test('what an action throws on purpose keeps its status, code and message', asyn
   }
 });
 
-test('anything else that an action throws is a 500 whose reference finds the log line', async (t) => {
+test('any other error of an action is a 500 whose reference is in the log', async (t) => {
   for (const error of [
     new TypeError('inner text'),
     'inner text',
@@ -247,7 +247,7 @@ test('anything else that an action throws is a 500 whose reference finds the log
   t.is(unavailable.headers.get('retry-after'), '5');
 });
 
-test('output that breaks its own schema, or cannot be written, is the fault of the server', async (t) => {
+test('output that violates its schema, or cannot be serialized, is a 500', async (t) => {
   const circle: { name: string; self?: unknown } = { name: 'x' };
   circle.self = circle;
   const cases: [unknown, RegExp][] = [
@@ -277,7 +277,7 @@ test('output that breaks its own schema, or cannot be written, is the fault of t
   }
 });
 
-test('a schema that throws is the fault of the server too', async (t) => {
+test('a schema that throws is a 500', async (t) => {
   const action = defineAction({
     ...PLAIN,
     name: 'check-action',
@@ -291,7 +291,7 @@ test('a schema that throws is the fault of the server too', async (t) => {
   t.is(platform.log.length, 1);
 });
 
-test('run gets what the schema makes of the body: with its defaults, converted, without what it does not know', async (t) => {
+test('run gets the parsed input: with defaults, converted, without unknown members', async (t) => {
   const inputs: unknown[] = [];
   const settings = {
     ...PLAIN,
@@ -313,7 +313,7 @@ test('run gets what the schema makes of the body: with its defaults, converted, 
   t.deepEqual(inputs, [made, made, made, made]);
 });
 
-test('without an option a body may have 64 KiB, and not a byte more', async (t) => {
+test('by default, a body may have 64 KiB', async (t) => {
   const { create, ran } = schoolActions();
   const { post } = await serveApi(t, { actions: [create] });
   const text = '{"name":"Hill School"}';
@@ -325,7 +325,7 @@ test('without an option a body may have 64 KiB, and not a byte more', async (t) 
   t.deepEqual(ran, ['Hill School']);
 });
 
-test('the body is JSON of a limited size', async (t) => {
+test('a body must be JSON of a limited size', async (t) => {
   const { create, ran } = schoolActions();
   const { post } = await serveApi(t, { actions: [create], bodyLimit: 100 });
   const cases: [string, Record<string, string>, number, string][] = [
@@ -349,7 +349,7 @@ test('the body is JSON of a limited size', async (t) => {
   t.deepEqual(ran, []);
 });
 
-test('the signal is aborted when the caller goes away, and nobody is told of an error then', async (t) => {
+test('the signal is aborted when the caller disconnects, and no error is logged', async (t) => {
   const began = Promise.withResolvers<void>();
   const aborted = Promise.withResolvers<void>();
   const action = defineAction({
@@ -371,12 +371,12 @@ test('the signal is aborted when the caller goes away, and nobody is told of an 
   await began.promise;
   outgoing.destroy();
   await aborted.promise;
-  // The server is done with the request when it has dealt with another one.
+  // After the response to another request, the server has completed this one.
   await request(`${origin}/api/v1/identity`, await platform.userToken());
   t.deepEqual(platform.log, []);
 });
 
-test('the signal is not aborted for a caller who waits', async (t) => {
+test('the signal is not aborted while the caller waits', async (t) => {
   let signal: AbortSignal | undefined;
   const action = defineAction({
     ...PLAIN,

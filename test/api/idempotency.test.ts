@@ -12,7 +12,7 @@ import type { Answer } from '../access/serve.ts';
 import { gate } from '../access/platform.ts';
 import { onEachDatabase, sqlite } from '../adapters/databases.ts';
 import { passTime } from '../harness/clock.ts';
-import { around, held } from '../harness/storage.ts';
+import { around, pausable } from '../harness/storage.ts';
 import { serveApi } from './api.ts';
 import { PLAIN, schoolActions } from './school-actions.ts';
 
@@ -20,7 +20,7 @@ const CREATE = '/actions/school/create-school-action';
 const KEY = { 'idempotency-key': '8e03978e-40d5-43dd-bc93-6894a57f9324' };
 const HILL = { name: 'Hill School' };
 
-test('a repeat gets the first answer, and the action runs once', async (t) => {
+test('a repeated request gets the first response, and the action runs once', async (t) => {
   const { create, ran } = schoolActions();
   const { post } = await serveApi(t, { actions: [create] });
   const first = await post(CREATE, HILL, KEY);
@@ -37,7 +37,7 @@ test('a repeat gets the first answer, and the action runs once', async (t) => {
   t.is(ran.length, 4);
 });
 
-test('a key may be quoted, and is the same then', async (t) => {
+test('a quoted key is the same key', async (t) => {
   const { create, ran } = schoolActions();
   const { post } = await serveApi(t, { actions: [create] });
   await post(CREATE, HILL, { 'idempotency-key': 'a-key' });
@@ -119,7 +119,7 @@ test('a key belongs to one caller: a user through a client', async (t) => {
   t.is(ran.length, tokens.length);
 });
 
-test('who may not run the action any more gets no answer from before', async (t) => {
+test('a caller that may no longer run the action gets 403, not the stored response', async (t) => {
   const { create } = schoolActions();
   const { post, platform } = await serveApi(t, { actions: [create] });
   await post(CREATE, HILL, KEY);
@@ -128,7 +128,7 @@ test('who may not run the action any more gets no answer from before', async (t)
   t.is((await post(CREATE, HILL, KEY)).status, 403);
 });
 
-test('what an action refuses is its answer; what did not run, or failed, runs again', async (t) => {
+test('an error that the action chose is stored; invalid input and failures run again', async (t) => {
   const outcomes: unknown[] = [
     new Error('broken'),
     new StorageError('gone'),
@@ -154,7 +154,7 @@ test('what an action refuses is its answer; what did not run, or failed, runs ag
   t.is(again.headers.get('idempotent-replayed'), 'true');
 });
 
-test('who was told to come back with another token does so with the same key', async (t) => {
+test('after insufficient_scope, the same key works with another token', async (t) => {
   const action = defineAction({
     type: 'school',
     name: 'open-school-action',
@@ -181,7 +181,7 @@ test('who was told to come back with another token does so with the same key', a
   t.is((await open()).status, 200);
 });
 
-test('a bulk with a key runs once, and is answered as it is asked for', async (t) => {
+test('a bulk with a key runs once, and each response has the format it asks for', async (t) => {
   const { create, ran } = schoolActions();
   const { post, origin, platform } = await serveApi(t, { actions: [create] });
   const body = { items: [{ input: HILL }, { input: {} }] };
@@ -211,7 +211,7 @@ test('a bulk with a key runs once, and is answered as it is asked for', async (t
   t.is(ran.length, 1);
 });
 
-test('an answer that is too long to be kept is given once, and the action is not run again', async (t) => {
+test('a response that is too long to store is sent once, and the action is not run again', async (t) => {
   let ran = 0;
   const action = defineAction({
     ...PLAIN,
@@ -234,9 +234,9 @@ test('an answer that is too long to be kept is given once, and the action is not
   t.is(ran, 1);
 });
 
-test('a caller who goes away and asks again gets the answer of the work that went on', async (t) => {
+test('a caller that disconnects and repeats gets the response of the first request', async (t) => {
   const began = Promise.withResolvers<void>();
-  const letGo = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
   let ran = 0;
   const action = defineAction({
     ...PLAIN,
@@ -245,7 +245,7 @@ test('a caller who goes away and asks again gets the answer of the work that wen
     async run({ signal }) {
       ran += 1;
       began.resolve();
-      await letGo.promise;
+      await release.promise;
       return { aborted: signal.aborted };
     },
   });
@@ -260,23 +260,23 @@ test('a caller who goes away and asks again gets the answer of the work that wen
   outgoing.destroy();
   const repeat = post('/actions/school/wait-action', {}, KEY);
   await post(CREATE, {});
-  letGo.resolve();
+  release.resolve();
   const { status, body } = await repeat;
   t.is(status, 200);
   t.deepEqual(body, { data: { aborted: false } });
   t.is(ran, 1);
 });
 
-test.serial('a repeat waits ten seconds at most, and is told to come again', async (t) => {
+test.serial('a repeated request waits ten seconds at most, and then gets 409 with Retry-After', async (t) => {
   const began = Promise.withResolvers<void>();
-  const letGo = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
   const waits = Promise.withResolvers<void>();
   const action = defineAction({
     ...PLAIN,
     name: 'wait-action',
     async run() {
       began.resolve();
-      await letGo.promise;
+      await release.promise;
       return null;
     },
   });
@@ -296,27 +296,27 @@ test.serial('a repeat waits ten seconds at most, and is told to come again', asy
   t.is(status, 409);
   t.is(body['code'], 'request_in_progress');
   t.is(headers.get('retry-after'), '5');
-  letGo.resolve();
+  release.resolve();
   t.is((await first).status, 200);
 });
 
-test.serial('an attempt that died is taken over when its lease has ended', async (t) => {
+test.serial('the request of a process that ended is taken over after its lease', async (t) => {
   const { create, ran } = schoolActions();
   const memory = memoryStorage();
-  // The process dies before it can say how it went.
-  const dying = around(memory, async (name, call) =>
+  // The process ends before it can store the response.
+  const failing = around(memory, async (name, call) =>
     /finish|abandon|extend/.test(name) ? undefined : call(),
   );
-  const platform = await serveApi(t, { storage: dying, actions: [create] });
+  const platform = await serveApi(t, { storage: failing, actions: [create] });
   t.is((await platform.post(CREATE, HILL, KEY)).status, 200);
   const { post } = await serveApi(t, { storage: memory, actions: [create], platform: platform.platform });
   passTime(31);
   t.is((await post(CREATE, HILL, KEY)).status, 200);
-  t.is(ran.length, 2, 'at least once: nobody knows whether the first one did it');
+  t.is(ran.length, 2, 'at least once: the storage cannot know whether the first attempt was complete');
   t.is((await post(CREATE, HILL, KEY)).headers.get('idempotent-replayed'), 'true');
 });
 
-test.serial('after a day the key is free again', async (t) => {
+test.serial('a key expires after a day', async (t) => {
   const { create, ran } = schoolActions();
   const { post } = await serveApi(t, { actions: [create] });
   await post(CREATE, HILL, KEY);
@@ -328,7 +328,7 @@ test.serial('after a day the key is free again', async (t) => {
   t.is(ran.length, 2);
 });
 
-test('when the answer cannot be kept it is given all the same, and the log says so', async (t) => {
+test('a response that cannot be stored is sent, and the failure is logged', async (t) => {
   const { create } = schoolActions();
   const storage = around(memoryStorage(), async (name, call) => {
     if (name === 'idempotency.finish') throw new StorageError('gone');
@@ -340,7 +340,7 @@ test('when the answer cannot be kept it is given all the same, and the log says 
   t.is(platform.log[0]?.message, 'storing the response of an idempotent request failed');
 });
 
-test('when the storage cannot be asked first, nothing runs', async (t) => {
+test('if the storage fails before the action, nothing runs', async (t) => {
   const { create, ran } = schoolActions();
   const storage = around(memoryStorage(), async () => {
     throw new StorageError('gone');
@@ -351,7 +351,7 @@ test('when the storage cannot be asked first, nothing runs', async (t) => {
   t.is((await post(CREATE, HILL)).status, 200, 'without a key it is not asked');
 });
 
-test('the key is in no row and no log', async (t) => {
+test('no row and no log line contains the key', async (t) => {
   const { create } = schoolActions();
   const rows: unknown[] = [];
   const memory = memoryStorage();
@@ -371,7 +371,7 @@ test('the key is in no row and no log', async (t) => {
   t.notRegex(JSON.stringify(rows), /a-key-that-is-a-secret|Hill School/);
 });
 
-test('the answer survives a restart', async (t) => {
+test('the response is stored across a restart', async (t) => {
   const address = await sqlite.empty();
   const { create, ran } = schoolActions();
   const before = knexStorage(address);
@@ -388,12 +388,12 @@ test('the answer survives a restart', async (t) => {
   t.is(ran.length, 1);
 });
 
-onEachDatabase('twenty repeats at once at two servers run once', async (t, _database, address) => {
+onEachDatabase('twenty repeats at once on two servers run the action once', async (t, _database, address) => {
   const { create, ran } = schoolActions();
   const storages = [knexStorage(address), knexStorage(address)];
   t.teardown(async () => Promise.all(storages.map(async (storage) => storage.close())));
   await storages[0]!.migrate();
-  const { gather, storage } = held(storages[0]!);
+  const { gather, storage } = pausable(storages[0]!);
   const first = await serveApi(t, { storage, actions: [create] });
   const second = await serveApi(t, {
     storage: storages[1]!,

@@ -5,7 +5,7 @@ import { serveApi } from './api.ts';
 
 const byRegistrar = [{ type: 'role', role: 'registrar' }];
 
-test('a user learns who they are, what they may do and why, and through which client', async (t) => {
+test('a user token gets the user, the permissions with their sources, and the client', async (t) => {
   const { platform, origin } = await serveApi(t);
   const token = await platform.userToken({ scope: 'schools:read profile' });
   const { status, body, type, headers } = await request(`${origin}/api/v1/identity`, token);
@@ -28,7 +28,7 @@ test('a user learns who they are, what they may do and why, and through which cl
   });
 });
 
-test('permissions are sorted, each with every place it comes from; what a user does not have is null', async (t) => {
+test('permissions are sorted, each with all sources; members that the user does not have are null', async (t) => {
   const { platform, origin } = await serveApi(t);
   platform.users.set('7', {
     id: '7',
@@ -54,7 +54,7 @@ test('permissions are sorted, each with every place it comes from; what a user d
   });
 });
 
-test('a client learns the same about itself', async (t) => {
+test('a client token gets the identity of the client', async (t) => {
   const { platform, origin } = await serveApi(t);
   const sync = [...platform.clients.values()].find(({ name }) => name === 'Sync')!;
   const { status, body } = await request(`${origin}/api/v1/identity`, await platform.clientToken());
@@ -75,7 +75,7 @@ test('a client learns the same about itself', async (t) => {
   });
 });
 
-test('what the scopes keep back is told to a client too, sorted', async (t) => {
+test('permissions excluded by the scopes are listed for a client too, sorted', async (t) => {
   const { platform, origin } = await serveApi(t);
   const sync = [...platform.clients.values()].find(({ name }) => name === 'Sync')!;
   platform.clients.set(sync.id, { ...sync, roles: ['registrar'], permissions: ['view_grades'] });
@@ -88,7 +88,7 @@ test('what the scopes keep back is told to a client too, sorted', async (t) => {
   });
 });
 
-test('nothing else of the user or the client leaves', async (t) => {
+test('no other member of the user or the client is in the response', async (t) => {
   const { platform, origin } = await serveApi(t);
   platform.users.set('ann', Object.assign(platform.users.get('ann')!, { passwordHash: 'a hash' }));
   const { body } = await request(`${origin}/api/v1/identity`, await platform.userToken());

@@ -9,55 +9,55 @@ import { createPlatform } from '../access/platform.ts';
 
 type Extend = IdempotencyStore['extend'];
 
-/** A lease in a store that answers as it is told, and a clock that stands still. */
-function hold(extend: Extend) {
+/** A lease with the given store function and a mocked clock. */
+function beginLease(extend: Extend) {
   mock.timers.enable({ apis: ['setInterval', 'Date'], now: 1_000_000 });
-  const asked: Parameters<Extend>[] = [];
+  const calls: Parameters<Extend>[] = [];
   const { log, logger } = createPlatform();
   const attempt = { id: 'request', attempt: 'first' };
   const store = {
     async extend(...given: Parameters<Extend>) {
-      asked.push(given);
+      calls.push(given);
       return extend(...given);
     },
   };
-  return { asked, attempt, log, lease: startLease(store, attempt, logger) };
+  return { calls, attempt, log, lease: startLease(store, attempt, logger) };
 }
 
 test.afterEach(() => mock.timers.reset());
 
-test.serial('a lease is renewed three times before it would end, until it is released', async (t) => {
-  const { asked, attempt, lease } = hold(async () => true);
+test.serial('a lease is renewed every third of its duration, until it is released', async (t) => {
+  const { calls, attempt, lease } = beginLease(async () => true);
   t.is(LEASE, 30);
   mock.timers.tick(9_999);
-  t.is(asked.length, 0);
+  t.is(calls.length, 0);
   mock.timers.tick(1);
-  t.deepEqual(asked, [[attempt, 1010 + LEASE]]);
+  t.deepEqual(calls, [[attempt, 1010 + LEASE]]);
   await new Promise((resolve) => setImmediate(resolve));
   mock.timers.tick(10_000);
-  t.deepEqual(asked[1], [attempt, 1020 + LEASE]);
+  t.deepEqual(calls[1], [attempt, 1020 + LEASE]);
   await lease.release();
   mock.timers.tick(60_000);
-  t.is(asked.length, 2);
+  t.is(calls.length, 2);
   t.false(lease.signal.aborted);
 });
 
-test.serial('when another attempt has taken over, the work is told to stop', async (t) => {
-  const { lease } = hold(async () => false);
+test.serial('when another attempt has taken over, the signal is aborted', async (t) => {
+  const { lease } = beginLease(async () => false);
   mock.timers.tick(10_000);
   await lease.release();
   t.true(lease.signal.aborted);
 });
 
-test.serial('a renewal that fails is tried again', async (t) => {
-  const { asked, lease, log } = hold(async () => {
+test.serial('a renewal that fails is repeated', async (t) => {
+  const { calls, lease, log } = beginLease(async () => {
     throw new StorageError('gone');
   });
   mock.timers.tick(10_000);
   await new Promise((resolve) => setImmediate(resolve));
   mock.timers.tick(10_000);
   await lease.release();
-  t.is(asked.length, 2);
+  t.is(calls.length, 2);
   t.false(lease.signal.aborted);
   t.deepEqual(
     log.map(({ message }) => message),

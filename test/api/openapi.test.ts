@@ -43,7 +43,7 @@ async function documentOf(
   return body as unknown as Document;
 }
 
-test('an independent validator finds the document right', async (t) => {
+test('an independent validator accepts the document', async (t) => {
   for (const document of [
     await documentOf(t),
     await documentOf(t, { openapi: { paths: { '/schools': SCHOOLS }, description: 'Schools.' } }),
@@ -58,7 +58,7 @@ test('an independent validator finds the document right', async (t) => {
   }
 });
 
-test('it has every path, and the Objects API is not among them', async (t) => {
+test('the document has all paths except the Objects API', async (t) => {
   const { paths } = await documentOf(t, { openapi: { paths: { '/schools': SCHOOLS } } });
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
@@ -82,7 +82,7 @@ test('it has every path, and the Objects API is not among them', async (t) => {
   t.is(new Set(ids).size, ids.length);
 });
 
-test('it says where the API is and how to get a token', async (t) => {
+test("the document has the server's URL and the OAuth flows", async (t) => {
   const { openapi, info, servers, security, components } = await documentOf(t, {
     openapi: { title: 'Schools', version: '2024-06', description: 'All about schools.' },
   });
@@ -112,7 +112,7 @@ test('it says where the API is and how to get a token', async (t) => {
   });
 });
 
-test('behind a proxy that removes a path, and at a path of its own, the URL is the one of the world', async (t) => {
+test('the URL is the public one, behind a proxy that removes a path and with a prefix', async (t) => {
   const platform = createPlatform();
   const auth = authOf(platform, '/auth');
   for (const [changes, url] of [
@@ -131,7 +131,7 @@ test('behind a proxy that removes a path, and at a path of its own, the URL is t
   }
 });
 
-test('what the server answers is what the document says', async (t) => {
+test('responses match the document', async (t) => {
   const document = await documentOf(t);
   const { origin, platform, post } = await serveApi(t, { actions: ACTIONS });
   const ajv = new Ajv2020({ strict: false });
@@ -178,7 +178,7 @@ test('what the server answers is what the document says', async (t) => {
   }
 });
 
-test('schemas that refer to parts of themselves still do', async (t) => {
+test('recursive schemas keep their references', async (t) => {
   interface Tree {
     name: string;
     children: Tree[];
@@ -219,7 +219,7 @@ test('schemas that refer to parts of themselves still do', async (t) => {
 
 const PATHS = ['/openapi.json', '/docs', '/docs.css'];
 
-test('only callers with a token read it, unless it is public; turned off, nobody does', async (t) => {
+test('the document requires a token unless it is public, and can be turned off', async (t) => {
   const guarded = await serveApi(t, { actions: ACTIONS });
   const open = await serveApi(t, { actions: ACTIONS, openapi: { access: 'public' } });
   const off = await serveApi(t, { openapi: false });
@@ -234,7 +234,7 @@ test('only callers with a token read it, unless it is public; turned off, nobody
   }
 });
 
-test('guarded, it has what the caller may call, and nothing of the rest', async (t) => {
+test('a guarded document has only what the caller may call', async (t) => {
   const paths = {
     '/schools': { get: { ...SCHOOLS.get, 'x-permission': { name: 'view_schools', description: 'View' } } },
     '/grades': {
@@ -248,14 +248,14 @@ test('guarded, it has what the caller may call, and nothing of the rest', async 
     },
   };
   const { origin, platform } = await serveApi(t, { actions: ACTIONS, openapi: { paths } });
-  const seenWith = async (token: string) => {
+  const readWith = async (token: string) => {
     const { body, headers } = await request(`${origin}/api/v1/openapi.json`, token);
     const { text } = await send(`${origin}/api/v1/docs`, { headers: { authorization: `Bearer ${token}` } });
     const document = body as unknown as Document;
     const actions = Object.keys(document.paths).filter((path) => path.endsWith('-action'));
     return { actions, document, etag: headers.get('etag'), text };
   };
-  const user = await seenWith(await platform.userToken());
+  const user = await readWith(await platform.userToken());
   t.deepEqual(user.actions, [
     '/actions/school/create-school-action',
     '/actions/school/{id}/rename-school-action',
@@ -266,7 +266,7 @@ test('guarded, it has what the caller may call, and nothing of the rest', async 
   t.true(user.text.includes('rename-school-action'));
   t.notRegex(user.text, /grade-school|view_grades|marks/i);
 
-  const client = await seenWith(await platform.clientToken());
+  const client = await readWith(await platform.clientToken());
   t.deepEqual(client.actions, []);
   t.not(client.etag, user.etag);
   t.notRegex(JSON.stringify(client.document), /create-school|edit_schools/);
@@ -274,13 +274,13 @@ test('guarded, it has what the caller may call, and nothing of the rest', async 
 
   platform.users.set('ann', person({ permissions: ['view_grades'] }));
   platform.clock.time += 60_000;
-  const promoted = await seenWith(await platform.userToken());
+  const promoted = await readWith(await platform.userToken());
   t.is(promoted.actions.length, 3);
   t.deepEqual(Object.keys(promoted.document.paths['/grades']!), ['summary', 'get', 'post']);
   t.true('/marks' in promoted.document.paths);
 });
 
-test('a reader who has it already is told so; what depends on the caller is in no shared cache', async (t) => {
+test("the document has an ETag, and a caller's own document is not cached by shared caches", async (t) => {
   for (const [access, cacheControl] of [
     ['public', 'no-cache'],
     ['guarded', 'private, no-cache'],
@@ -291,7 +291,7 @@ test('a reader who has it already is told so; what depends on the caller is in n
       const first = await request(`${origin}/api/v1${path}`, token);
       t.is(first.headers.get('cache-control'), cacheControl);
       const again = await request(`${origin}/api/v1${path}`, token, {
-        // Without the second one, fetch() asks for a new copy.
+        // Without the second header, fetch() would bypass the cache.
         headers: { 'if-none-match': first.headers.get('etag')!, 'cache-control': 'max-age=0' },
       });
       t.is(again.status, 304);
@@ -323,7 +323,7 @@ test('a path of the host may have a summary and parameters for all its operation
   t.regex(page, /<code>id<\/code> <span class="muted">path, required<\/span>/);
 });
 
-test('a path that the API describes itself is found at start', (t) => {
+test('describing a path of the API router itself is a ConfigError', (t) => {
   const auth = authOf(createPlatform());
   t.throws(() => createApiRouter({ auth, openapi: { paths: { '/identity': SCHOOLS } } }), {
     instanceOf: ConfigError,

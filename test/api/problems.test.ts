@@ -37,7 +37,7 @@ function thrower(error: unknown): Middleware {
   };
 }
 
-test('a problem has type, title, status, detail, code and message, and what is added', async (t) => {
+test('a problem has type, title, status, detail, code, message and extension members', async (t) => {
   const { status, type, body, headers } = await answerOf(t, (ctx) => {
     sendProblem(ctx, {
       status: 409,
@@ -61,7 +61,7 @@ test('a problem has type, title, status, detail, code and message, and what is a
   });
 });
 
-test('a problem may have a type and a title of its own', async (t) => {
+test('a problem may have its own type and title', async (t) => {
   const own = { type: 'https://host.example/problems/term-over', title: 'The term is over' };
   const { body } = await answerOf(t, (ctx) => {
     sendProblem(ctx, { ...own, status: 409, code: 'term_over', detail: 'Choose the next one.' });
@@ -70,7 +70,7 @@ test('a problem may have a type and a title of its own', async (t) => {
   t.is(body['title'], own.title);
 });
 
-test("an error of this package that is the caller's fault says what is wrong", async (t) => {
+test('an error of this package with a 4xx status is a problem with its message', async (t) => {
   const errors: [GatehouseError, number, string][] = [
     [new BodyError('The body is not JSON.'), 400, 'body_invalid'],
     [new BodyError('The body is too large.', { status: 413 }), 413, 'body_invalid'],
@@ -91,7 +91,7 @@ test("an error of this package that is the caller's fault says what is wrong", a
   }
 });
 
-test('the fields of a refused client are listed', async (t) => {
+test('an invalid client is a problem that lists the fields', async (t) => {
   const fields = [{ field: 'redirectUris[0]', code: 'uri_scheme', message: 'use https' } as const];
   const { status, body } = await answerOf(t, thrower(new ClientInvalidError(fields)));
   t.is(status, 422);
@@ -99,7 +99,7 @@ test('the fields of a refused client are listed', async (t) => {
   t.deepEqual(body['errors'], fields);
 });
 
-test('an unavailable storage is 503 with Retry-After, without its text', async (t) => {
+test('a StorageError is 503 with Retry-After, without its message', async (t) => {
   for (const error of [
     new StorageError('10.0.0.7 refused'),
     new MigrationsPendingError(['0002-inner-name']),
@@ -114,7 +114,7 @@ test('an unavailable storage is 503 with Retry-After, without its text', async (
   }
 });
 
-test('ctx.throw() keeps its status, and its message when that is meant for the caller', async (t) => {
+test('ctx.throw() keeps its status, and its message if it is exposed', async (t) => {
   const exposed = await answerOf(t, (ctx) => ctx.throw(409, 'This name is taken.'));
   t.is(exposed.status, 409);
   t.is(exposed.body['code'], 'conflict');
@@ -136,7 +136,7 @@ test('ctx.throw() keeps its status, and its message when that is meant for the c
   t.is(busy.headers.get('retry-after'), '60');
 });
 
-test('anything else is 500: its text is in the log, under the reference that the answer carries', async (t) => {
+test('any other error is 500: its message is only in the log, under the reference of the problem', async (t) => {
   const upstream = Object.assign(new Error('inner text'), { status: 401 });
   for (const error of [
     new TypeError('inner text'),
@@ -158,7 +158,7 @@ test('anything else is 500: its text is in the log, under the reference that the
   }
 });
 
-test("a parser's complaint about JSON is 400, without the caller's text", async (t) => {
+test("a parser's SyntaxError is 400, without the text of the body", async (t) => {
   const error = Object.assign(new SyntaxError('Unexpected token < in <html>'), {
     status: 400,
     body: '<html>',
@@ -169,7 +169,7 @@ test("a parser's complaint about JSON is 400, without the caller's text", async 
   t.is(body['message'], 'The body is not valid JSON.');
 });
 
-test('what a handler had prepared is gone, what stands in front had set stays', async (t) => {
+test('headers and body set by the handler are removed, headers set before the API router are kept', async (t) => {
   const { status, headers, body } = await answerOf(t, (ctx) => {
     ctx.set({
       ETag: '"1"',
@@ -186,7 +186,7 @@ test('what a handler had prepared is gone, what stands in front had set stays', 
   for (const name of ['etag', 'content-encoding', 'content-disposition']) t.is(headers.get(name), null, name);
 });
 
-test('an answer that has begun is left to Koa', async (t) => {
+test('a response that has begun is left to Koa', async (t) => {
   const { logger, log } = createPlatform();
   const errors: unknown[] = [];
   const app = new Koa();
@@ -194,7 +194,7 @@ test('an answer that has begun is left to Koa', async (t) => {
   app.use(problems({ logger }));
   app.use((ctx) => {
     ctx.res.end('begun');
-    throw new Error('then it broke');
+    throw new Error('failed after the header');
   });
   const response = await fetch(await serve(t, app));
   t.is(await response.text(), 'begun');

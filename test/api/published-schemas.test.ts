@@ -9,7 +9,7 @@ import { request } from '../access/serve.ts';
 import { serveApi } from './api.ts';
 import { schoolActions } from './school-actions.ts';
 
-/** An input with something of everything that JSON Schema can say. */
+/** An input that uses every feature of JSON Schema. */
 const EVERYTHING = z.object({
   name: z.string().regex(/^\S(?:.{0,18}\S)?$/u),
   pupils: z.int().min(0).max(5000),
@@ -38,7 +38,7 @@ const everything = defineAction({
 
 const { create, rename } = schoolActions();
 
-/** JSON as a body may hold it. */
+/** JSON as a body may contain it. */
 const anything = fc
   .jsonValue({ maxDepth: 3, stringUnit: 'grapheme' })
   .map((value) => JSON.parse(JSON.stringify(value)) as unknown);
@@ -65,7 +65,7 @@ const fine = fc.record(
   { requiredKeys: ['name', 'pupils', 'grade', 'kind', 'head', 'tags', 'address'] },
 );
 
-/** Something fine with one member replaced or removed, or anything at all. */
+/** A valid input with one member replaced or removed, or any other value. */
 const inputs = fc.oneof(
   { weight: 3, arbitrary: fine },
   {
@@ -111,7 +111,7 @@ test('an independent validator accepts the published schemas, and agrees with th
   t.true(verdicts.refused > 100, JSON.stringify(verdicts));
 });
 
-test('what an action returns fits its published output schema', async (t) => {
+test('the output of an action matches its published output schema', async (t) => {
   const { origin, platform, post } = await serveApi(t, { actions: [everything] });
   const { body } = await request(
     `${origin}/api/v1/actions/school/found-school-action`,
@@ -129,7 +129,7 @@ test('what an action returns fits its published output schema', async (t) => {
       const answer = await post('/actions/school/found-school-action', given);
       if (answer.status !== 200 || !fits(answer.body['data'])) throw new Error(JSON.stringify(answer.body));
     }),
-    // Only some of what is made up is fine.
+    // Few of the generated inputs are valid.
     { numRuns: 500 },
   );
   t.true(ran > 0);

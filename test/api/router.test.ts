@@ -8,7 +8,7 @@ import { createPlatform } from '../access/platform.ts';
 import { request, serve } from '../access/serve.ts';
 import { authOf, serveApi } from './api.ts';
 
-test("a host's own route runs behind the guard and its permission", async (t) => {
+test('a route of the host runs behind the guard and its permission', async (t) => {
   const { platform, origin } = await serveApi(t, (api, { requires }) => {
     api.get('/schools', requires('view_schools'), (ctx) => {
       const { user, client } = ctx.state;
@@ -29,7 +29,7 @@ test("a host's own route runs behind the guard and its permission", async (t) =>
   t.is(refused.body['message'], 'You may not see grades.');
 });
 
-test('an object that is not the server itself is refused', (t) => {
+test('an object other than the server is a ConfigError', (t) => {
   const auth = authOf(createPlatform());
   t.throws(() => createApiRouter({ auth: { ...auth } }), {
     code: 'ERR_CONFIG',
@@ -51,7 +51,7 @@ test('the state of a handler is typed', async (t) => {
   t.is((await request(`${origin}/api/v1/types`, await platform.userToken())).status, 200);
 });
 
-test('the prefix follows the issuer, or is given', async (t) => {
+test('the prefix follows the issuer, or is set', async (t) => {
   const platform = createPlatform();
   const token = await platform.userToken();
   for (const [prefix, expected] of [
@@ -64,7 +64,7 @@ test('the prefix follows the issuer, or is given', async (t) => {
   }
 });
 
-test('a prefix that is not a plain path is a ConfigError', (t) => {
+test('an invalid prefix is a ConfigError', (t) => {
   const auth = authOf(createPlatform());
   for (const prefix of ['', '/', 'api', '/api/', '/:tenant/api', '/api/{v1}', '/a//b', '/api*', '/api?x=1']) {
     t.throws(() => createApiRouter({ auth, prefix }), {
@@ -75,7 +75,7 @@ test('a prefix that is not a plain path is a ConfigError', (t) => {
   }
 });
 
-test('a path that nothing answers is 404, and 401 for strangers', async (t) => {
+test('an unknown path is 404, and 401 without a token', async (t) => {
   const { platform, origin } = await serveApi(t);
   for (const path of ['', '/', '/nothing', '/identity/more', '/Identity']) {
     const { status, body } = await request(`${origin}/api/v1${path}`, await platform.userToken());
@@ -86,7 +86,7 @@ test('a path that nothing answers is 404, and 401 for strangers', async (t) => {
   }
 });
 
-test('a method that a path does not take is 405 with Allow; OPTIONS lists them; both only for good tokens', async (t) => {
+test('a wrong method is 405 with Allow, OPTIONS lists the methods; both need a valid token', async (t) => {
   const { platform, origin } = await serveApi(t, (api) => {
     api.post('/identity', (ctx) => {
       ctx.body = {};
@@ -109,7 +109,7 @@ test('a method that a path does not take is 405 with Allow; OPTIONS lists them; 
   }
 });
 
-test('middleware of the host behind the router still gets what the router does not answer', async (t) => {
+test('middleware behind the router gets requests that the router does not answer', async (t) => {
   const platform = createPlatform();
   const app = new Koa();
   app.use(createApiRouter({ auth: authOf(platform) }).routes());
@@ -122,10 +122,10 @@ test('middleware of the host behind the router still gets what the router does n
   t.is((await request(`${origin}/api/v10`)).status, 204);
   const elsewhere = await request(`${origin}/api/v11`);
   t.is(elsewhere.status, 404);
-  t.is(elsewhere.type, 'text/plain; charset=utf-8', 'not ours to answer');
+  t.is(elsewhere.type, 'text/plain; charset=utf-8', 'not answered by the router');
 });
 
-test('inside another router it would lose its guard, so it refuses', (t) => {
+test('mounting the router in another router is an error, because the guard would not run', (t) => {
   const api = createApiRouter({ auth: authOf(createPlatform()) });
   for (const mount of [
     () => new Router().use(api.routes()),

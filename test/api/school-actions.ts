@@ -13,7 +13,7 @@ export interface School {
 const Name = z.string().regex(/^\S(?:.{0,98}\S)?$/u, 'Give 1 to 100 characters on one line.');
 const SchoolSchema = z.object({ id: z.string(), name: z.string() });
 
-/** What a test that defines an action need not say: one of a type as a whole, without input and output. */
+/** Defaults for an action of a test: at collection level, without input and output. */
 export const PLAIN: {
   readonly type: 'school';
   readonly level: 'collection';
@@ -30,7 +30,7 @@ export const PLAIN: {
   output: z.null(),
 };
 
-/** Schools in memory, and what can be done with them. */
+/** Schools in memory, and actions on them. */
 export function schoolActions(schools: Map<string, School> = new Map()): {
   readonly schools: Map<string, School>;
   /** The names that `run` was called with, in order. */

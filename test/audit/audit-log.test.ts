@@ -6,30 +6,30 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { createAuditLog } from '../../lib/audit/audit-log.ts';
 import { StorageError } from '../../lib/errors.ts';
-import { rememberingLogger } from '../harness/platform.ts';
+import { recordingLogger } from '../harness/platform.ts';
 
 const ISSUED = { type: 'token_issued', clientId: 'c', grantType: 'client_credentials' } as const;
 const REFUSED = { type: 'token_refused', error: 'invalid_client', reason: 'client not found' } as const;
 const DAY = 86_400;
 
-/** A log on a storage that can be taken away, or held in the middle of a write. */
+/** A log on a storage that can be made unreachable, or paused during a write. */
 function start({ retention = DAY } = {}): {
   audit: AuditLog;
-  logger: ReturnType<typeof rememberingLogger>;
+  logger: ReturnType<typeof recordingLogger>;
   store: AuditStore;
   /** How many records each write had. */
   writes: number[];
-  connection: { isAway: boolean; until: Promise<unknown> | undefined };
+  connection: { isUnreachable: boolean; paused: Promise<unknown> | undefined };
 } {
-  const logger = rememberingLogger();
+  const logger = recordingLogger();
   const { audit: store } = memoryStorage();
   const writes: number[] = [];
-  const connection = { isAway: false, until: undefined as Promise<unknown> | undefined };
+  const connection = { isUnreachable: false, paused: undefined as Promise<unknown> | undefined };
   const watched: AuditStore = {
     list: async (query) => store.list(query),
     async append(records, expiresAt) {
-      await connection.until;
-      if (connection.isAway) throw new StorageError('away');
+      await connection.paused;
+      if (connection.isUnreachable) throw new StorageError('unreachable');
       writes.push(records.length);
       await store.append(records, expiresAt);
     },
@@ -41,21 +41,21 @@ function grantTypes(records: readonly AuditRecord[]): string[] {
   return records.map((record) => ('grantType' in record ? String(record.grantType) : record.type));
 }
 
-test('listeners hear of an event at once, and by its type or all of them', (t) => {
+test('listeners of a type and listeners of all types are called as soon as an event is recorded', (t) => {
   const { audit } = start();
-  const heard: string[] = [];
+  const notified: string[] = [];
   audit.on('token_issued', ({ clientId, at, id }) => {
-    heard.push(`issued ${clientId}`);
+    notified.push(`issued ${clientId}`);
     t.true(Math.abs(Date.now() - at) < 1000);
     t.regex(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
-  audit.on('*', ({ type, address }) => heard.push(`${type} from ${address}`));
+  audit.on('*', ({ type, address }) => notified.push(`${type} from ${address}`));
   audit.on('login', () => t.fail());
   audit.record(ISSUED, { address: '192.0.2.7' });
-  t.deepEqual(heard, ['issued c', 'token_issued from 192.0.2.7']);
+  t.deepEqual(notified, ['issued c', 'token_issued from 192.0.2.7']);
 });
 
-test('a listener is called until it is taken back, and one that was given twice is called twice', (t) => {
+test('a listener that was added twice is called twice, until it is removed', (t) => {
   const { audit } = start();
   let calls = 0;
   const listener = (): void => void (calls += 1);
@@ -71,14 +71,14 @@ test('a listener is called until it is taken back, and one that was given twice 
   t.is(calls, 3);
 });
 
-test('a listener that fails is logged and disturbs nobody', async (t) => {
+test('an error of a listener is logged, and other listeners and the record are not affected', async (t) => {
   const { audit, logger } = start();
   const [now, later] = [new Error('now'), new Error('later')];
   let calls = 0;
   audit.on('token_issued', () => {
     throw now;
   });
-  // oxlint-disable-next-line typescript/no-misused-promises -- what hosts do by mistake
+  // oxlint-disable-next-line typescript/no-misused-promises -- a mistake that hosts make
   audit.on('token_issued', async () => Promise.reject(later));
   audit.on('*', () => void (calls += 1));
   audit.record(ISSUED);
@@ -92,7 +92,7 @@ test('a listener that fails is logged and disturbs nobody', async (t) => {
   t.is((await audit.list()).length, 1);
 });
 
-test('a misspelt event and something that is no listener are refused', (t) => {
+test('an unknown event type and a listener that is not a function are refused', (t) => {
   const { audit } = start();
   const on = (type: string, listener: unknown): unknown => audit.on(type as 'login', listener as () => void);
   for (const type of ['token_isued', 'constructor', '', '**']) {
@@ -107,7 +107,7 @@ test('a misspelt event and something that is no listener are refused', (t) => {
   });
 });
 
-test('what was recorded is written within a second, newest listed first', async (t) => {
+test('events are written within a second, and listed newest first', async (t) => {
   const { audit, store } = start();
   const written = Promise.withResolvers<void>();
   const append = store.append.bind(store);
@@ -115,33 +115,33 @@ test('what was recorded is written within a second, newest listed first', async 
   audit.record({ ...ISSUED, grantType: '1' });
   audit.record({ ...ISSUED, grantType: '2' });
   t.deepEqual(await store.list({}), []);
-  // The log's own timer keeps no process alive.
+  // The timer of the log is unreferenced: without another timer the process would end.
   const alive = setTimeout(() => {}, 60_000);
   await written.promise;
   clearTimeout(alive);
   t.deepEqual(grantTypes(await store.list({})), ['2', '1']);
 });
 
-test('the next second comes, also when it passed during a write', async (t) => {
+test('events that were recorded during a slow write are written by a later write', async (t) => {
   const { audit, store, connection } = start();
-  const held = Promise.withResolvers<void>();
-  connection.until = held.promise;
+  const pause = Promise.withResolvers<void>();
+  connection.paused = pause.promise;
   for (let count = 0; count < 256; count += 1) audit.record(ISSUED);
   audit.record(ISSUED);
   await waitFor(1100);
-  held.resolve();
+  pause.resolve();
   await waitFor(1100);
   t.is((await store.list({ limit: 1000 })).length, 257);
 });
 
-test('who lists finds what they have just done', async (t) => {
+test('audit.list() includes events that are not written yet', async (t) => {
   const { audit } = start();
   audit.record(ISSUED, { actorId: 'ann', address: '::1' });
   const [record] = await audit.list({ clientId: 'c' });
   t.like(record, { ...ISSUED, actorId: 'ann', address: '::1' });
 });
 
-test('many records go in batches, without waiting for the second', async (t) => {
+test('many events are written in batches of 256, without waiting for the timer', async (t) => {
   const { audit, writes } = start();
   for (let count = 0; count < 1000; count += 1) audit.record(ISSUED);
   await audit.flush();
@@ -157,23 +157,23 @@ test('ids sort in the order of the events, also within a millisecond', async (t)
   t.deepEqual(ids.toSorted(), ids);
 });
 
-test('flush waits for what was recorded while a write was under way', async (t) => {
+test('flush() waits for events that were recorded during a write', async (t) => {
   const { audit, store, connection } = start();
-  const held = Promise.withResolvers<void>();
-  connection.until = held.promise;
+  const pause = Promise.withResolvers<void>();
+  connection.paused = pause.promise;
   audit.record({ ...ISSUED, grantType: '1' });
   const first = audit.flush();
   await nextTurn();
   audit.record({ ...ISSUED, grantType: '2' });
   const all = Promise.all([first, audit.flush(), audit.flush()]);
-  held.resolve();
+  pause.resolve();
   await all;
   t.deepEqual(grantTypes(await store.list({})), ['2', '1']);
 });
 
-test('while the storage is away records wait, and are written when it is back', async (t) => {
+test('events that were recorded while the storage was unreachable are written when it is reachable again', async (t) => {
   const { audit, logger, store, writes, connection } = start();
-  connection.isAway = true;
+  connection.isUnreachable = true;
   for (let count = 0; count < 1000; count += 1) audit.record(ISSUED);
   await t.throwsAsync(audit.flush(), { code: 'ERR_STORAGE' });
   t.like(logger.lines.at(-1), {
@@ -184,8 +184,8 @@ test('while the storage is away records wait, and are written when it is back', 
   const before = logger.lines.length;
   for (let count = 0; count < 1000; count += 1) audit.record(ISSUED);
   await nextTurn();
-  t.is(logger.lines.length, before, 'and not each record tries again');
-  connection.isAway = false;
+  t.is(logger.lines.length, before, 'an event does not cause a retry');
+  connection.isUnreachable = false;
   await audit.flush();
   t.is(
     writes.reduce((sum, count) => sum + count, 0),
@@ -194,19 +194,19 @@ test('while the storage is away records wait, and are written when it is back', 
   t.is((await store.list({ limit: 3000 })).length, 2000);
 });
 
-test('at most some thousands wait; the oldest are lost, and the log says how many', async (t) => {
+test('at most 5000 events wait; older ones are dropped, and their number is logged', async (t) => {
   const { audit, logger, store, connection } = start();
-  connection.isAway = true;
+  connection.isUnreachable = true;
   for (let count = 0; count < 12_000; count += 1) {
     audit.record({ ...ISSUED, grantType: String(count) });
   }
   await t.throwsAsync(audit.flush(), { code: 'ERR_STORAGE' });
-  connection.isAway = false;
+  connection.isUnreachable = false;
   await audit.flush();
-  const kept = grantTypes(await store.list({ limit: 12_000 }));
-  t.is(kept.length, 5000);
-  t.is(kept[0], '11999');
-  t.is(kept.at(-1), '7000');
+  const stored = grantTypes(await store.list({ limit: 12_000 }));
+  t.is(stored.length, 5000);
+  t.is(stored[0], '11999');
+  t.is(stored.at(-1), '7000');
   const lost = logger.lines.filter(({ message }) => message.includes('lost'));
   t.deepEqual(new Set(lost.map(({ level }) => level)), new Set(['error']));
   t.is(
@@ -215,19 +215,19 @@ test('at most some thousands wait; the oldest are lost, and the log says how man
   );
 });
 
-test('nor do more wait for a storage that does not answer', async (t) => {
+test('at most 5000 events wait for a storage that does not respond', async (t) => {
   const { audit, store, connection } = start();
-  const held = Promise.withResolvers<void>();
-  connection.until = held.promise;
+  const pause = Promise.withResolvers<void>();
+  connection.paused = pause.promise;
   for (let count = 0; count < 12_000; count += 1) audit.record({ ...ISSUED, grantType: String(count) });
-  held.resolve();
+  pause.resolve();
   await audit.flush();
-  const kept = grantTypes(await store.list({ limit: 12_000 }));
-  t.is(kept.length, 256 + 5000, 'those that were on their way, and those that waited');
-  t.is(kept[0], '11999');
+  const stored = grantTypes(await store.list({ limit: 12_000 }));
+  t.is(stored.length, 256 + 5000, 'those of the write in progress, and those that waited');
+  t.is(stored[0], '11999');
 });
 
-test('a storage that takes a record and then says that it failed gets it again, and keeps it once', async (t) => {
+test('an event whose write was reported as failed although it succeeded is stored once', async (t) => {
   const { audit, store } = start();
   const append = store.append.bind(store);
   let isFirst = true;
@@ -235,7 +235,7 @@ test('a storage that takes a record and then says that it failed gets it again, 
     await append(...given);
     if (isFirst) {
       isFirst = false;
-      throw new StorageError('the answer was lost');
+      throw new StorageError('the response was lost');
     }
   };
   audit.record(ISSUED);
@@ -244,7 +244,7 @@ test('a storage that takes a record and then says that it failed gets it again, 
   t.is((await store.list({})).length, 1);
 });
 
-test('with a retention of 0 nothing is kept, and listeners hear everything', async (t) => {
+test('with a retention of 0 nothing is stored, and listeners are called', async (t) => {
   const { audit, writes } = start({ retention: 0 });
   let calls = 0;
   audit.on('*', () => void (calls += 1));
@@ -256,7 +256,7 @@ test('with a retention of 0 nothing is kept, and listeners hear everything', asy
   t.deepEqual(await audit.list(), []);
 });
 
-test('refusals, which anybody can cause, do not fill the storage; listeners hear of each', async (t) => {
+test('the number of stored events of refused requests is limited; listeners are called for each', async (t) => {
   const { audit, logger, store } = start();
   let calls = 0;
   audit.on('token_refused', () => void (calls += 1));
@@ -264,18 +264,18 @@ test('refusals, which anybody can cause, do not fill the storage; listeners hear
   for (let count = 0; count < 1500; count += 1) audit.record(ISSUED);
   await audit.flush();
   t.is(calls, 1500);
-  const kept = await store.list({ types: ['token_refused'], limit: 5000 });
-  t.true(kept.length >= 1000 && kept.length < 1100, String(kept.length));
+  const stored = await store.list({ types: ['token_refused'], limit: 5000 });
+  t.true(stored.length >= 1000 && stored.length < 1100, String(stored.length));
   t.is((await store.list({ types: ['token_issued'], limit: 5000 })).length, 1500);
   audit.record(ISSUED);
   await audit.flush();
   const line = logger.lines.find(({ message }) =>
     message.startsWith('audit events of refused requests dropped'),
   );
-  t.deepEqual(line?.fields, { left_out: { token_refused: 1500 - kept.length } });
+  t.deepEqual(line?.fields, { left_out: { token_refused: 1500 - stored.length } });
 });
 
-test('a flood of one kind of refusals hides none of another', async (t) => {
+test('many events of one type of refused request do not displace those of another type', async (t) => {
   const { audit, logger, store } = start();
   const refused = { type: 'authorization_refused', error: 'invalid_request', reason: 'x' } as const;
   for (let count = 0; count < 2000; count += 1) {
@@ -297,7 +297,7 @@ test('a flood of one kind of refusals hides none of another', async (t) => {
   t.deepEqual(Object.keys(leftOut), ['authorization_refused', 'token_refused']);
 });
 
-test('only an IP address is kept as one', async (t) => {
+test('an address that is not an IP address is not recorded', async (t) => {
   const { audit } = start();
   const addresses: unknown[] = [];
   audit.on('*', (record) => addresses.push(record.address));
@@ -320,7 +320,7 @@ test('only an IP address is kept as one', async (t) => {
   t.deepEqual(new Set(addresses.slice(5)), new Set([undefined]));
 });
 
-test('an id that no storage takes does not keep others from being written', async (t) => {
+test('an id that is too long or has a NUL is shortened, so that the batch can be written', async (t) => {
   const { audit } = start();
   audit.record({ type: 'tokens_revoked', target: 'user', userId: 'x'.repeat(100_000) });
   audit.record({ type: 'tokens_revoked', target: 'user', userId: 'a\0b' });
@@ -331,7 +331,7 @@ test('an id that no storage takes does not keep others from being written', asyn
   );
 });
 
-test('a listener cannot change what is kept', async (t) => {
+test('a listener cannot change the record', async (t) => {
   const { audit } = start();
   audit.on('*', (record) => {
     t.throws(() => Object.assign(record, { type: 'login' }));
@@ -340,7 +340,7 @@ test('a listener cannot change what is kept', async (t) => {
   t.is((await audit.list())[0]?.type, 'token_issued');
 });
 
-test('a page has 1 to 200 records', async (t) => {
+test('audit.list() returns 1 to 200 records', async (t) => {
   const { audit } = start();
   for (const limit of [0, -1, 201, 1.5, Number.NaN, '10' as unknown as number]) {
     await t.throwsAsync(audit.list({ limit }), {
@@ -355,8 +355,8 @@ test('a page has 1 to 200 records', async (t) => {
   t.is(new Set([...page, ...rest].map(({ id }) => id)).size, 300);
 });
 
-test('listing says when the storage cannot be reached', async (t) => {
+test('audit.list() rejects with ERR_STORAGE when the storage is unreachable', async (t) => {
   const { audit, store } = start();
-  store.list = async () => Promise.reject(new StorageError('away'));
+  store.list = async () => Promise.reject(new StorageError('unreachable'));
   await t.throwsAsync(audit.list(), { code: 'ERR_STORAGE' });
 });

@@ -5,7 +5,7 @@ import { startPlatform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 
 onEachDatabase(
-  'a flood of authorization requests hides no failed login from the record',
+  'events of many refused authorization requests do not displace failed logins',
   async (t, _database, address) => {
     const storage = knexStorage(address);
     const platform = await startPlatform({ storage });

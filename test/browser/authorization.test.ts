@@ -4,19 +4,19 @@ import type { Page } from 'playwright-core';
 import { passTime } from '../harness/clock.ts';
 import { authorizeUrl, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
-import { held } from '../harness/storage.ts';
-import { chromiumTest, openBeside, openTab } from './chromium.ts';
+import { pausable } from '../harness/storage.ts';
+import { chromiumTest, openTabIn, openTab } from './chromium.ts';
 import { startClientApp } from './client-app.ts';
 import type { ClientApp } from './client-app.ts';
-import { EVERY_WAY, keyboard, mouse, signIn } from './hands.ts';
+import { INPUT_METHODS, keyboard, mouse, signIn } from './input-methods.ts';
 
 const test = chromiumTest();
 
 const ANN = { email: 'ann@school.example', password: 'correct horse' };
-const OVER = 'This sign-in is no longer open';
+const EXPIRED = 'This sign-in is no longer open';
 
-/** A platform, and an app on origins of its own that is registered there. */
-interface Surroundings extends AsyncDisposable {
+/** A platform, and a client app at another origin that is registered there. */
+interface Setup extends AsyncDisposable {
   readonly platform: Platform;
   readonly client: ClientApp;
   readonly app: RegisteredApp;
@@ -24,10 +24,10 @@ interface Surroundings extends AsyncDisposable {
   start(page: Page, parameters?: Record<string, string>): Promise<void>;
 }
 
-async function startBoth(
+async function start(
   options: Parameters<typeof startPlatform>[0] = {},
   fields: Parameters<Platform['registerApp']>[0] = {},
-): Promise<Surroundings> {
+): Promise<Setup> {
   const platform = await startPlatform(options);
   const client = await startClientApp();
   const app = await platform.registerApp({ redirectUris: [client.redirectUri], ...fields });
@@ -45,7 +45,7 @@ async function startBoth(
   };
 }
 
-/** Waits until people are where the app sends them. */
+/** Waits for the page that the client app redirects to. */
 async function arrive(page: Page): Promise<void> {
   await page.getByRole('heading', { name: 'Welcome back' }).waitFor();
 }
@@ -54,59 +54,59 @@ async function heading(page: Page, name: string): Promise<void> {
   await page.getByRole('heading', { name, level: 1, exact: true }).waitFor();
 }
 
-for (const [name, hands] of Object.entries(EVERY_WAY)) {
-  test(`by ${name}: sign in, authorize, and go back to an app that sends people on to a third origin`, async (t) => {
-    await using around = await startBoth();
-    await using page = await openTab(hands.options);
-    await around.start(page, { scope: 'schools:read' });
-    await signIn(page, hands, { ...ANN, password: 'wrong' });
+for (const [name, input] of Object.entries(INPUT_METHODS)) {
+  test(`by ${name}: sign in, authorize, and return to an app whose callback redirects to a third origin`, async (t) => {
+    await using setup = await start();
+    await using page = await openTab(input.options);
+    await setup.start(page, { scope: 'schools:read' });
+    await signIn(page, input, { ...ANN, password: 'wrong' });
     await page.getByRole('alert').waitFor();
     t.is(await page.getByLabel('Email').inputValue(), ANN.email);
-    await hands.type(page, 'Password', ANN.password);
-    await hands.choose(page, 'button', 'Sign in');
+    await input.type(page, 'Password', ANN.password);
+    await input.choose(page, 'button', 'Sign in');
     await heading(page, 'Authorize Reports');
-    await hands.choose(page, 'button', 'Authorize');
+    await input.choose(page, 'button', 'Authorize');
     await arrive(page);
-    t.is(page.url(), around.client.home);
-    t.is(around.client.callbacks[0]?.get('state'), 'xyz');
-    const token = await around.platform.token({
+    t.is(page.url(), setup.client.home);
+    t.is(setup.client.callbacks[0]?.get('state'), 'xyz');
+    const token = await setup.platform.token({
       grant_type: 'authorization_code',
-      client_id: around.app.client.id,
-      client_secret: around.app.secret,
-      redirect_uri: around.app.redirectUri,
-      code: around.client.callbacks[0]?.get('code'),
+      client_id: setup.app.client.id,
+      client_secret: setup.app.secret,
+      redirect_uri: setup.app.redirectUri,
+      code: setup.client.callbacks[0]?.get('code'),
     });
     t.is(token.body.scope, 'schools:read');
-    t.deepEqual(page.complaints, []);
+    t.deepEqual(page.consoleMessages, []);
   });
 
-  test(`by ${name}: deny, and the app hears of it`, async (t) => {
-    await using around = await startBoth();
-    await using page = await openTab(hands.options);
-    await around.start(page);
-    await signIn(page, hands, ANN);
-    await hands.choose(page, 'button', 'Deny');
+  test(`by ${name}: deny, and the app receives access_denied`, async (t) => {
+    await using setup = await start();
+    await using page = await openTab(input.options);
+    await setup.start(page);
+    await signIn(page, input, ANN);
+    await input.choose(page, 'button', 'Deny');
     await arrive(page);
-    t.is(around.client.callbacks[0]?.get('error'), 'access_denied');
-    t.is(around.client.callbacks[0]?.get('state'), 'xyz');
-    t.deepEqual(page.complaints, []);
+    t.is(setup.client.callbacks[0]?.get('error'), 'access_denied');
+    t.is(setup.client.callbacks[0]?.get('state'), 'xyz');
+    t.deepEqual(page.consoleMessages, []);
   });
 }
 
-test('the login form itself may end at a third origin, when nobody has to be asked', async (t) => {
-  await using around = await startBoth({}, { firstParty: true });
+test('the login form may lead to a third origin, for a first-party client without a consent page', async (t) => {
+  await using setup = await start({}, { firstParty: true });
   await using page = await openTab();
-  await around.start(page);
+  await setup.start(page);
   await signIn(page, mouse, ANN);
   await arrive(page);
-  t.truthy(around.client.callbacks[0]?.get('code'));
-  t.deepEqual(page.complaints, []);
+  t.truthy(setup.client.callbacks[0]?.get('code'));
+  t.deepEqual(page.consoleMessages, []);
 });
 
-test('“Not you?” leads to the login page, and somebody else goes on', async (t) => {
-  await using around = await startBoth();
+test('“Not you?” leads to the login page, and another user can sign in', async (t) => {
+  await using setup = await start();
   await using page = await openTab();
-  await around.start(page);
+  await setup.start(page);
   await signIn(page, keyboard, ANN);
   await keyboard.choose(page, 'button', 'Not you?');
   await heading(page, 'Sign in');
@@ -115,13 +115,13 @@ test('“Not you?” leads to the login page, and somebody else goes on', async 
   t.true(await page.getByText('bob@school.example').isVisible());
   await keyboard.choose(page, 'button', 'Authorize');
   await arrive(page);
-  t.deepEqual(page.complaints, []);
+  t.deepEqual(page.consoleMessages, []);
 });
 
-test('back after the consent: the page is there again, and gives nothing until it is answered again', async (t) => {
-  await using around = await startBoth();
+test('back to the consent page after the consent: it issues a code only when submitted again', async (t) => {
+  await using setup = await start();
   await using page = await openTab();
-  await around.start(page);
+  await setup.start(page);
   await signIn(page, mouse, ANN);
   await mouse.choose(page, 'button', 'Authorize');
   await arrive(page);
@@ -129,39 +129,39 @@ test('back after the consent: the page is there again, and gives nothing until i
   await heading(page, 'Authorize Reports');
   await page.goForward();
   await arrive(page);
-  t.is(around.client.callbacks.length, 1);
+  t.is(setup.client.callbacks.length, 1);
   await page.goBack();
   await mouse.choose(page, 'button', 'Authorize');
   await arrive(page);
-  const [first, second, ...more] = around.client.callbacks;
+  const [first, second, ...more] = setup.client.callbacks;
   t.is(second?.get('state'), 'xyz');
   t.truthy(second?.get('code'));
   t.not(second?.get('code'), first?.get('code'));
   t.is(more.length, 0);
-  t.deepEqual(page.complaints, []);
+  t.deepEqual(page.consoleMessages, []);
 });
 
-test('a second click on "Authorize" while the first is under way: one consent, one code', async (t) => {
-  const { storage, pause } = held(memoryStorage());
-  await using around = await startBoth({ storage });
+test('a second click on "Authorize" while the first is processed: one consent, one code', async (t) => {
+  const { storage, pause } = pausable(memoryStorage());
+  await using setup = await start({ storage });
   await using page = await openTab();
-  await around.start(page);
+  await setup.start(page);
   await signIn(page, mouse, ANN);
   await heading(page, 'Authorize Reports');
   const { reached, resume } = pause('consents.add');
   await clickTwice(page, 'Authorize', reached);
   resume();
   await arrive(page);
-  t.is(around.client.callbacks.length, 1);
-  t.truthy(around.client.callbacks[0]?.get('code'));
-  t.deepEqual(page.complaints, []);
+  t.is(setup.client.callbacks.length, 1);
+  t.truthy(setup.client.callbacks[0]?.get('code'));
+  t.deepEqual(page.consoleMessages, []);
 });
 
-test('a second click on "Sign in" while the first is under way: the person is signed in', async (t) => {
-  const { storage, pause } = held(memoryStorage());
-  await using around = await startBoth({ storage });
+test('a second click on "Sign in" while the first is processed: the user is signed in', async (t) => {
+  const { storage, pause } = pausable(memoryStorage());
+  await using setup = await start({ storage });
   await using page = await openTab();
-  await around.start(page);
+  await setup.start(page);
   await page.getByLabel('Email').fill(ANN.email);
   await page.getByLabel('Password').fill(ANN.password);
   const { reached, resume } = pause('sessions.insert');
@@ -170,49 +170,49 @@ test('a second click on "Sign in" while the first is under way: the person is si
   await heading(page, 'Authorize Reports');
   await mouse.choose(page, 'button', 'Authorize');
   await arrive(page);
-  t.is(around.client.callbacks.length, 1);
-  t.deepEqual(page.complaints, []);
+  t.is(setup.client.callbacks.length, 1);
+  t.deepEqual(page.consoleMessages, []);
 });
 
-/** Clicks a button, and once more when the server is at work; the page does not wait for either. */
-async function clickTwice(page: Page, name: string, atWork: Promise<void>): Promise<void> {
+/** Clicks a button, and again when the server processes the first request, without waiting for a page. */
+async function clickTwice(page: Page, name: string, processing: Promise<void>): Promise<void> {
   const box = await page.getByRole('button', { name, exact: true }).boundingBox();
   const click = async (): Promise<void> => page.mouse.click(box!.x + 5, box!.y + 5);
   await click();
-  await atWork;
+  await processing;
   await click();
 }
 
-test('a sign-in that was left open for too long says so, and the app starts it again', async (t) => {
-  await using around = await startBoth();
+test('an expired login page says so, and the app can start again', async (t) => {
+  await using setup = await start();
   await using page = await openTab();
-  await around.start(page);
+  await setup.start(page);
   passTime(2 * HOUR);
   try {
     await signIn(page, mouse, ANN);
-    await heading(page, OVER);
+    await heading(page, EXPIRED);
     t.true(await page.getByText('Go back to the app and start again.').isVisible());
-    await around.start(page);
+    await setup.start(page);
     await signIn(page, mouse, ANN);
     await mouse.choose(page, 'button', 'Authorize');
     await arrive(page);
-    t.deepEqual(page.complaints, []);
+    t.deepEqual(page.consoleMessages, []);
   } finally {
     passTime(-2 * HOUR);
   }
 });
 
-test('a consent that was left open for too long gives nothing', async (t) => {
-  await using around = await startBoth();
+test('an expired consent page issues no code', async (t) => {
+  await using setup = await start();
   await using page = await openTab();
-  await around.start(page);
+  await setup.start(page);
   await signIn(page, mouse, ANN);
   await heading(page, 'Authorize Reports');
   passTime(2 * HOUR);
   try {
     await mouse.choose(page, 'button', 'Authorize');
-    await heading(page, OVER);
-    t.deepEqual(around.client.callbacks, []);
+    await heading(page, EXPIRED);
+    t.deepEqual(setup.client.callbacks, []);
   } finally {
     passTime(-2 * HOUR);
   }
@@ -220,12 +220,12 @@ test('a consent that was left open for too long gives nothing', async (t) => {
 
 const HOUR = 3600;
 
-test('two tabs at once end with their own states, whichever is first', async (t) => {
-  await using around = await startBoth();
+test('two concurrent authorizations in two tabs return their own states, in either order', async (t) => {
+  await using setup = await start();
   await using first = await openTab();
-  const second = await openBeside(first.context());
-  await around.start(first, { state: 'first', scope: 'schools:read' });
-  await around.start(second, { state: 'second' });
+  const second = await openTabIn(first.context());
+  await setup.start(first, { state: 'first', scope: 'schools:read' });
+  await setup.start(second, { state: 'second' });
   await signIn(second, mouse, ANN);
   await heading(second, 'Authorize Reports');
   await signIn(first, mouse, ANN);
@@ -238,36 +238,36 @@ test('two tabs at once end with their own states, whichever is first', async (t)
   ] as const) {
     await mouse.choose(tab, 'button', 'Authorize');
     await arrive(tab);
-    t.is(around.client.callbacks.at(-1)?.get('state'), state);
-    t.deepEqual(tab.complaints, []);
+    t.is(setup.client.callbacks.at(-1)?.get('state'), state);
+    t.deepEqual(tab.consoleMessages, []);
   }
 });
 
-test('a sign-in page in another tab still asks for the password, and then goes on with what was agreed to', async (t) => {
-  await using around = await startBoth();
+test('the same login page in another tab asks for the password again, and then uses the consent given', async (t) => {
+  await using setup = await start();
   await using page = await openTab();
-  await around.start(page);
+  await setup.start(page);
   const address = page.url();
-  const beside = await openBeside(page.context());
-  await beside.goto(address);
+  const otherTab = await openTabIn(page.context());
+  await otherTab.goto(address);
   await signIn(page, mouse, ANN);
   await mouse.choose(page, 'button', 'Authorize');
   await arrive(page);
-  await beside.reload();
-  await heading(beside, 'Sign in');
-  await signIn(beside, mouse, { ...ANN, password: 'wrong' });
-  await beside.getByRole('alert').waitFor();
-  t.is(around.client.callbacks.length, 1);
-  await signIn(beside, mouse, ANN);
-  await arrive(beside);
-  t.is(around.client.callbacks.length, 2);
-  t.deepEqual([...page.complaints, ...beside.complaints], []);
+  await otherTab.reload();
+  await heading(otherTab, 'Sign in');
+  await signIn(otherTab, mouse, { ...ANN, password: 'wrong' });
+  await otherTab.getByRole('alert').waitFor();
+  t.is(setup.client.callbacks.length, 1);
+  await signIn(otherTab, mouse, ANN);
+  await arrive(otherTab);
+  t.is(setup.client.callbacks.length, 2);
+  t.deepEqual([...page.consoleMessages, ...otherTab.consoleMessages], []);
 });
 
-test('what a password manager and the keyboard of a phone look for is there', async (t) => {
-  await using around = await startBoth();
+test('the login form has the attributes for password managers and phone keyboards', async (t) => {
+  await using setup = await start();
   await using page = await openTab();
-  await around.start(page, { login_hint: ANN.email });
+  await setup.start(page, { login_hint: ANN.email });
   const [login, password] = [page.getByLabel('Email'), page.getByLabel('Password')];
   t.is(await login.getAttribute('autocomplete'), 'username');
   t.is(await login.getAttribute('inputmode'), 'email');

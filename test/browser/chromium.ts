@@ -10,8 +10,8 @@ const PATHS = GIVEN ? [GIVEN] : ['/usr/bin/chromium', '/usr/bin/chromium-browser
 const executablePath = PATHS.find((path) => existsSync(path));
 const MISSING = `There is no Chromium at ${PATHS.join(', ')}. Install it with \`sudo apt-get install chromium\`, or say where it is with CHROMIUM=/path/to/chromium.`;
 
-/** Chromium's own errands, which a machine without a network would wait for. */
-const QUIET = [
+/** Background requests of Chromium, which would wait for a network. */
+const SWITCHES = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',
@@ -23,58 +23,92 @@ const QUIET = [
 
 let browser: Browser | undefined;
 
+type SerialTest = (title: string, run: (t: ExecutionContext) => Promise<void>) => void;
+
 /**
- * `test` for a file that needs Chromium: one for all its tests, which run one after the other. Where there is none they
- * are skipped, and the file says so; with `CI` set they fail.
+ * `test` for what needs Chromium and starts it: such tests run one after the other. Without Chromium they are skipped with a
+ * message; with `CI` set they fail.
  */
-export function chromiumTest(): (title: string, run: (t: ExecutionContext) => Promise<void>) => void {
-  if (executablePath === undefined) {
-    test('NOT RUN, for want of Chromium', (t) => {
-      t.log(MISSING);
-      if (process.env['CI']) t.fail(MISSING);
-      else t.pass();
-    });
-    return test.serial.skip;
-  }
-  test.before('start Chromium', async () => {
-    browser = await chromium.launch({ args: QUIET, executablePath });
+export function needsChromium(): SerialTest {
+  if (executablePath !== undefined) return test.serial;
+  test('SKIPPED, Chromium is missing', (t) => {
+    t.log(MISSING);
+    if (process.env['CI']) t.fail(MISSING);
+    else t.pass();
   });
-  test.after.always('stop Chromium', async () => browser?.close());
-  return test.serial;
+  return test.serial.skip;
 }
 
-/** A page of a browser, with what it said in the console. */
+/** `test` for a file that needs Chromium, as {@link needsChromium}: one browser for all tests. */
+export function chromiumTest(): SerialTest {
+  const serialTest = needsChromium();
+  if (executablePath === undefined) return serialTest;
+  test.before('start Chromium', async () => {
+    browser = await chromium.launch({ args: SWITCHES, executablePath });
+  });
+  test.after.always('stop Chromium', async () => browser?.close());
+  return serialTest;
+}
+
+/** A page of a browser, with its console messages. */
 export type Tab = Page & {
-  /** Every message in the console and every error, but for the status of the page itself. */
-  readonly complaints: readonly string[];
+  /** All console messages and errors, except for the status of the page itself. */
+  readonly consoleMessages: readonly string[];
   [Symbol.asyncDispose](): Promise<void>;
 };
 
+/** Tabs that a test has finished with, by the options of their context: opening one takes longer than most tests. */
+const unused = new Map<string, Page[]>();
+
 /** Opens a tab of a browser without cookies. */
 export async function openTab(options: BrowserContextOptions = {}): Promise<Tab> {
-  const context = await browser!.newContext(options);
-  context.setDefaultTimeout(10_000);
-  return openBeside(context);
+  const key = JSON.stringify(options);
+  const page = unused.get(key)?.pop() ?? (await openContext(options));
+  return asTab(page, async () => {
+    await clear(page, options);
+    unused.set(key, [...(unused.get(key) ?? []), page]);
+  });
 }
 
-/** Opens one more tab of a browser. */
-export async function openBeside(context: BrowserContext): Promise<Tab> {
+async function openContext(options: BrowserContextOptions): Promise<Page> {
+  const context = await browser!.newContext(options);
+  context.setDefaultTimeout(10_000);
+  return context.newPage();
+}
+
+/** Removes what a test has left in a tab and its browser. */
+async function clear(page: Page, options: BrowserContextOptions): Promise<void> {
+  const { colorScheme = null, forcedColors = null, reducedMotion = null, viewport } = options;
+  const context = page.context();
+  for (const other of context.pages()) if (other !== page) await other.close();
+  for (const event of ['console', 'pageerror', 'request']) page.removeAllListeners(event);
+  await page.unrouteAll();
+  // Leaves the site first, so that none of its responses sets another cookie.
+  await page.goto('about:blank');
+  await context.clearCookies();
+  await page.emulateMedia({ colorScheme, forcedColors, reducedMotion });
+  await page.setViewportSize(viewport ?? { width: 1280, height: 720 });
+}
+
+/** Opens another tab of a browser. */
+export async function openTabIn(context: BrowserContext): Promise<Tab> {
   const page = await context.newPage();
+  return asTab(page, async () => page.close());
+}
+
+function asTab(page: Page, dispose: () => Promise<void>): Tab {
   const documents = new Set<string>();
-  const complaints: string[] = [];
+  const consoleMessages: string[] = [];
   page.on('request', (request) => {
     if (request.isNavigationRequest()) documents.add(request.url());
   });
   page.on('console', (message) => {
     const isStatusOfPage = documents.has(message.location().url) && STATUS.test(message.text());
-    if (!isStatusOfPage) complaints.push(message.text());
+    if (!isStatusOfPage) consoleMessages.push(message.text());
   });
-  page.on('pageerror', (error) => complaints.push(String(error)));
-  return Object.assign(page, {
-    complaints,
-    [Symbol.asyncDispose]: async () => context.close(),
-  });
+  page.on('pageerror', (error) => consoleMessages.push(String(error)));
+  return Object.assign(page, { consoleMessages, [Symbol.asyncDispose]: dispose });
 }
 
-/** What Chromium says of a page that is answered with 4xx or 5xx. */
+/** Chromium's message about a page with a 4xx or 5xx status. */
 const STATUS = /^Failed to load resource: the server responded with a status of [45]\d\d /;

@@ -1,17 +1,17 @@
 import { serve } from '../harness/serve.ts';
 
-/** An app that people come back to. */
+/** A client app at its own origin. */
 export interface ClientApp extends AsyncDisposable {
   readonly redirectUri: string;
-  /** Where people end up. */
+  /** The page after the callback. */
   readonly home: string;
-  /** What it was called back with, in order. */
+  /** The parameters of its callbacks, in order. */
   readonly callbacks: readonly URLSearchParams[];
 }
 
 /**
- * Serves an app on an origin of its own, whose callback sends people on to a third one, as apps behind a sign-on service
- * do. Chromium applies the `form-action` of the page that a form was on to every redirect that follows.
+ * Serves a client app at its own origin, whose callback redirects to a third origin, as apps behind a sign-on service do.
+ * Chromium applies a page's `form-action` to all redirects after its form.
  */
 export async function startClientApp(): Promise<ClientApp> {
   const callbacks: URLSearchParams[] = [];
@@ -19,7 +19,7 @@ export async function startClientApp(): Promise<ClientApp> {
     response.setHeader('Content-Type', 'text/html; charset=utf-8');
     response.end('<!doctype html><link rel="icon" href="data:,"><title>Home</title><h1>Welcome back</h1>');
   });
-  // Another origin by its name, too.
+  // Another host name makes it another origin.
   const homeUrl = `${home.origin.replace('127.0.0.1', 'localhost')}/home`;
   const client = await serve((origin) => (request, response) => {
     callbacks.push(new URL(request.url!, origin).searchParams);

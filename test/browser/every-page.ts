@@ -4,25 +4,25 @@ import type { Page } from 'playwright-core';
 
 import { startDeveloperPlatform } from '../developer/developers.ts';
 import type { DeveloperPlatform, Member } from '../developer/developers.ts';
-import { authorizeUrl, connect } from '../harness/platform.ts';
+import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 
-/** How to come to a page: its address, and what to do there. */
-type Way = (page: Page, open: (path: string) => Promise<void>) => Promise<void>;
+/** The steps that lead to a page. */
+type Steps = (page: Page, open: (path: string) => Promise<void>) => Promise<void>;
 
-/** Every page that a person can come to, by who has signed in. */
+/** Every page of the package, by the signed-in user. */
 export interface EveryPage extends AsyncDisposable {
   readonly platform: DeveloperPlatform;
-  readonly ways: Readonly<Record<Member | 'nobody', Readonly<Record<string, Way>>>>;
+  readonly steps: Readonly<Record<Member | 'signedOut', Readonly<Record<string, Steps>>>>;
 }
 
 const PEOPLE = {
   grantType: 'authorization_code',
   redirectUris: ['https://reports.example/callback'],
 } as const;
-const LONG_NAME = `An app with a name that goes on for as long as names may ${'andon'.repeat(8)}`;
+const LONG_NAME = `An app with a name of the greatest allowed length, which is ${'andon'.repeat(8)}`;
 
-/** What the host calls its own in German. */
+/** The host's own German texts. */
 const GERMAN = {
   'scope.schools:read': 'Ihre Schulen sehen',
   'permission.view_schools': 'Schulen sehen',
@@ -35,7 +35,7 @@ const GERMAN = {
   'role.headmaster': 'Schulleitung',
 };
 
-/** Errors that only a broken link, a broken app or a broken server leads to. */
+/** Errors that need a broken link, client or server. */
 const ERRORS = [
   ['interaction_expired', 400],
   ['cross_site', 403],
@@ -50,11 +50,11 @@ const ERRORS = [
   ['something_else', 400],
 ] as const;
 
-/** Starts a platform that speaks both languages, with something on every page. */
+/** Starts a platform in both languages, with data for every page. */
 export async function startEveryPage(): Promise<EveryPage> {
   const platform = await startDeveloperPlatform({
     interactions: (flow) => withErrorPages(acmePages(flow)),
-    // The second wrong password is one too many.
+    // The second wrong password exceeds the limit.
     throttling: { login: { perAccountAndAddress: 1 } },
   });
   const { auth, registerFor } = platform;
@@ -76,14 +76,14 @@ export async function startEveryPage(): Promise<EveryPage> {
   for (const client_secret of [service.secret, 'wrong'])
     await platform.token({ grant_type: 'client_credentials', client_id: service.client.id, client_secret });
   for (const member of ['dora', 'ann'] as const) {
-    const browser = await platform.enter(member);
-    await connect(platform, reports, { browser, parameters: { scope: 'schools:read' } });
+    const browser = await platform.signInAs(member);
+    await runCodeFlow(platform, reports, { browser, parameters: { scope: 'schools:read' } });
     if (member === 'dora')
-      await connect(platform, await registerFor('dora', { name: 'Everything', ...PEOPLE }), { browser });
+      await runCodeFlow(platform, await registerFor('dora', { name: 'Everything', ...PEOPLE }), { browser });
   }
-  const knowing = await registerFor(undefined, { name: 'Guest book', ...PEOPLE, scopes: [] });
+  const withoutScopes = await registerFor(undefined, { name: 'Guest book', ...PEOPLE, scopes: [] });
   const ownFirstParty = await registerFor('dora', { name: 'Portal', ...PEOPLE, firstParty: true });
-  const asking = await registerFor(undefined, { name: 'Timetable', ...PEOPLE });
+  const withConsent = await registerFor(undefined, { name: 'Timetable', ...PEOPLE });
   const authorize = (app: RegisteredApp, scope: string): string => {
     const pkce = {
       code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
@@ -94,22 +94,22 @@ export async function startEveryPage(): Promise<EveryPage> {
   };
   return {
     platform,
-    ways: {
-      nobody: {
+    steps: {
+      signedOut: {
         ...signingIn(authorize(reports, '')),
-        'logout-nobody': at('/oauth/logout'),
+        'logout-signedOut': at('/oauth/logout'),
         'error-redirect-uri': at(authorize({ ...reports, redirectUri: 'https://evil.example/' }, '')),
         ...Object.fromEntries(
           ERRORS.map(([code, status]) => [`error-${code}`, at(`/account/apps/error/${status}/${code}`)]),
         ),
       },
       dora: {
-        consent: at(authorize(asking, 'schools:read')),
-        'consent-everything': at(authorize(asking, '')),
-        'consent-nothing': at(authorize(knowing, '')),
+        consent: at(authorize(withConsent, 'schools:read')),
+        'consent-everything': at(authorize(withConsent, '')),
+        'consent-nothing': at(authorize(withoutScopes, '')),
         'consent-device': at(authorize(device, 'schools:read')),
         ...appsOfDora({ service, reports, device, disabled, firstParty: ownFirstParty }),
-        connections: at('/account/apps?done=disconnected'),
+        'authorized-apps': at('/account/apps?done=disconnected'),
         disconnect: at(`/account/apps/${reports.client.id}/disconnect`),
         logout: at('/oauth/logout'),
         async 'signed-out-in-a-form'(page, open) {
@@ -120,7 +120,7 @@ export async function startEveryPage(): Promise<EveryPage> {
       },
       emil: {
         'list-empty': at('/developer/apps'),
-        'connections-none': at('/account/apps'),
+        'authorized-apps-none': at('/account/apps'),
       },
       root: {
         'list-all': at('/developer/apps'),
@@ -128,7 +128,7 @@ export async function startEveryPage(): Promise<EveryPage> {
         'settings-of-others': at(`/developer/apps/${reports.client.id}`),
       },
       ann: {
-        'connections-one': at('/account/apps'),
+        'authorized-apps-one': at('/account/apps'),
         'not-permitted': at('/developer/apps'),
         async 'logout-done'(page, open) {
           await open('/oauth/logout');
@@ -163,18 +163,18 @@ function withErrorPages(made: Pages): Pages {
   };
 }
 
-function at(path: string): Way {
+function at(path: string): Steps {
   return async (_page, open) => open(path);
 }
 
-/** Sends a form, and waits for the answer. */
+/** Submits a form and waits for the response. */
 async function submit(page: Page, form: string): Promise<void> {
   await Promise.all([page.waitForNavigation(), page.locator(form).locator('button').last().click()]);
 }
 
-/** The login page, of an app and of the pages here, with every mistake. */
-function signingIn(authorize: string): Record<string, Way> {
-  const tried = async (page: Page, open: (path: string) => Promise<void>): Promise<void> => {
+/** The login page in each state, for a client and for the pages of this server. */
+function signingIn(authorize: string): Record<string, Steps> {
+  const submitWrong = async (page: Page, open: (path: string) => Promise<void>): Promise<void> => {
     await open(authorize);
     await page.locator('#login').fill('zoe@school.example');
     await page.locator('#password').fill('wrong');
@@ -187,15 +187,15 @@ function signingIn(authorize: string): Record<string, Way> {
       await open(authorize);
       await submit(page, 'main form');
     },
-    'login-refused': tried,
-    'login-throttled': tried,
+    'login-refused': submitWrong,
+    'login-throttled': submitWrong,
   };
 }
 
-/** The developer area of somebody who has apps of every kind. */
+/** The developer area of a user with apps of every kind. */
 function appsOfDora(
   apps: Record<'service' | 'reports' | 'device' | 'disabled' | 'firstParty', RegisteredApp>,
-): Record<string, Way> {
+): Record<string, Steps> {
   const pathOf = (app: keyof typeof apps, tab = ''): string => `/developer/apps/${apps[app].client.id}${tab}`;
   const secrets = pathOf('service', '/secrets');
   return {

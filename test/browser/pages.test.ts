@@ -13,7 +13,7 @@ import type { Tab } from './chromium.ts';
 import { startEveryPage } from './every-page.ts';
 import type { EveryPage } from './every-page.ts';
 
-/** Where to put pictures of the pages, to look at, and a table of what was found; nowhere unless it is given. */
+/** A folder for screenshots and a table of the results; none by default. */
 const SCREENSHOTS = process.env['SCREENSHOTS'];
 
 const LOOKS = [
@@ -26,9 +26,9 @@ type Look = (typeof LOOKS)[number];
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** WCAG 2.2 AA and what it contains, and axe's own advice. */
+/** WCAG 2.2 AA with the levels it includes, and axe's best practices. */
 const EVERYTHING = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-/** What one look of a page can have that another has not: its colours, and the size of what is pressed. */
+/** Rules whose result differs between looks: colours and target sizes. */
 const LOOK = ['color-contrast', 'link-in-text-block', 'target-size'];
 
 const test = chromiumTest();
@@ -38,12 +38,12 @@ for (const [language, looks] of [
   // German has longer words; its colours are the same.
   ['de', SCREENSHOTS ? LOOKS : LOOKS.filter(({ name }) => name === 'light-320')],
 ] as const) {
-  test(`every page in ${language} is accessible and fits, light and dark, on a desk and on a phone`, async (t) => {
+  test(`every page in ${language} is accessible and fits, light and dark, on a desktop and on a phone`, async (t) => {
     t.timeout(180_000);
     await using everyPage = await startEveryPage();
     const found = await Promise.all(
-      Object.keys(everyPage.ways).map(async (who) =>
-        checkPages(t, everyPage, { who: who as keyof EveryPage['ways'], language, looks }),
+      Object.keys(everyPage.steps).map(async (who) =>
+        checkPages(t, everyPage, { who: who as keyof EveryPage['steps'], language, looks }),
       ),
     );
     const rows = found.flat();
@@ -54,27 +54,27 @@ for (const [language, looks] of [
   });
 }
 
-/** What was found on one page in one look. */
+/** The result of one page in one look. */
 interface Row {
   readonly page: string;
   readonly look: Look['name'];
   readonly violations: readonly string[];
-  /** How many pixels wider than the window the page is. */
+  /** By how many pixels the page is wider than the window. */
   readonly overflow: number;
 }
 
 async function checkPages(
   t: ExecutionContext,
-  { platform, ways }: EveryPage,
-  { who, language, looks }: { who: Member | 'nobody'; language: Language; looks: readonly Look[] },
+  { platform, steps }: EveryPage,
+  { who, language, looks }: { who: Member | 'signedOut'; language: Language; looks: readonly Look[] },
 ): Promise<readonly Row[]> {
   await using page = await openTab({ reducedMotion: 'reduce', locale: language });
   const open = async (path: string): Promise<void> => {
     await page.goto(platform.url(path).href);
   };
-  if (who !== 'nobody') await enter(page, platform, who);
+  if (who !== 'signedOut') await enter(page, platform, who);
   const rows: Row[] = [];
-  for (const [name, go] of Object.entries(ways[who])) {
+  for (const [name, go] of Object.entries(steps[who])) {
     await go(page, open);
     await page.evaluate(AXE);
     for (const look of looks) {
@@ -91,13 +91,13 @@ async function checkPages(
       }
     }
   }
-  t.deepEqual(page.complaints, [], who);
+  t.deepEqual(page.consoleMessages, [], who);
   return rows;
 }
 
-/** Puts a person who has signed in elsewhere into this browser. */
+/** Gives the browser the session of a signed-in user. */
 async function enter(page: Tab, platform: DeveloperPlatform, who: Member): Promise<void> {
-  const { cookies } = await platform.enter(who);
+  const { cookies } = await platform.signInAs(who);
   await page
     .context()
     .addCookies(cookies.map(({ name, value, host, path }) => ({ name, value, domain: host, path })));
@@ -141,9 +141,9 @@ function writeTable(language: Language, rows: readonly Row[]): void {
 }
 
 for (const locale of ['en', 'de'] as const) {
-  test(`on a phone, in ${locale}, the tabs are one row and no line of a command is broken; both scroll, the page does not`, async (t) => {
+  test(`on a phone, in ${locale}, tabs and command lines do not wrap: they scroll, the page does not`, async (t) => {
     await using everyPage = await startEveryPage();
-    const { platform, ways } = everyPage;
+    const { platform, steps } = everyPage;
     await using page = await openTab({ locale, viewport: { width: 390, height: 800 } });
     await enter(page, platform, 'dora');
     const open = async (path: string): Promise<void> => void (await page.goto(platform.url(path).href));
@@ -154,10 +154,10 @@ for (const locale of ['en', 'de'] as const) {
       'permissions',
       'activity',
     ]) {
-      await ways.dora[name]!(page, open);
+      await steps.dora[name]!(page, open);
       const found = await page.evaluate<PhoneLayout>(PHONE_LAYOUT);
       t.is(found.tabRows, 1, name);
-      t.is(found.tabsCurrentlyShown, 1, `${name}: the tab that is open can be seen`);
+      t.is(found.tabsCurrentlyShown, 1, `${name}: the open tab is visible`);
       t.true(found.lastTabShown, `${name}: the row scrolls to its last tab`);
       t.deepEqual(found.printed, found.written, name);
       t.is(found.written.length > 0, name.startsWith('settings'), name);
@@ -174,7 +174,7 @@ interface PhoneLayout {
   readonly tabRows: number;
   readonly tabsCurrentlyShown: number;
   readonly lastTabShown: boolean;
-  /** Lines of the command, as they are written and as they are drawn. */
+  /** Lines of the command in the source and on the screen. */
   readonly written: readonly string[];
   readonly printed: readonly string[];
   readonly pageWidth: number;
@@ -207,7 +207,7 @@ const PHONE_LAYOUT = `(() => {
   };
 })()`;
 
-test('with forced colours a button still has an edge, and one tab still stands out', async (t) => {
+test('with forced colours, a button has a border and the current tab is marked', async (t) => {
   await using platform = await startDeveloperPlatform();
   const { client } = await platform.registerFor('dora');
   await using page = await openTab({ forcedColors: 'active' });
@@ -220,7 +220,7 @@ test('with forced colours a button still has an edge, and one tab still stands o
   t.is(await styleOf(page, '.tabs a:not([aria-current])', 'borderBottomWidth'), '0px');
 });
 
-test('nothing moves for people who want it so', async (t) => {
+test('with reduced motion, nothing is animated', async (t) => {
   await using platform = await startDeveloperPlatform();
   await using page = await openTab({ reducedMotion: 'no-preference' });
   await page.goto(platform.url('/oauth/login').href);

@@ -17,7 +17,7 @@ interface ClientDocument {
   readonly notes: readonly string[];
 }
 
-/** A database with its tables, looked at without the command. */
+/** A migrated database, with an administration on it. */
 async function database(): Promise<{ address: string; administration: Administration } & AsyncDisposable> {
   const address = `sqlite:${temporaryFile()}`;
   const storage = knexStorage(address);
@@ -30,7 +30,7 @@ async function client(address: string, ...words: string[]): Promise<ClientDocume
   return gatehouseJson<ClientDocument>(['client', ...words], { DATABASE_URL: address });
 }
 
-test('a client that is created here gets tokens; its secret is shown once', async (t) => {
+test('a client created on the command line gets tokens; its secret is shown once', async (t) => {
   await using given = await database();
   const created = await client(
     given.address,
@@ -76,7 +76,7 @@ test('a client that is created here gets tokens; its secret is shown once', asyn
   t.like(secrets[0], { label: 'first', hint: created.client_secret!.slice(-4), expires_at: null });
 });
 
-test('for people, the secret stands below the client and is marked', async (t) => {
+test('without --json, the secret is printed below the client', async (t) => {
   await using given = await database();
   const { code, errors, output } = await gatehouse(
     ['client', 'create', '--name', 'Portal', '--grant-type', 'authorization_code']
@@ -107,7 +107,7 @@ test('public and native clients have no secret', async (t) => {
   t.like(installed, { client_secret: null, client: { confidential: false, native: true } });
 });
 
-test('secrets are added, listed, removed and rotated', async (t) => {
+test('secrets are added, listed, deleted and rotated', async (t) => {
   await using given = await database();
   const { clients } = given.administration;
   const made = await clients.create({ name: 'Nightly', grantType: 'client_credentials' });
@@ -157,7 +157,7 @@ test('secrets are added, listed, removed and rotated', async (t) => {
   t.is((await clients.secrets(id)).length, 1);
 });
 
-test('a secret that is printed as text is the one that gets tokens', async (t) => {
+test('a secret printed as text gets tokens', async (t) => {
   await using given = await database();
   await using platform = await startPlatform({ storage: knexStorage(given.address) });
   const register = async (): Promise<string> => {
@@ -177,7 +177,7 @@ test('a secret that is printed as text is the one that gets tokens', async (t) =
   }
 });
 
-test('update changes what is given and nothing else', async (t) => {
+test('update changes only the given fields', async (t) => {
   await using given = await database();
   const made = await given.administration.clients.create({
     name: 'Portal',
@@ -209,7 +209,7 @@ test('update changes what is given and nothing else', async (t) => {
   t.is(nothing.errors, 'Give a field to change; `gatehouse client update --help` lists the options.\n');
 });
 
-test('lifetimes are set, changed one at a time and taken away', async (t) => {
+test('lifetimes are set, changed one at a time and removed', async (t) => {
   await using given = await database();
   const service = ['--name', 'Nightly', '--grant-type', 'client_credentials'];
   const made = await client(given.address, 'create', ...service, '--access-token-lifetime', '15 minutes');
@@ -263,11 +263,11 @@ test('lifetimes are set, changed one at a time and taken away', async (t) => {
   const tooLong = await gatehouse(['--gate', gate, 'client', ...update, '--access-token-lifetime', '1 day'], {
     DATABASE_URL: given.address,
   });
-  t.is(tooLong.code, 1);
+  t.is(tooLong.code, 2);
   t.regex(tooLong.errors, /^lifetimes\.accessToken: at most 3600 s, which is the server's own/);
 });
 
-test('permissions are added and removed, checked by a gate where one is given', async (t) => {
+test('permissions are added and removed, and checked with --gate', async (t) => {
   await using given = await database();
   const { id } = (
     await given.administration.clients.create({ name: 'Nightly', grantType: 'client_credentials' })
@@ -285,7 +285,7 @@ test('permissions are added and removed, checked by a gate where one is given', 
     gatehouse(['client', 'permissions', id, ...words], { DATABASE_URL: given.address });
 
   const wrong = await run('--add', 'view_shools', '--gate', gate);
-  t.deepEqual([wrong.code, wrong.errors], [1, 'permissions: there is no permission "view_shools"\n']);
+  t.deepEqual([wrong.code, wrong.errors], [2, 'permissions: there is no permission "view_shools"\n']);
 
   const right = await run('--add', 'view_schools', '--add-role', 'registrar', '--gate', gate, '--json');
   t.deepEqual(JSON.parse(right.output), {
@@ -307,7 +307,7 @@ test('permissions are added and removed, checked by a gate where one is given', 
   );
 });
 
-test('permissions that several commands add at the same time are all added', async (t) => {
+test('permissions added by several commands at once are all added', async (t) => {
   await using given = await database();
   const { id } = (
     await given.administration.clients.create({ name: 'Nightly', grantType: 'client_credentials' })
@@ -384,7 +384,7 @@ test('a client is disabled, enabled and deleted; what cannot be undone needs --y
   t.is(await clients.find(id), undefined);
 });
 
-test('what was done here is in the record', async (t) => {
+test('changes on the command line are audit events', async (t) => {
   const address = `sqlite:${temporaryFile()}`;
   const storage = knexStorage(address);
   await storage.migrate();
@@ -406,7 +406,7 @@ test('what was done here is in the record', async (t) => {
   await storage.close();
 });
 
-test('a client that is not there is said, with where to look', async (t) => {
+test('an unknown client is an error that says where to look', async (t) => {
   await using given = await database();
   for (const words of [
     ['show', 'x'],
@@ -419,7 +419,7 @@ test('a client that is not there is said, with where to look', async (t) => {
   }
 });
 
-test('options that cannot be meant are refused before the database is opened', async (t) => {
+test('invalid options are errors before the database is opened', async (t) => {
   const secret = ['client', 'secrets', 'add', 'x', '--expires'];
   for (const [words, said] of [
     [

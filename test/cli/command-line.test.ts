@@ -8,9 +8,9 @@ import knex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
-import { gatehouse, gatehouseProcess } from './gatehouse.ts';
+import { gatehouse, gatehouseJson, gatehouseProcess } from './gatehouse.ts';
 
-test('--help says what there is, and each command has a help of its own', async (t) => {
+test('--help lists the commands, and each command has its own help', async (t) => {
   const all = await gatehouseProcess(['--help']);
   t.like(all, { code: 0, errors: '' });
   t.regex(all.output, /^Usage: gatehouse \[options\] \[command\]\n/);
@@ -19,7 +19,7 @@ test('--help says what there is, and each command has a help of its own', async 
   }
   t.regex(
     all.output,
-    /Exit codes: 0 done, 1 failed \(doctor: found an error\), 2 wrong usage, 130 interrupted\./,
+    /Exit codes: 0 done, 1 failed \(doctor: found an error\), 2 wrong arguments or settings, 130 interrupted\./,
   );
 
   const one = await gatehouse(['client', 'secrets', 'add', '--help']);
@@ -28,6 +28,13 @@ test('--help says what there is, and each command has a help of its own', async 
   t.regex(one.output, /--database <url>/);
   t.regex(one.output, /^JSON: /m);
 });
+
+/** A file without tables, which is an empty database to SQLite. */
+function emptyFile(): string {
+  const file = temporaryFile();
+  writeFileSync(file, '');
+  return file;
+}
 
 for (const [words, said] of [
   [[], /^Usage: gatehouse \[options\] \[command\]/],
@@ -39,18 +46,18 @@ for (const [words, said] of [
   [['migrate', '--jsno'], /^error: unknown option '--jsno'\n\(Did you mean --json\?\)\n$/],
   [['client', 'show'], /^error: missing required argument 'client-id'\n$/],
 ] as const) {
-  test(`called wrongly: gatehouse ${words.join(' ')}`, async (t) => {
+  test(`invalid arguments: gatehouse ${words.join(' ')}`, async (t) => {
     const { code, errors, output } = await gatehouse(words);
     t.deepEqual([code, output], [2, '']);
     t.regex(errors, said);
   });
 }
 
-test('the password of a database is in no message, whatever is wrong', async (t) => {
+test('no message contains the password of the database', async (t) => {
   const runs: [words: string[], code: number, said: RegExp][] = [
     [
       ['migrate', '--database', 'nonsense://user:geheim@host'],
-      1,
+      2,
       /^storage: this is not the URL of a database; use sqlite:/,
     ],
     [
@@ -70,17 +77,17 @@ test('the password of a database is in no message, whatever is wrong', async (t)
   }
 });
 
-test('with --json what failed is a document on stderr, and stdout is empty', async (t) => {
-  const database = `sqlite:${temporaryFile()}`;
+test('with --json, an error is a document on stderr, and stdout is empty', async (t) => {
+  const database = `sqlite:${emptyFile()}`;
   const early = await gatehouse(['client', 'list', '--json', '--database', database]);
   t.deepEqual([early.code, early.output], [1, '']);
   t.is(JSON.parse(early.errors).error.code, 'ERR_MIGRATIONS_PENDING');
   await gatehouse(['migrate', '--database', database]);
 
-  const missing = await gatehouse(['client', 'show', 'nobody', '--json', '--database', database]);
+  const missing = await gatehouse(['client', 'show', 'unknown', '--json', '--database', database]);
   t.deepEqual([missing.code, missing.output], [1, '']);
   t.deepEqual(JSON.parse(missing.errors), {
-    error: { code: 'ERR_CLIENT_NOT_FOUND', message: 'There is no client nobody' },
+    error: { code: 'ERR_CLIENT_NOT_FOUND', message: 'There is no client unknown' },
   });
 
   const create = [
@@ -94,7 +101,7 @@ test('with --json what failed is a document on stderr, and stdout is empty', asy
     'x',
   ];
   const invalid = await gatehouse([...create, '--json', '--database', database]);
-  t.deepEqual([invalid.code, invalid.output], [1, '']);
+  t.deepEqual([invalid.code, invalid.output], [2, '']);
   t.like(JSON.parse(invalid.errors), {
     error: {
       code: 'ERR_CLIENT_INVALID',
@@ -104,15 +111,15 @@ test('with --json what failed is a document on stderr, and stdout is empty', asy
       ],
     },
   });
-  const spoken = await gatehouse([...create, '--database', database]);
-  t.deepEqual([spoken.code, spoken.output], [1, '']);
+  const withoutJson = await gatehouse([...create, '--database', database]);
+  t.deepEqual([withoutJson.code, withoutJson.output], [2, '']);
   t.regex(
-    spoken.errors,
+    withoutJson.errors,
     /^name: give a name of 1 to 100 characters\nredirectUris\[0\]: give an absolute URI/,
   );
 });
 
-test('migrate makes the tables, and has nothing to do the second time', async (t) => {
+test('migrate creates the tables, and a second run changes nothing', async (t) => {
   const database = `sqlite:${temporaryFile()}`;
   const first = await gatehouse(['--database', database, 'migrate']);
   t.like(first, { code: 0, errors: '' });
@@ -121,7 +128,7 @@ test('migrate makes the tables, and has nothing to do the second time', async (t
   t.deepEqual(second, { code: 0, output: 'The database is up to date.\n', errors: '' });
 });
 
-test('prune removes what has expired and nothing else', async (t) => {
+test('prune deletes what has expired and nothing else', async (t) => {
   const address = `sqlite:${temporaryFile()}`;
   const storage = knexStorage(address);
   await storage.migrate();
@@ -135,8 +142,30 @@ test('prune removes what has expired and nothing else', async (t) => {
   await storage.close();
 });
 
+test('revoke takes exactly one target, and asks before it revokes', async (t) => {
+  const file = temporaryFile();
+  const database = ['--database', `sqlite:${file}`];
+  t.is((await gatehouse(['migrate', ...database])).code, 0);
+  for (const given of [[], ['--all', '--user', '7'], ['--user', '']]) {
+    const { code, errors } = await gatehouse(['revoke', ...given, '--yes', ...database]);
+    t.deepEqual([code, errors], [2, 'Give --all, or --user with the id of a user.\n']);
+  }
+  const asked = await gatehouse(['revoke', '--all', ...database]);
+  t.deepEqual(
+    [asked.code, asked.errors],
+    [2, 'Revoke all tokens, logins, authorizations and remembered consents? Add --yes to do it.\n'],
+  );
+  const storage = knexStorage(`sqlite:${file}`);
+  const before = await storage.revocations.sequence();
+  t.deepEqual(await gatehouseJson(['revoke', '--user', '7', '--yes', ...database]), {
+    revoked: { user: '7' },
+  });
+  t.true((await storage.revocations.sequence()) > before);
+  await storage.close();
+});
+
 test('a database without tables, or with older ones, has to be migrated first', async (t) => {
-  const empty = await gatehouse(['prune', '--database', `sqlite:${temporaryFile()}`]);
+  const empty = await gatehouse(['prune', '--database', `sqlite:${emptyFile()}`]);
   t.is(empty.code, 1);
   t.regex(empty.errors, /^The database lacks \d migration\(s\): .*Run `gatehouse migrate`/);
 
@@ -152,7 +181,7 @@ test('a database without tables, or with older ones, has to be migrated first', 
   t.regex(older.errors, /^The database lacks 1 migration\(s\): 0002_/);
 });
 
-test('a gate file that is none is said in a sentence', async (t) => {
+test('an invalid gate file is an error that names it', async (t) => {
   const database = ['--database', 'sqlite::memory:'];
   const empty = temporaryFile('empty.mjs');
   const broken = temporaryFile('broken.mjs');
@@ -169,16 +198,16 @@ test('a gate file that is none is said in a sentence', async (t) => {
   }
 });
 
-test('how the process ended is its exit code, whatever a gate file has begun', async (t) => {
+test('the exit code is that of the command, whatever a gate file has started', async (t) => {
   const gate = temporaryFile('gate.ts');
   writeFileSync(
     gate,
     `import { defineGate } from ${JSON.stringify(import.meta.resolve('koa-gatehouse'))};
-     // As a module of a host may: the command ends although this goes on.
+     // A timer of a host's module: the command ends although it is active.
      setInterval(() => {}, 60_000);
      export const gate = defineGate({ permissions: { view_schools: 'View schools' } });`,
   );
-  const database = `sqlite:${temporaryFile()}`;
+  const database = `sqlite:${emptyFile()}`;
   const early = await gatehouseProcess(['client', 'list', '--gate', gate, '--database', database]);
   t.deepEqual([early.code, early.output], [1, '']);
   t.is((await gatehouse(['migrate', '--database', database])).code, 0);
@@ -187,7 +216,7 @@ test('how the process ended is its exit code, whatever a gate file has begun', a
   t.is((await gatehouseProcess(['mirgate'])).code, 2);
 });
 
-test('no command loads the engine of a server, nor Knex for an SQLite file', async (t) => {
+test('no command loads oidc-provider, nor Knex for an SQLite file', async (t) => {
   const database = `sqlite:${temporaryFile()}`;
   const program = new URL('../../lib/cli/program.ts', import.meta.url).href;
   const source = `
@@ -205,7 +234,7 @@ test('no command loads the engine of a server, nor Knex for an SQLite file', asy
   t.notRegex(stdout, /node_modules\/(knex|oidc-provider|koa|koa-router|@koa\/router|zod)\//);
 });
 
-test('a reader that stops reading, as head does, is no error', async (t) => {
+test('a closed stdout is no error', async (t) => {
   const address = `sqlite:${temporaryFile()}`;
   const storage = knexStorage(address);
   await storage.migrate();

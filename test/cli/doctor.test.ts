@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+
 import test from 'ava';
 import { createAdministration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
@@ -13,7 +15,7 @@ interface DoctorDocument {
   readonly warnings: number;
 }
 
-test('the doctor finds nothing at a server that is well, seen from outside as well', async (t) => {
+test('the doctor reports nothing for a correct server, checked over HTTP too', async (t) => {
   const DATABASE_URL = `sqlite:${temporaryFile()}`;
   await using platform = await startPlatform({ storage: knexStorage(DATABASE_URL) });
   await platform.registerApp();
@@ -23,7 +25,7 @@ test('the doctor finds nothing at a server that is well, seen from outside as we
   t.deepEqual([code, output, errors], [0, 'No findings.\n', '']);
 });
 
-test('a warning is said with its remedy, and is no failure', async (t) => {
+test('a warning is printed with its remedy, and the exit code is 0', async (t) => {
   const DATABASE_URL = `sqlite:${temporaryFile()}`;
   const storage = knexStorage(DATABASE_URL);
   await storage.migrate();
@@ -49,8 +51,10 @@ test('a warning is said with its remedy, and is no failure', async (t) => {
   );
 });
 
-test('an error is a failure, also for programs', async (t) => {
-  const DATABASE_URL = `sqlite:${temporaryFile()}`;
+test('an error is exit code 1, with --json too', async (t) => {
+  const file = temporaryFile();
+  writeFileSync(file, '');
+  const DATABASE_URL = `sqlite:${file}`;
   const { code, output } = await gatehouse(['doctor', '--json'], { DATABASE_URL });
   t.is(code, 1);
   const document = JSON.parse(output) as DoctorDocument;

@@ -1,22 +1,22 @@
 import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import type { ChildProcess, SpawnOptions } from 'node:child_process';
 
 import { run } from '../../lib/cli/program.ts';
 
 const MAIN = new URL('../../lib/cli/main.ts', import.meta.url).pathname;
 const NODE = [process.execPath, '--conditions=gatehouse:source', MAIN] as const;
 
-/** How a run of the command ended. */
+/** The result of a run of the command. */
 export interface Outcome {
   readonly code: number;
   readonly output: string;
   readonly errors: string;
 }
 
-// One run at a time has the output of this process, and its environment.
+// One run at a time, because it takes the output and the environment of this process.
 let last: Promise<unknown> = Promise.resolve();
 
-/** Runs the command in this process, as if it were one of its own on no terminal. */
+/** Runs the command in this process, as without a terminal. */
 export async function gatehouse(
   words: readonly string[],
   env: Record<string, string> = {},
@@ -27,7 +27,7 @@ export async function gatehouse(
 }
 
 async function captured(words: readonly string[], env: Record<string, string>): Promise<Outcome> {
-  const { env: kept } = process;
+  const { env: originalEnv } = process;
   const output = capture(process.stdout);
   const errors = capture(process.stderr);
   process.env = environment(env);
@@ -36,12 +36,12 @@ async function captured(words: readonly string[], env: Record<string, string>): 
     return { code, output: output.text(), errors: errors.text() };
   } finally {
     for (const { end } of [output, errors]) end();
-    process.env = kept;
+    process.env = originalEnv;
     process.exitCode = undefined;
   }
 }
 
-/** Keeps what is written to a stream, until the end. */
+/** Collects what is written to a stream until `end`. */
 function capture(stream: NodeJS.WriteStream): { readonly text: () => string; readonly end: () => void } {
   const own = Object.getOwnPropertyDescriptor(stream, 'write');
   let text = '';
@@ -58,18 +58,22 @@ function capture(stream: NodeJS.WriteStream): { readonly text: () => string; rea
   };
 }
 
-/** Runs the command as people do, in a process of its own, but on no terminal. */
+/** Runs the command in a child process without a terminal. @param user - who runs it, if another user */
 export async function gatehouseProcess(
   words: readonly string[],
   env: Record<string, string> = {},
+  user: { readonly uid?: number; readonly gid?: number } = {},
 ): Promise<Outcome> {
   const [node, ...rest] = NODE;
-  return outcomeOf(
-    spawn(node, [...rest, ...words], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] }),
-  );
+  const options = {
+    ...user,
+    env: environment(env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  } satisfies SpawnOptions;
+  return outcomeOf(spawn(node, [...rest, ...words], options));
 }
 
-/** Runs the command with `--json` and reads the document; fails when there is none. */
+/** Runs the command with `--json` and returns the document; fails when there is none. */
 export async function gatehouseJson<T = Record<string, unknown>>(
   words: readonly string[],
   env: Record<string, string> = {},
@@ -79,13 +83,13 @@ export async function gatehouseJson<T = Record<string, unknown>>(
   return JSON.parse(output) as T;
 }
 
-/** The command on a terminal of so many columns; what it prints is in `output`, with what moves the cursor. */
+/** The command on a terminal with a number of columns. `output` is what it prints, control sequences included. */
 export interface TerminalRun {
   readonly child: ChildProcess;
   readonly outcome: Promise<Outcome>;
   /** Resolves when the terminal shows a text. */
   shows(text: string): Promise<void>;
-  /** Types on the keyboard. */
+  /** Sends keys. */
   type(text: string): void;
 }
 
@@ -116,7 +120,7 @@ export function onTerminal(
   };
 }
 
-/** What a terminal shows in the end: lines that were drawn over and signs that move the cursor are gone. */
+/** The final text on the terminal, without overwritten lines and control sequences. */
 export function screen(output: string): string {
   return output
     .split('\n')

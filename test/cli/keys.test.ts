@@ -21,7 +21,7 @@ async function migrated(): Promise<string> {
   return address;
 }
 
-test('a key that is made here is published by servers, which keep the tokens of the one before it', async (t) => {
+test('servers publish a key created on the command line, and accept tokens of the previous one', async (t) => {
   const DATABASE_URL = await migrated();
   await using platform = await startPlatform({
     storage: knexStorage(DATABASE_URL),
@@ -42,7 +42,7 @@ test('a key that is made here is published by servers, which keep the tokens of 
   );
   t.is(keys[0]!.kid, key.kid);
 
-  // A second server, on the same database, as it was set up.
+  // A second server on the same database.
   await using second = await startPlatform({ storage: knexStorage(DATABASE_URL), signingAlgorithm: 'RS256' });
   t.is(second.auth.keys.list()[0]!.id, key.kid);
   t.is(second.auth.keys.list()[0]!.status, 'active');
@@ -50,7 +50,7 @@ test('a key that is made here is published by servers, which keep the tokens of 
   t.is((await platform.api('/schools', body.access_token)).status, 200);
 });
 
-test('keys are encrypted with KEY_ENCRYPTION_KEY, and made only by who can read those that are there', async (t) => {
+test('keys are encrypted with KEY_ENCRYPTION_KEY, and creating one needs the key of the existing ones', async (t) => {
   const DATABASE_URL = await migrated();
   const first = await gatehouseJson<KeysDocument>(['keys', 'rotate'], {
     DATABASE_URL,
@@ -64,10 +64,10 @@ test('keys are encrypted with KEY_ENCRYPTION_KEY, and made only by who can read 
   const without = await gatehouse(['keys', 'rotate'], { DATABASE_URL });
   t.deepEqual(
     [without.code, without.errors],
-    [1, "keyEncryptionKey: the server's keys are encrypted; give the keyEncryptionKey of the servers.\n"],
+    [2, "keyEncryptionKey: the server's keys are encrypted; give the keyEncryptionKey of the servers.\n"],
   );
   const other = await gatehouse(['keys', 'rotate'], { DATABASE_URL, KEY_ENCRYPTION_KEY: KEY.toUpperCase() });
-  t.is(other.code, 1);
+  t.is(other.code, 2);
   t.regex(other.errors, /^keyEncryptionKey: the server's keys were encrypted with another one/);
   t.is((await storage.keys.list('token')).length, 1);
   await storage.close();
@@ -77,13 +77,13 @@ test('keys are encrypted with KEY_ENCRYPTION_KEY, and made only by who can read 
   t.true(listed.output.includes(`${first.key.kid}  active  `));
 });
 
-test('in production keys are made with KEY_ENCRYPTION_KEY, or with a word that it is not wanted', async (t) => {
+test('in production, creating keys needs KEY_ENCRYPTION_KEY or an explicit false', async (t) => {
   const DATABASE_URL = await migrated();
   const production = { DATABASE_URL, NODE_ENV: 'production' };
   const { code, errors } = await gatehouse(['keys', 'rotate'], production);
-  t.is(code, 1);
+  t.is(code, 2);
   t.regex(errors, /^keyEncryptionKey: give a random string .*KEY_ENCRYPTION_KEY/);
-  t.is((await gatehouse(['keys', 'list'], production)).code, 0, 'to look, it takes none');
+  t.is((await gatehouse(['keys', 'list'], production)).code, 0, 'listing needs no key');
 
   const plain = await gatehouseJson<KeysDocument>(['keys', 'rotate'], {
     ...production,
@@ -94,11 +94,11 @@ test('in production keys are made with KEY_ENCRYPTION_KEY, or with a word that i
   t.regex(doctor.output, /keys_unencrypted/);
 });
 
-test('a key-encryption key that is too short is refused', async (t) => {
+test('a key-encryption key that is too short is an error', async (t) => {
   const { code, errors } = await gatehouse(['keys', 'list'], {
     DATABASE_URL: await migrated(),
     KEY_ENCRYPTION_KEY: 'short',
   });
-  t.is(code, 1);
+  t.is(code, 2);
   t.is(errors, 'keyEncryptionKey: give random strings of at least 32 characters, newest first.\n');
 });

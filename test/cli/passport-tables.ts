@@ -1,5 +1,5 @@
 /**
- * `oauth_clients` as Passport's own migrations make it, in the SQL that Laravel's schema builder writes:
+ * `oauth_clients` as created by Passport's own migrations, in the SQL of Laravel's schema builder:
  * `2016_06_01_000004_create_oauth_clients_table` of the branches 12.x (the same since 9.x) and 13.x.
  */
 export const CREATE_TABLE: Readonly<
@@ -38,7 +38,7 @@ export const CREATE_TABLE: Readonly<
   },
 };
 
-/** A row of version 12, as `passport:client` leaves one. */
+/** A row of version 12, as created by `passport:client`. */
 export function row12(fields: Record<string, unknown>): Record<string, unknown> {
   return {
     user_id: null,

@@ -7,7 +7,7 @@ import type { Knex } from 'knex';
 import { createAdministration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { onEachDatabase } from '../adapters/databases.ts';
+import { onEachEmptyDatabase } from '../adapters/databases.ts';
 import type { TestDatabase } from '../adapters/databases.ts';
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { Browser } from '../harness/browser.ts';
@@ -33,17 +33,17 @@ interface ImportDocument {
   }[];
 }
 
-/** As `password_hash()` of PHP writes it; the cost is the lowest, to save the tests' time. */
+/** A hash by PHP's `password_hash()`, at the lowest cost to save time. */
 function phpHash(secret: string): string {
   return hashSync(secret, 4).replace(/^\$2b\$/, '$2y$');
 }
 
-/** The database of a Laravel app, with some clients. */
-async function laravel(
+/** The database of a Laravel app with clients. */
+async function createLaravelDatabase(
   version: '12.x' | '13.x',
   rows: readonly Record<string, unknown>[],
   client: TestDatabase['client'] = 'better-sqlite3',
-  address = `sqlite:${temporaryFile('laravel.sqlite')}`,
+  address = `sqlite:${temporaryFile('createLaravelDatabase.sqlite')}`,
 ): Promise<string> {
   const connection = client === 'better-sqlite3' ? { filename: address.replace('sqlite:', '') } : address;
   const database: Knex = knex({ client, connection, useNullAsDefault: true, pool: { min: 0, max: 1 } });
@@ -53,7 +53,7 @@ async function laravel(
   return address;
 }
 
-/** A database of our own with its tables made. */
+/** A migrated database. */
 async function migrated(address = `sqlite:${temporaryFile()}`): Promise<string> {
   const storage = knexStorage(address);
   await storage.migrate();
@@ -61,7 +61,7 @@ async function migrated(address = `sqlite:${temporaryFile()}`): Promise<string> 
   return address;
 }
 
-function importing(database: string, source: string, ...more: readonly string[]): string[] {
+function importArguments(database: string, source: string, ...more: readonly string[]): string[] {
   return ['client', 'import', '--from', 'passport', '--database', database, '--source', source, ...more];
 }
 
@@ -76,10 +76,10 @@ async function clientCredentials(
 const PLAIN = 'Zk3vTq9XbR7mWc2LhYpN8sDfGj5AuEo1iKtVrB6x';
 
 for (const version of ['12.x', '13.x'] as const) {
-  onEachDatabase(
+  onEachEmptyDatabase(
     `clients of Passport ${version} get tokens with their old secrets`,
     async (t, { client }, address) => {
-      // One database for both, as an app has it that moves.
+      // One database for both, as in an app that moves.
       const isOld = version === '12.x';
       const uuid = randomUUID();
       const callback = 'https://portal.example/callback';
@@ -107,9 +107,9 @@ for (const version of ['12.x', '13.x'] as const) {
             }),
           ];
       await migrated(address);
-      await laravel(version, rows, client, address);
+      await createLaravelDatabase(version, rows, client, address);
 
-      const document = await gatehouseJson<ImportDocument>(importing(address, address, '--yes'));
+      const document = await gatehouseJson<ImportDocument>(importArguments(address, address, '--yes'));
       t.like(document, { dry_run: false, imported: 2, present: 0, skipped: 0, refused: 0 });
 
       await using platform = await startPlatform({ storage: knexStorage(address) });
@@ -144,7 +144,7 @@ for (const version of ['12.x', '13.x'] as const) {
       t.like(await platform.token({ ...exchange, client_secret: 'wrong' }), { status: 401 });
       t.like(await platform.token({ ...exchange, client_secret: 'portal-secret' }), { status: 200 });
 
-      // The bcrypt hashes are gone with the first use.
+      // The first use replaced the bcrypt hashes.
       for (const { id } of await platform.auth.clients.list()) {
         const [secret] = await platform.auth.clients.secrets(id);
         t.regex(secret!.hash, /^[\w-]{43}$/);
@@ -153,7 +153,7 @@ for (const version of ['12.x', '13.x'] as const) {
   );
 }
 
-onEachDatabase('the scopes that a client was limited to limit it here', async (t, { client }, address) => {
+onEachEmptyDatabase('a client limited to scopes is imported with them', async (t, { client }, address) => {
   const callback = 'https://portal.example/callback';
   const codes = { redirect_uris: [callback], grant_types: ['authorization_code', 'refresh_token'] };
   const limits: Readonly<Record<string, readonly string[] | undefined>> = {
@@ -166,8 +166,8 @@ onEachDatabase('the scopes that a client was limited to limit it here', async (t
     row13({ id: randomUUID(), name, secret: phpHash(PLAIN), ...codes }),
   );
   await migrated(address);
-  await laravel('13.x', rows, client, address);
-  // Passport has no such column of its own, and looks at it where an app has added one.
+  await createLaravelDatabase('13.x', rows, client, address);
+  // Passport has no such column, but reads it where an app has added one.
   const connection = client === 'better-sqlite3' ? { filename: address.replace('sqlite:', '') } : address;
   const database = knex({ client, connection, useNullAsDefault: true, pool: { min: 0, max: 1 } });
   await database.schema.alterTable('oauth_clients', (table) => void table.text('scopes'));
@@ -178,7 +178,7 @@ onEachDatabase('the scopes that a client was limited to limit it here', async (t
         .update({ scopes: JSON.stringify(scopes) });
   }
   await database.destroy();
-  await gatehouseJson<ImportDocument>(importing(address, address, '--yes'));
+  await gatehouseJson<ImportDocument>(importArguments(address, address, '--yes'));
 
   await using platform = await startPlatform({
     storage: knexStorage(address),
@@ -205,9 +205,9 @@ onEachDatabase('the scopes that a client was limited to limit it here', async (t
   }
 });
 
-test('without --yes it says what would happen and changes nothing; it can be run again', async (t) => {
+test('without --yes, import prints what it would do and changes nothing; it can be run again', async (t) => {
   const database = await migrated();
-  const source = await laravel('12.x', [
+  const source = await createLaravelDatabase('12.x', [
     row12({
       id: 1,
       name: 'Personal',
@@ -232,7 +232,7 @@ test('without --yes it says what would happen and changes nothing; it can be run
     }),
     row12({ id: 6, name: 'Old', redirect: 'https://old.example/', revoked: true }),
   ]);
-  const dry = await gatehouse(importing(database, source));
+  const dry = await gatehouse(importArguments(database, source));
   t.is(dry.code, 1);
   t.is(
     dry.output,
@@ -259,32 +259,32 @@ Nothing was changed. Run it again with --yes to import.
   );
   t.deepEqual(await gatehouseJson(['client', 'list', '--database', database]), { clients: [], next: null });
 
-  t.like(await gatehouseJson<ImportDocument>(importing(database, source, '--yes')), {
+  t.like(await gatehouseJson<ImportDocument>(importArguments(database, source, '--yes')), {
     dry_run: false,
     imported: 3,
     present: 0,
     skipped: 2,
     refused: 1,
   });
-  t.like(await gatehouseJson<ImportDocument>(importing(database, source, '--yes')), {
+  t.like(await gatehouseJson<ImportDocument>(importArguments(database, source, '--yes')), {
     imported: 0,
     present: 3,
   });
-  t.like(await gatehouseJson<ImportDocument>(importing(database, source)), {
+  t.like(await gatehouseJson<ImportDocument>(importArguments(database, source)), {
     dry_run: true,
     imported: 0,
     present: 3,
   });
 });
 
-test('a revoked client is disabled, a public one stays public: PKCE, and schemes of its own for an app', async (t) => {
+test('a revoked client is disabled, a public one stays public: PKCE, and private schemes for an app', async (t) => {
   const database = await migrated();
   const redirect = 'com.example.app:/callback';
-  const source = await laravel('12.x', [
+  const source = await createLaravelDatabase('12.x', [
     row12({ id: 3, name: 'Nightly', secret: PLAIN, revoked: true }),
     row12({ id: 9, name: 'Phone', redirect }),
   ]);
-  await gatehouseJson(importing(database, source, '--yes'));
+  await gatehouseJson(importArguments(database, source, '--yes'));
   await using platform = await startPlatform({ storage: knexStorage(database) });
   t.like(await clientCredentials(platform, 3, PLAIN), { status: 401, body: { error: 'invalid_client' } });
   t.like(await platform.auth.clients.find('3'), { disabled: true, disabledBy: undefined });
@@ -306,7 +306,7 @@ test('a revoked client is disabled, a public one stays public: PKCE, and schemes
   t.is(answer.status, 200);
 });
 
-test('what version 13 can say and an upgrade to it leaves behind', async (t) => {
+test('each client of Passport 13, or of an upgrade to it, is imported or skipped with a reason', async (t) => {
   const database = await migrated();
   const everything = [
     'authorization_code',
@@ -367,9 +367,9 @@ test('what version 13 can say and an upgrade to it leaves behind', async (t) => 
   const ids = new Map(Object.keys(clients).map((name) => [name, randomUUID()]));
   const rows = Object.entries(clients).map(([name, fields]) => row13({ id: ids.get(name), name, ...fields }));
   rows.at(-1)!['redirect_uris'] = 'https://a.example/,https://b.example/';
-  const source = await laravel('13.x', rows);
+  const source = await createLaravelDatabase('13.x', rows);
 
-  const document = await gatehouseJson<ImportDocument>(importing(database, source, '--yes'));
+  const document = await gatehouseJson<ImportDocument>(importArguments(database, source, '--yes'));
   const results = Object.fromEntries(
     [...ids].map(([name, id]) => {
       const { errors, grant_type, notes, result } = document.clients.find((one) => one.client_id === id)!;
@@ -431,14 +431,14 @@ test('what version 13 can say and an upgrade to it leaves behind', async (t) => 
   await administration.close();
 });
 
-test('no secret that can be used is kept, and none is printed', async (t) => {
+test('no usable secret is stored, and none is printed', async (t) => {
   const database = await migrated();
   const hash = phpHash('portal-secret');
-  const source = await laravel('12.x', [
+  const source = await createLaravelDatabase('12.x', [
     row12({ id: 1, name: 'Plain', secret: PLAIN }),
     row12({ id: 2, name: 'Hashed', secret: hash }),
   ]);
-  const { errors, output } = await gatehouse(importing(database, source, '--yes', '--json'));
+  const { errors, output } = await gatehouse(importArguments(database, source, '--yes', '--json'));
   for (const secret of [PLAIN, hash]) t.false((output + errors).includes(secret));
   const storage = knexStorage(database);
   const plain = (await storage.clients.find('1'))!.secrets;
@@ -453,53 +453,59 @@ test('no secret that can be used is kept, and none is printed', async (t) => {
   await storage.close();
 });
 
-test('the database of the Laravel app is only read, also while the app uses it', async (t) => {
+test('the database of the Laravel app is only read, even while the app uses it', async (t) => {
   const database = await migrated();
-  const source = await laravel('12.x', [row12({ id: 1, name: 'Plain', secret: PLAIN })]);
+  const source = await createLaravelDatabase('12.x', [row12({ id: 1, name: 'Plain', secret: PLAIN })]);
   const app = knex({
     client: 'better-sqlite3',
     connection: { filename: source.replace('sqlite:', '') },
     useNullAsDefault: true,
   });
   await app.raw('begin immediate');
-  t.like(await gatehouseJson<ImportDocument>(importing(database, source, '--yes')), { imported: 1 });
+  t.like(await gatehouseJson<ImportDocument>(importArguments(database, source, '--yes')), { imported: 1 });
   await app.raw('rollback');
   t.is((await app.raw('pragma journal_mode'))[0].journal_mode, 'delete');
   await app.destroy();
 });
 
-for (const [what, prepare, message] of [
+for (const [what, prepare, expected, message] of [
   [
     'a database without the table',
     async () => migrated(),
+    2,
     'source: this database has no table oauth_clients; pass the database of the Laravel app.\n',
   ],
   [
     'a file that is not there',
     async () => `sqlite:${temporaryFile()}`,
-    'The database of the Laravel app cannot be read (SQLITE_CANTOPEN).\n',
+    1,
+    'The database of the Laravel app cannot be read (SQLITE_CANTOPEN): the file cannot be opened; check its path and its permissions.\n',
   ],
   [
     'a server that does not answer',
-    async () => 'postgres://root:geheim@127.0.0.1:1/laravel',
+    async () => 'postgres://root:geheim@127.0.0.1:1/createLaravelDatabase',
+    1,
     'The database of the Laravel app cannot be read (ECONNREFUSED).\n',
   ],
 ] as const) {
-  test(`import from ${what} fails with a sentence`, async (t) => {
-    const { code, errors, output } = await gatehouse(importing(await migrated(), await prepare()));
-    t.deepEqual([code, output], [1, '']);
+  test(`import from ${what} fails with a message`, async (t) => {
+    const { code, errors, output } = await gatehouse(importArguments(await migrated(), await prepare()));
+    t.deepEqual([code, output], [expected, '']);
     t.is(errors, message);
   });
 }
 
-test('import asks for what it needs', async (t) => {
+test('import requires its options', async (t) => {
   const database = await migrated();
   const base = ['client', 'import', '--database', database];
   const runs: [string[], RegExp][] = [
     [base, /required option '--from <server>' not specified/],
     [[...base, '--from', 'hydra'], /argument 'hydra' is invalid\. Allowed choices are passport\./],
     [[...base, '--from', 'passport'], /^Give the database of the Laravel app: --source URL/],
-    [importing(database, 'x.db', '--yes', '--dry-run'), /'--dry-run' cannot be used with option '--yes'/],
+    [
+      importArguments(database, 'x.db', '--yes', '--dry-run'),
+      /'--dry-run' cannot be used with option '--yes'/,
+    ],
   ];
   for (const [words, message] of runs) {
     const { code, errors } = await gatehouse(words);
@@ -508,10 +514,10 @@ test('import asks for what it needs', async (t) => {
   }
 });
 
-test('redirect URIs with http are left out, and an app that has no other is refused', async (t) => {
+test('redirect URIs with http are omitted, and a client without any other is not imported', async (t) => {
   const [some, none] = [randomUUID(), randomUUID()];
   const code = { grant_types: ['authorization_code', 'refresh_token'], secret: phpHash('x') };
-  const source = await laravel('13.x', [
+  const source = await createLaravelDatabase('13.x', [
     row13({
       ...code,
       id: some,
@@ -525,7 +531,7 @@ test('redirect URIs with http are left out, and an app that has no other is refu
     row13({ ...code, id: none, name: 'None', redirect_uris: ['http://app.test/callback'] }),
   ]);
   const database = await migrated();
-  const { clients } = await gatehouseJson<ImportDocument>(importing(database, source, '--yes'));
+  const { clients } = await gatehouseJson<ImportDocument>(importArguments(database, source, '--yes'));
   const imported = clients.find((one) => one.client_id === some);
   t.is(imported?.result, 'imported');
   t.true(

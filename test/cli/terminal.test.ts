@@ -8,7 +8,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { onTerminal, screen } from './gatehouse.ts';
 
-// `script` of util-linux makes the pseudo terminal; that of other systems takes other options.
+// `script` of util-linux creates the pseudo terminal; on other systems it has other options.
 const onTerminalTest = hasScript() ? test : test.skip;
 
 function hasScript(): boolean {
@@ -27,7 +27,7 @@ async function migrated(): Promise<string> {
   return address;
 }
 
-/** Rows that have expired: a second of work at least. */
+/** Expired rows, enough for more than a second of work. */
 async function expire(address: string, count: number): Promise<void> {
   const database = knex({
     client: 'better-sqlite3',
@@ -52,7 +52,7 @@ async function countSessions(address: string): Promise<number> {
   return Number(row!['count']);
 }
 
-onTerminalTest('a table fits the terminal: names are cut, ids are not', async (t) => {
+onTerminalTest('a table fits the terminal: names are truncated, ids are not', async (t) => {
   const address = await migrated();
   const administration = createAdministration({ storage: knexStorage(address) });
   const { client } = await administration.clients.create({
@@ -73,7 +73,7 @@ onTerminalTest('a table fits the terminal: names are cut, ids are not', async (t
   );
 });
 
-onTerminalTest('columns stay aligned below names whose characters take two cells or none', async (t) => {
+onTerminalTest('columns are aligned after names whose characters take two cells or none', async (t) => {
   const address = await migrated();
   const administration = createAdministration({ storage: knexStorage(address) });
   const names = ['学校の月次報告', '한글', '\u{17000} Tangut', 'e\u{301}cole 👩', 'Reports'];
@@ -94,7 +94,7 @@ onTerminalTest('columns stay aligned below names whose characters take two cells
   );
 });
 
-onTerminalTest('prune counts on the terminal, and the line is gone in the end', async (t) => {
+onTerminalTest('prune shows its progress, and removes the line at the end', async (t) => {
   const address = await migrated();
   await expire(address, 3000);
   const { code, output } = await onTerminal(['prune', '--database', address]).outcome;
@@ -103,7 +103,7 @@ onTerminalTest('prune counts on the terminal, and the line is gone in the end', 
   t.is(screen(output), 'Removed 3,000 expired rows.\n');
 });
 
-onTerminalTest('Ctrl-C ends prune after the batch under way', async (t) => {
+onTerminalTest('Ctrl-C ends prune after the current batch', async (t) => {
   const address = await migrated();
   await expire(address, 300_000);
   const run = onTerminal(['prune', '--database', address]);
@@ -117,7 +117,7 @@ onTerminalTest('Ctrl-C ends prune after the batch under way', async (t) => {
   t.is(Number(removed?.replaceAll(',', '')), 300_000 - left);
 });
 
-onTerminalTest('an import shows how far it is', async (t) => {
+onTerminalTest('an import shows its progress', async (t) => {
   const address = await migrated();
   const source = temporaryFile('laravel.sqlite');
   const laravel = knex({
@@ -155,7 +155,7 @@ for (const [answer, code, said] of [
   ['\r', 1, /\nNothing was changed\.\n$/],
   ['\u{4}', 1, /\n?Nothing was changed\.\n$/],
 ] as const) {
-  onTerminalTest(`asked whether to delete, somebody types ${JSON.stringify(answer)}`, async (t) => {
+  onTerminalTest(`the answer ${JSON.stringify(answer)} to the question before a deletion`, async (t) => {
     const address = await migrated();
     const administration = createAdministration({ storage: knexStorage(address) });
     const { client } = await administration.clients.create({
@@ -173,7 +173,7 @@ for (const [answer, code, said] of [
   });
 }
 
-onTerminalTest('Ctrl-C at a question leaves everything as it is', async (t) => {
+onTerminalTest('Ctrl-C at a question changes nothing', async (t) => {
   const address = await migrated();
   const administration = createAdministration({ storage: knexStorage(address) });
   const { client } = await administration.clients.create({

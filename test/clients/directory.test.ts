@@ -8,7 +8,7 @@ const MOST = 10_000;
 
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-test('it remembers ten thousand clients, and the last uses of as many secrets', async (t) => {
+test('the directory caches 10,000 clients, and the last uses of as many secrets', async (t) => {
   const secret = 'a secret that was imported';
   const counts = { find: 0, touch: 0 };
   const directory = createClientDirectory(
@@ -31,10 +31,10 @@ test('it remembers ten thousand clients, and the last uses of as many secrets', 
     directory.verifySecret(`client ${index}`, secret, () => {});
   for (let index = 0; index < MOST; index += 1) t.true(await use(index));
   await use(0);
-  t.deepEqual(counts, { find: MOST, touch: MOST }, 'the first is remembered');
+  t.deepEqual(counts, { find: MOST, touch: MOST }, 'the first is cached');
   await use(MOST);
   await use(0);
-  t.deepEqual(counts, { find: MOST + 1, touch: MOST + 1 }, 'it was used since the second');
+  t.deepEqual(counts, { find: MOST + 1, touch: MOST + 1 }, 'it was used after the second');
   await use(1);
-  t.deepEqual(counts, { find: MOST + 2, touch: MOST + 2 }, 'the second is not');
+  t.deepEqual(counts, { find: MOST + 2, touch: MOST + 2 }, 'the second is not cached');
 });

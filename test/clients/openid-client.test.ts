@@ -5,11 +5,11 @@ import * as client from 'openid-client';
 import { Browser } from '../harness/browser.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
-import { SERVERS, walk } from './servers.ts';
+import { SERVERS, completeFlow } from './servers.ts';
 
 type Method = 'secret in the body' | 'secret by HTTP Basic' | 'no secret';
 
-/** Discovers the server as the client's author would tell its users to. */
+/** Discovers the server as the documentation of the client describes. */
 async function discover(
   platform: Platform,
   app: RegisteredApp,
@@ -107,7 +107,7 @@ for (const [name, mounting] of Object.entries(SERVERS)) {
 }
 
 for (const [name, mounting] of Object.entries(SERVERS).filter(([one]) => one.startsWith('in an app'))) {
-  test(`the API takes the tokens: ${name}`, async (t) => {
+  test(`the API accepts the tokens: ${name}`, async (t) => {
     await using platform = await startPlatform({}, mounting);
     const app = await platform.registerApp();
     const config = await discover(platform, app);
@@ -134,13 +134,13 @@ for (const [name, mounting] of Object.entries(SERVERS).filter(([one]) => one.sta
   });
 }
 
-test('deny comes back as access_denied, with the state', async (t) => {
+test('after Deny the client receives access_denied with its state', async (t) => {
   await using platform = await startPlatform({}, SERVERS['stand-alone']);
   const app = await platform.registerApp();
   const config = await discover(platform, app);
   const state = client.randomState();
   const url = client.buildAuthorizationUrl(config, { redirect_uri: app.redirectUri, state, scope: '' });
-  const callback = await walk(platform, url, { button: 'Deny' });
+  const callback = await completeFlow(platform, url, { button: 'Deny' });
   const error = await t.throwsAsync(
     client.authorizationCodeGrant(config, callback, { expectedState: state }),
     {
@@ -151,7 +151,7 @@ test('deny comes back as access_denied, with the state', async (t) => {
   t.is(error.error_description, 'the user denied the request');
 });
 
-test('a code is good once, and the second use ends what came from it', async (t) => {
+test('a code that is used twice revokes the tokens of its first use', async (t) => {
   await using platform = await startPlatform({}, SERVERS['in an app with other keys']);
   const app = await platform.registerApp();
   const config = await discover(platform, app);
@@ -163,7 +163,7 @@ test('a code is good once, and the second use ends what came from it', async (t)
   t.false((await client.tokenIntrospection(config, tokens.access_token)).active);
 });
 
-test('a public client without PKCE, and a wrong verifier', async (t) => {
+test('a public client without PKCE or with a wrong verifier is refused', async (t) => {
   await using platform = await startPlatform({}, SERVERS['stand-alone']);
   const app = await platform.registerApp({ confidential: false });
   const config = await discover(platform, app, 'no secret');
@@ -171,8 +171,10 @@ test('a public client without PKCE, and a wrong verifier', async (t) => {
   const code_challenge = await client.calculatePKCECodeChallenge(client.randomPKCECodeVerifier());
   const parameters = { redirect_uri: app.redirectUri, state, code_challenge, code_challenge_method: 'S256' };
   const browser = new Browser(platform.reach);
-  const callback = await walk(platform, client.buildAuthorizationUrl(config, parameters), { browser });
-  const plain = await walk(
+  const callback = await completeFlow(platform, client.buildAuthorizationUrl(config, parameters), {
+    browser,
+  });
+  const plain = await completeFlow(
     platform,
     client.buildAuthorizationUrl(config, { redirect_uri: app.redirectUri, state }),
     { browser },
@@ -186,7 +188,7 @@ test('a public client without PKCE, and a wrong verifier', async (t) => {
   t.like(error, { status: 400, error: 'invalid_grant' });
 });
 
-test('a wrong secret', async (t) => {
+test('a wrong secret is refused, with a challenge only for HTTP Basic', async (t) => {
   await using platform = await startPlatform({}, SERVERS['stand-alone']);
   const app = await platform.registerService();
   for (const [method, challenged] of [
@@ -210,7 +212,7 @@ test('a wrong secret', async (t) => {
   }
 });
 
-test('two people with one client each get their own token', async (t) => {
+test('each of four concurrent flows of one client gets its own token', async (t) => {
   await using platform = await startPlatform({}, SERVERS['in an app with other keys']);
   const app = await platform.registerApp();
   const config = await discover(platform, app);
@@ -239,7 +241,7 @@ async function authorize(
     code_challenge_method: 'S256',
   });
   t.is(url.origin, platform.origin);
-  const callback = await walk(platform, url, { browser: new Browser() });
+  const callback = await completeFlow(platform, url, { browser: new Browser() });
   const checks = { expectedState, pkceCodeVerifier };
   return { tokens: await client.authorizationCodeGrant(config, callback, checks), callback, checks };
 }

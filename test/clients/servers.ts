@@ -5,18 +5,18 @@ import { Browser } from '../harness/browser.ts';
 import { signIn } from '../harness/platform.ts';
 import type { Mounting, Platform } from '../harness/platform.ts';
 
-/** The ways in which a client may find the server. */
+/** The ways in which a server can be mounted. */
 export const SERVERS: Readonly<Record<string, Mounting>> = {
   'stand-alone': { app: ({ auth }) => auth.callback() },
   'stand-alone, issuer with a path': { path: '/auth', app: ({ auth }) => auth.callback() },
   'in an app with other keys': {
-    app: hostApp({ keys: ['the host signs with this'], front: [bodyParser()] }),
+    app: hostApp({ keys: ['a key of the host'], front: [bodyParser()] }),
   },
   'in an app without keys, issuer with a path': { path: '/auth', app: hostApp({ front: [bodyParser()] }) },
 };
 
-/** What the person does between the client's redirect and the callback. Resolves to the callback's address. */
-export async function walk(
+/** Signs the user in and presses a button on the consent page. Resolves to the URL of the callback. */
+export async function completeFlow(
   platform: Platform,
   authorizationUrl: URL,
   {

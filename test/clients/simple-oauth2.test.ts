@@ -4,11 +4,11 @@ import type { ModuleOptions } from 'simple-oauth2';
 
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
-import { SERVERS, walk } from './servers.ts';
+import { SERVERS, completeFlow } from './servers.ts';
 
 type Options = NonNullable<ModuleOptions['options']>;
 
-/** Every way in which this client can send its parameters. */
+/** Each way in which this client can send its parameters. */
 const WAYS: Readonly<Record<string, Options>> = {
   'form, Basic': { bodyFormat: 'form', authorizationMethod: 'header' },
   'form, Basic, credentials not encoded': {
@@ -24,7 +24,7 @@ const WAYS: Readonly<Record<string, Options>> = {
 function settings(platform: Platform, { client, secret }: RegisteredApp, options: Options): ModuleOptions {
   const { origin, auth } = platform;
   const path = new URL(auth.issuer).pathname.replace(/\/$/, '');
-  // Its defaults are the paths of this server; a path in the issuer has to be said.
+  // The default paths of the client are those of this server; only an issuer with a path needs others.
   const paths = {
     tokenPath: `${path}/oauth/token`,
     revokePath: `${path}/oauth/revoke`,
@@ -48,17 +48,17 @@ for (const [name, mounting] of Object.entries(SERVERS)) {
         scope: ['schools:read'],
         state: 'xyz',
       });
-      const callback = await walk(platform, new URL(url));
+      const callback = await completeFlow(platform, new URL(url));
       t.is(callback.searchParams.get('state'), 'xyz');
       const code = callback.searchParams.get('code')!;
       const first = await client.getToken({ code, redirect_uri: app.redirectUri });
       t.like(first.token, { token_type: 'Bearer', expires_in: 31_536_000, scope: 'schools:read' });
       t.false(first.expired());
 
-      const kept = client.createToken(
+      const restored = client.createToken(
         JSON.parse(JSON.stringify(first)) as Parameters<typeof client.createToken>[0],
       );
-      const second = await kept.refresh();
+      const second = await restored.refresh();
       t.not(second.token['access_token'], first.token['access_token']);
       t.not(second.token['refresh_token'], first.token['refresh_token']);
       await second.revoke('access_token');

@@ -2,22 +2,22 @@ import test from 'ava';
 
 import { openArea } from './area.ts';
 
-test('activity tells why a token request failed', async (t) => {
+test('the activity page shows why a token request failed', async (t) => {
   const { open, registerFor, token } = await openArea(t);
   const { client, secret } = await registerFor('dora');
   t.true((await open(`/${client.id}/activity`)).text.includes('App created'));
   const request = { grant_type: 'client_credentials', client_id: client.id };
   await token({ ...request, client_secret: secret });
-  await token({ ...request, client_secret: 'wrong-secret-that-nobody-should-see' });
+  await token({ ...request, client_secret: 'wrong-secret-that-no-page-shows' });
   const page = await open(`/${client.id}/activity`);
   t.true(page.text.includes('Token issued'));
   t.regex(page.text, /Token request refused .* Error invalid_client Why \w+/);
   t.true(page.text.includes('From 127.0.0.1'));
-  t.false(page.html.includes('nobody-should-see'));
+  t.false(page.html.includes('that-no-page-shows'));
   t.false(page.html.includes(secret));
 });
 
-test('activity goes on page by page', async (t) => {
+test('the activity is paged', async (t) => {
   const { browser, open, registerFor, token } = await openArea(t);
   const { client, secret } = await registerFor('dora');
   for (let count = 0; count < 40; count += 1) {

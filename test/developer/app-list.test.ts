@@ -3,7 +3,7 @@ import test from 'ava';
 import type { Page } from '../harness/browser.ts';
 import { REPORTS, openArea } from './area.ts';
 
-test('an empty list says what apps are for', async (t) => {
+test('an empty list explains what apps are', async (t) => {
   const { open } = await openArea(t);
   const page = await open();
   t.is(page.status, 200);
@@ -12,7 +12,7 @@ test('an empty list says what apps are for', async (t) => {
   t.true((await open('?search=x')).text.includes('No app has this in its name. Show all'));
 });
 
-test('the list is searched by name, and goes on page by page', async (t) => {
+test('the list can be searched by name, and is paged', async (t) => {
   const { browser, open, registerFor } = await openArea(t);
   for (let number = 1; number <= 60; number += 1) {
     await registerFor('dora', { name: `Import ${String(number).padStart(2, '0')}` });
@@ -46,7 +46,7 @@ test('the list is searched by name, and goes on page by page', async (t) => {
   }
 });
 
-test('an administrator sees everybody’s apps, whose they are, and makes one first-party', async (t) => {
+test('an administrator sees all apps and their owners, and can make an app first-party', async (t) => {
   const { auth, browser, open, registerFor } = await openArea(t, 'root');
   const { client } = await registerFor('dora', REPORTS);
   await registerFor('root', { name: 'Own' });

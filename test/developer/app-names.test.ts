@@ -9,7 +9,7 @@ const RESERVED = 'this name, or one that looks like it, is reserved';
 const MIXED = 'use the letters of one script; letters of different scripts can look the same (UTS 39)';
 const INVISIBLE = 'leave out control characters';
 
-/** Names that a person may not give an app, on a platform called "Acme Schools" that has an app called "ПОРТАЛ 1". */
+/** Names that a user may not give an app, on a platform called "Acme Schools" with the reserved name "ПОРТАЛ 1". */
 const REFUSED: Readonly<Record<string, string>> = {
   'Acme Schools': RESERVED,
   ' acme  schools ': RESERVED,
@@ -37,8 +37,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   'Ա-Team': MIXED,
 };
 
-/** Names that are as good as any. */
-const TAKEN = [
+const ACCEPTED = [
   'Reports',
   'Acme Schools Reports',
   'École ’n’ Münster 2',
@@ -55,7 +54,7 @@ const TAKEN = [
   '12:30',
 ];
 
-test('names that can be mistaken for others are refused, in every way to give one', async (t) => {
+test('names that look like reserved names, mix scripts or have invisible characters are refused', async (t) => {
   const { auth, browser, developer, open, registerFor } = await openArea(t, 'dora', {
     reservedNames: ['ПОРТАЛ 1'],
   });
@@ -77,16 +76,16 @@ test('names that can be mistaken for others are refused, in every way to give on
   t.deepEqual(await auth.clients.list(), [client]);
 });
 
-test('other names are taken, in whatever script', async (t) => {
+test('other names are accepted, in any script', async (t) => {
   const { developer } = await openArea(t);
   const dora = await developer('dora');
-  for (const [index, name] of TAKEN.entries()) {
+  for (const [index, name] of ACCEPTED.entries()) {
     const made = await dora.create({ ...REPORTS, name }, `name-number-${index}`);
     t.is(made?.client.name, name);
   }
 });
 
-test('who administers all apps may give any, and an app may keep its own', async (t) => {
+test('an administrator may give any name, and a form may repeat the current name', async (t) => {
   const { developer, registerFor } = await openArea(t);
   const [dora, root] = [await developer('dora'), await developer('root')];
   for (const name of ['Acme Schools', 'Pаypal']) {
@@ -97,7 +96,7 @@ test('who administers all apps may give any, and an app may keep its own', async
   }
 });
 
-test('pages without a brand are called by their host, and pages of one’s own by what they say', async (t) => {
+test('pages without a brand have the host as brand, and custom pages their own brand', async (t) => {
   let made: Pages | undefined;
   for (const [interactions, brand] of [
     [pages(), undefined],
@@ -114,7 +113,7 @@ test('pages without a brand are called by their host, and pages of one’s own b
   }
 });
 
-test('the page says it in German', async (t) => {
+test('the errors of app names are translated to German', async (t) => {
   const interactions = pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] });
   const { browser, registerFor, url } = await openArea(t, 'dora', { interactions });
   const { client } = await registerFor('dora', REPORTS);

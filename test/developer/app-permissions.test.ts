@@ -2,7 +2,7 @@ import test from 'ava';
 
 import { REPORTS, boxes, openArea } from './area.ts';
 
-test('an app for people has scopes in place of permissions', async (t) => {
+test('an app with the authorization code grant has scopes in place of permissions', async (t) => {
   const { auth, browser, open, registerFor } = await openArea(t);
   const { client } = await registerFor('dora', REPORTS);
   const page = await open(`/${client.id}/permissions`);
@@ -18,7 +18,7 @@ test('an app for people has scopes in place of permissions', async (t) => {
   t.is((await auth.clients.find(client.id))?.scopes, undefined);
 });
 
-test('what an administrator gave is shown, and stays when the form is saved', async (t) => {
+test('roles and permissions that an administrator gave are shown, and stay when the form is saved', async (t) => {
   const { auth, browser, open, registerFor } = await openArea(t);
   const { client } = await registerFor('dora', { roles: ['headmaster'], permissions: ['close_schools'] });
   const page = await open(`/${client.id}/permissions`);
@@ -33,7 +33,7 @@ test('what an administrator gave is shown, and stays when the form is saved', as
   });
 });
 
-test('the page says what is effective: what its owner holds too', async (t) => {
+test('the page shows the effective permissions, which the owner of the app has too', async (t) => {
   const { api, open, registerFor, token } = await openArea(t);
   const { client, secret } = await registerFor('dora', {
     roles: ['headmaster'],
@@ -44,7 +44,7 @@ test('the page says what is effective: what its owner holds too', async (t) => {
     /What it may do now (.*) Without effect, because its owner does not hold it: (.*?) Roles/.exec(text) ??
     [];
   t.true(may.endsWith('View schools Edit schools'), text);
-  t.is(without, "Close schools Manage everybody's apps", text);
+  t.is(without, 'Close schools Manage the apps of all users', text);
 
   const asked = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
   const { body } = await api('/identity', (await token(asked)).body.access_token);
@@ -57,7 +57,7 @@ test('the page says what is effective: what its owner holds too', async (t) => {
   );
 });
 
-test('of an app that nobody owns, what it was given is effective', async (t) => {
+test('an app without an owner has all permissions that it was given', async (t) => {
   const { open, registerFor } = await openArea(t, 'root');
   const { client } = await registerFor(undefined, { permissions: ['close_schools'] });
   t.false((await open(`/${client.id}/permissions`)).text.includes('What it may do now'));

@@ -4,7 +4,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { around } from '../harness/storage.ts';
 import { REPORTS, openArea, valueOf } from './area.ts';
 
-test('secrets: added beside the old one, told apart, removed', async (t) => {
+test('a secret is added beside the first, used, and deleted', async (t) => {
   const { browser, open, registerFor, token } = await openArea(t);
   const { client, secret } = await registerFor('dora');
   const request = { grant_type: 'client_credentials', client_id: client.id };
@@ -44,7 +44,7 @@ test('secrets: added beside the old one, told apart, removed', async (t) => {
   t.is((await browser.open(new URL(link, after.url))).status, 404);
 });
 
-test('mistakes in the form of a secret', async (t) => {
+test('a wrong label or expiry, and more than 20 secrets, are refused', async (t) => {
   const { browser, open, registerFor } = await openArea(t);
   const { client } = await registerFor('dora');
   const list = await open(`/${client.id}/secrets`);
@@ -70,7 +70,7 @@ test('mistakes in the form of a secret', async (t) => {
   t.true(full.text.includes('The app has 20 secrets, the most that there can be. Delete one first.'));
 });
 
-test('a public app has no secrets, and its page says why', async (t) => {
+test('a public app has no secrets, and its page explains why', async (t) => {
   const { browser, open, registerFor, url } = await openArea(t);
   const { client } = await registerFor('dora', { ...REPORTS, confidential: false });
   const page = await open(`/${client.id}/secrets`);
@@ -81,7 +81,7 @@ test('a public app has no secrets, and its page says why', async (t) => {
   t.is(posted.status, 303);
 });
 
-test('no value of a secret is kept, logged or in a URL', async (t) => {
+test('no secret is stored, logged or in a URL', async (t) => {
   const rows: string[] = [];
   const storage = around(memoryStorage(), async (name, call) => {
     const result = await call();

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { held } from '../harness/storage.ts';
+import { pausable } from '../harness/storage.ts';
 import { REPORTS, openArea, valueOf } from './area.ts';
 
 test('settings are shown and saved', async (t) => {
@@ -30,7 +30,7 @@ test('settings are shown and saved', async (t) => {
   t.is((await auth.clients.find(client.id))?.name, 'Reports 2');
 });
 
-test('a form that was opened before another change does not undo it unseen', async (t) => {
+test('a form that was opened before another change gets 409 and the typed values again', async (t) => {
   const { auth, browser, open, registerFor } = await openArea(t);
   const { client } = await registerFor('dora', { permissions: ['view_schools'] });
   const [first, second] = [await open(`/${client.id}`), await open(`/${client.id}`)];
@@ -49,8 +49,8 @@ test('a form that was opened before another change does not undo it unseen', asy
   t.is((await auth.clients.find(client.id))?.name, 'From the second tab');
 });
 
-test('a change that comes while the form is being saved is not undone unseen', async (t) => {
-  const { storage, pause } = held(memoryStorage());
+test('a form gets 409 when the app is changed while the form is saved', async (t) => {
+  const { storage, pause } = pausable(memoryStorage());
   const { auth, browser, open, registerFor } = await openArea(t, 'dora', { storage });
   const { client } = await registerFor('dora', { permissions: ['view_schools'] });
   const pages = [
@@ -73,7 +73,7 @@ test('a change that comes while the form is being saved is not undone unseen', a
   }
 });
 
-test('disable, enable and delete, each after a question', async (t) => {
+test('disable, enable and delete an app, with a confirmation page for disable and delete', async (t) => {
   const { browser, developer, open, registerFor, token } = await openArea(t);
   const { client, secret } = await registerFor('dora');
   const ask = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };

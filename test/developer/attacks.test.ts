@@ -1,11 +1,9 @@
 import test from 'ava';
-import type { ExecutionContext } from 'ava';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { REPORTS } from './area.ts';
-import { startDeveloperPlatform } from './developers.ts';
-import type { DeveloperPlatform } from './developers.ts';
+import { openDeveloperPlatform } from './developers.ts';
 
 function many(count: number): string {
   return Array.from({ length: count }, (_, index) => `https://a.example/${index}`).join('\n');
@@ -13,13 +11,7 @@ function many(count: number): string {
 
 const ONCE = 'x'.repeat(36);
 
-async function start(t: ExecutionContext): Promise<DeveloperPlatform> {
-  const platform = await startDeveloperPlatform();
-  t.teardown(async () => platform[Symbol.asyncDispose]());
-  return platform;
-}
-
-/** Everything below an app's page that can be asked for or posted, with a form that would do. */
+/** Each path below the page of an app, and a valid form for each path that takes one. */
 const PAGES = [
   '',
   '/permissions',
@@ -42,37 +34,37 @@ const FORMS: Readonly<Record<string, Record<string, string>>> = {
   '/delete': {},
 };
 
-test('somebody else’s app is not there, under any address, like one that does not exist', async (t) => {
-  const { auth, enter, registerFor, url } = await start(t);
+test('pages and forms of an app of another user answer as for an app that does not exist', async (t) => {
+  const { auth, signInAs, registerFor, url } = await openDeveloperPlatform(t);
   const foreign = await registerFor('emil', { name: 'Alien', permissions: ['close_schools'] });
   const [secret] = await auth.clients.secrets(foreign.client.id);
   const own = await registerFor('dora');
-  const browser = await enter('dora');
+  const browser = await signInAs('dora');
   const missing = 'f8d2a9d4-3f2c-4a52-9d2f-0d5f0e3b8f10';
   const at = (id: string, path: string): URL =>
     url(`/developer/apps/${id}${path.replace('SECRET', secret!.id)}`);
   const bare = ({ html }: Page): string => html.replaceAll(foreign.client.id, 'ID').replaceAll(missing, 'ID');
 
   for (const path of PAGES) {
-    const [theirs, none] = [
+    const [foreignPage, missingPage] = [
       await browser.open(at(foreign.client.id, path)),
       await browser.open(at(missing, path)),
     ];
-    t.is(theirs.status, 404, path);
-    t.is(theirs.heading, 'There is nothing here', path);
-    t.is(bare(theirs), bare(none), path);
-    t.false(theirs.html.includes('Alien'), path);
+    t.is(foreignPage.status, 404, path);
+    t.is(foreignPage.heading, 'There is nothing here', path);
+    t.is(bare(foreignPage), bare(missingPage), path);
+    t.false(foreignPage.html.includes('Alien'), path);
   }
   for (const [path, form] of Object.entries(FORMS)) {
     const fields = new URLSearchParams({ ...form, version: String(foreign.client.updatedAt) });
-    const [theirs, none] = [
+    const [foreignPage, missingPage] = [
       await browser.post(at(foreign.client.id, path), fields),
       await browser.post(at(missing, path), fields),
     ];
-    t.is(theirs.status, 404, path);
-    t.is(bare(theirs), bare(none), path);
+    t.is(foreignPage.status, 404, path);
+    t.is(bare(foreignPage), bare(missingPage), path);
   }
-  // One's own app, and a secret of somebody else's.
+  // The own app, with the id of a secret of the other app.
   t.is((await browser.open(at(own.client.id, '/secrets/SECRET/delete'))).status, 404);
   await browser.post(at(own.client.id, '/secrets/SECRET/delete'), new URLSearchParams());
 
@@ -84,17 +76,17 @@ test('somebody else’s app is not there, under any address, like one that does 
   t.is(after.html, (await browser.open(url(`/developer/apps?after=${missing}`))).html);
 });
 
-test('nobody but a signed-in developer changes anything', async (t) => {
-  const { auth, enter, registerFor, url } = await start(t);
+test('only a signed-in developer can send a form', async (t) => {
+  const { auth, signInAs, registerFor, url } = await openDeveloperPlatform(t);
   const { client } = await registerFor('dora');
   const [secret] = await auth.clients.secrets(client.id);
-  const ann = await enter('ann');
-  const nobody = new Browser();
+  const ann = await signInAs('ann');
+  const signedOut = new Browser();
   for (const [path, form] of Object.entries(FORMS)) {
     const address = url(`/developer/apps/${client.id}${path.replace('SECRET', secret!.id)}`);
     const fields = new URLSearchParams({ ...form, version: String(client.updatedAt) });
     t.is((await ann.post(address, fields)).status, 403, path);
-    const refused = await nobody.post(address, fields);
+    const refused = await signedOut.post(address, fields);
     t.is(refused.status, 403, path);
     t.is(refused.heading, 'You are no longer signed in', path);
   }
@@ -102,8 +94,8 @@ test('nobody but a signed-in developer changes anything', async (t) => {
   t.deepEqual(await auth.clients.secrets(client.id), [secret!]);
 });
 
-test('a bearer token opens no page', async (t) => {
-  const { registerFor, token, url } = await start(t);
+test('a bearer token does not open the pages', async (t) => {
+  const { registerFor, token, url } = await openDeveloperPlatform(t);
   const { client, secret } = await registerFor('dora', { permissions: ['manage_apps', 'manage_all_apps'] });
   const { body } = await token({
     grant_type: 'client_credentials',
@@ -117,11 +109,11 @@ test('a bearer token opens no page', async (t) => {
   t.is(answer.status, 303);
 });
 
-test('no value in a form gives more than the form offers', async (t) => {
-  const { auth, enter, registerFor, url } = await start(t);
+test('values that a form does not offer are refused', async (t) => {
+  const { auth, signInAs, registerFor, url } = await openDeveloperPlatform(t);
   const { client } = await registerFor('dora', { permissions: ['view_schools'] });
   const reports = await registerFor('dora', REPORTS);
-  const browser = await enter('dora');
+  const browser = await signInAs('dora');
   const post = async (path: string, fields: Record<string, string>): Promise<Page> =>
     browser.post(url(`/developer/apps${path}`), new URLSearchParams(fields));
   const version = String(client.updatedAt);
@@ -148,7 +140,7 @@ test('no value in a form gives more than the form offers', async (t) => {
   t.is((await post(`/${client.id}`, { version, name: 'Mine', firstParty: 'yes' })).status, 422);
   const forReports = { ...people, version: String(reports.client.updatedAt), firstParty: 'yes' };
   t.is((await post(`/${reports.client.id}`, forReports)).status, 422);
-  // Scopes, roles and permissions in the wrong form are no part of it.
+  // Scopes, roles and permissions are refused in forms of the other kind of app.
   t.is(
     (await post(`/${reports.client.id}/permissions`, { ...forReports, everyScope: 'no', 'scope-0': 'nope' }))
       .status,
@@ -159,7 +151,7 @@ test('no value in a form gives more than the form offers', async (t) => {
   t.deepEqual(await auth.clients.find(client.id), client);
   t.deepEqual(await auth.clients.find(reports.client.id), reports.client);
 
-  // Fields that no form has change nothing.
+  // Unknown fields are ignored.
   await post('/new', {
     ...service,
     ownerId: 'emil',
@@ -176,11 +168,11 @@ test('no value in a form gives more than the form offers', async (t) => {
   t.deepEqual(await auth.clients.list({ ownerId: 'emil' }), []);
 });
 
-test('a confidential app stays one, and one for itself gets no addresses', async (t) => {
-  const { auth, enter, registerFor, url } = await start(t);
+test('a form cannot make an app public, nor give redirect URIs to a client-credentials app', async (t) => {
+  const { auth, signInAs, registerFor, url } = await openDeveloperPlatform(t);
   const reports = await registerFor('dora', REPORTS);
   const service = await registerFor('dora');
-  const browser = await enter('dora');
+  const browser = await signInAs('dora');
   for (const { client } of [reports, service]) {
     for (const place of ['browser', 'device', 'nowhere']) {
       const { updatedAt } = (await auth.clients.find(client.id))!;
@@ -204,10 +196,10 @@ test('a confidential app stays one, and one for itself gets no addresses', async
   }
 });
 
-test('huge, odd and broken forms are refused, and never a fault', async (t) => {
-  const { auth, enter, logger, registerFor, url } = await start(t);
+test('large and malformed forms get a 4xx', async (t) => {
+  const { auth, signInAs, logger, registerFor, url } = await openDeveloperPlatform(t);
   const { client } = await registerFor('dora', REPORTS);
-  const browser = await enter('dora');
+  const browser = await signInAs('dora');
   const version = String(client.updatedAt);
   const addresses = [`/developer/apps/${client.id}`, '/developer/apps/new'];
   const forms: [fields: string | Record<string, string>, status: number][] = [
@@ -262,10 +254,10 @@ test('huge, odd and broken forms are refused, and never a fault', async (t) => {
   );
 });
 
-test('a form without the string that makes it unique is refused', async (t) => {
-  const { auth, enter, registerFor, url } = await start(t);
+test('a form without a valid single-use string is refused', async (t) => {
+  const { auth, signInAs, registerFor, url } = await openDeveloperPlatform(t);
   const { client } = await registerFor('dora');
-  const browser = await enter('dora');
+  const browser = await signInAs('dora');
   for (const once of ['', 'short', 'x'.repeat(65), 'with spaces in it, and long enough']) {
     for (const path of ['/new', `/${client.id}/secrets`]) {
       const fields = { once, name: 'Nightly', grantType: 'client_credentials', label: '', expires: '' };
@@ -277,11 +269,11 @@ test('a form without the string that makes it unique is refused', async (t) => {
   t.is((await auth.clients.list()).length, 1);
 });
 
-test('no other site can send a form', async (t) => {
-  const { auth, enter, registerFor, url } = await start(t);
+test('a form from another site is refused', async (t) => {
+  const { auth, signInAs, registerFor, url } = await openDeveloperPlatform(t);
   const { client } = await registerFor('dora');
   const [secret] = await auth.clients.secrets(client.id);
-  const browser = await enter('dora');
+  const browser = await signInAs('dora');
   const from: Record<string, string>[] = [
     { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
     { 'sec-fetch-site': 'same-site' },
@@ -301,11 +293,11 @@ test('no other site can send a form', async (t) => {
   t.is((await auth.clients.list()).length, 1);
 });
 
-test('no link does what a form does', async (t) => {
-  const { auth, enter, registerFor, url } = await start(t);
+test('the fields of a form in the query of a GET change nothing', async (t) => {
+  const { auth, signInAs, registerFor, url } = await openDeveloperPlatform(t);
   const { client } = await registerFor('dora');
   const [secret] = await auth.clients.secrets(client.id);
-  const browser = await enter('dora');
+  const browser = await signInAs('dora');
   for (const [path, form] of Object.entries(FORMS)) {
     const query = new URLSearchParams({ ...form, version: String(client.updatedAt) }).toString();
     await browser.open(url(`/developer/apps/${client.id}${path.replace('SECRET', secret!.id)}?${query}`));
@@ -314,10 +306,10 @@ test('no link does what a form does', async (t) => {
   t.deepEqual(await auth.clients.secrets(client.id), [secret!]);
 });
 
-test('a session that ends while a form is open loses nothing that was typed', async (t) => {
-  const { enter, registerFor, url } = await start(t);
+test('when the session has ended, the page of the error sends the form again after a login', async (t) => {
+  const { signInAs, registerFor, url } = await openDeveloperPlatform(t);
   const { client } = await registerFor('dora');
-  const browser = await enter('dora');
+  const browser = await signInAs('dora');
   const form = await browser.open(url(`/developer/apps/${client.id}`));
   await browser.post(url('/oauth/logout'), new URLSearchParams());
 
@@ -343,12 +335,12 @@ test('a session that ends while a form is open loses nothing that was typed', as
   t.is((await browser.follow(saved)).heading, 'Typed with care');
 });
 
-test('a form of one person, sent when another has signed in, does nothing to the first one’s app', async (t) => {
-  const { auth, enter, registerFor, url } = await start(t);
+test('a form that another user sends after a change of login gets 404', async (t) => {
+  const { auth, signInAs, registerFor, url } = await openDeveloperPlatform(t);
   const { client } = await registerFor('dora');
-  const doras = await enter('dora');
+  const doras = await signInAs('dora');
   const form = await doras.open(url(`/developer/apps/${client.id}`));
-  const emils = await enter('emil');
+  const emils = await signInAs('emil');
   t.is((await emils.submit(form, 'Save', { name: 'By emil' })).status, 404);
   t.deepEqual(await auth.clients.find(client.id), client);
 });

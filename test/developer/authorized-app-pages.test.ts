@@ -3,34 +3,33 @@ import type { ExecutionContext } from 'ava';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
-import { connect } from '../harness/platform.ts';
+import { runCodeFlow } from '../harness/platform.ts';
 import { REPORTS } from './area.ts';
-import { startDeveloperPlatform } from './developers.ts';
-import type { DeveloperPlatform } from './developers.ts';
+import { openDeveloperPlatform } from './developers.ts';
+import type { DeveloperPlatform, startDeveloperPlatform } from './developers.ts';
 
-async function start(
+async function openAuthorizedApps(
   t: ExecutionContext,
   given?: Parameters<typeof startDeveloperPlatform>[0],
 ): Promise<DeveloperPlatform & { readonly browser: Browser; readonly list: () => Promise<Page> }> {
-  const platform = await startDeveloperPlatform(given);
-  t.teardown(async () => platform[Symbol.asyncDispose]());
-  const browser = await platform.enter('ann');
+  const platform = await openDeveloperPlatform(t, given);
+  const browser = await platform.signInAs('ann');
   return { ...platform, browser, list: async () => browser.open(platform.url('/account/apps')) };
 }
 
-test('whoever has authorized nothing is told what the page is for', async (t) => {
-  const { list } = await start(t);
+test('without authorized apps the page explains what it is for', async (t) => {
+  const { list } = await openAuthorizedApps(t);
   const page = await list();
   t.is(page.heading, 'Connected apps');
   t.true(page.text.includes('No app can use your Acme Schools account.'));
   t.false(page.html.includes('Your apps'));
 });
 
-test('an app is listed with what it may do, and disconnected after a question', async (t) => {
-  const platform = await start(t);
+test('an app is listed with its scopes, and disconnected after a confirmation page', async (t) => {
+  const platform = await openAuthorizedApps(t);
   const { browser, list, registerFor } = platform;
   const app = await registerFor('dora', REPORTS);
-  const { body } = await connect(platform, app, {
+  const { body } = await runCodeFlow(platform, app, {
     browser,
     parameters: { scope: 'schools:read' },
   });
@@ -52,16 +51,16 @@ test('an app is listed with what it may do, and disconnected after a question', 
   t.false(after.html.includes('Reports'));
   t.is((await platform.api('/identity', body.access_token)).status, 401);
 
-  // A second click, and a link that was kept.
+  // A second click, and a link that was stored.
   t.is((await browser.submit(question, 'Disconnect')).location?.pathname, '/account/apps');
   t.is((await browser.get(new URL(link, page.url))).location?.pathname, '/account/apps');
 });
 
-test('an app without scopes may do everything, and one that is switched off is shown as that', async (t) => {
-  const platform = await start(t);
+test('an app without scopes may do everything; a disabled app is shown as disabled', async (t) => {
+  const platform = await openAuthorizedApps(t);
   const { auth, browser, list, registerFor } = platform;
   const app = await registerFor('dora', { ...REPORTS, name: '<b>Reports' });
-  await connect(platform, app, { browser });
+  await runCodeFlow(platform, app, { browser });
   t.true((await list()).text.includes('It can do everything that you can do.'));
   await auth.clients.disable(app.client.id);
   const page = await list();
@@ -69,12 +68,12 @@ test('an app without scopes may do everything, and one that is switched off is s
   t.true(page.html.includes('<bdi>&lt;b&gt;Reports</bdi>'));
 });
 
-test('nobody disconnects an app of somebody else, or from another site', async (t) => {
-  const platform = await start(t);
-  const { browser, enter, registerFor, url } = platform;
+test('a user cannot disconnect an app for another user, and a form of another site is refused', async (t) => {
+  const platform = await openAuthorizedApps(t);
+  const { browser, signInAs, registerFor, url } = platform;
   const app = await registerFor('dora', REPORTS);
-  const emils = await enter('emil');
-  const { body } = await connect(platform, app, { browser: emils });
+  const emils = await signInAs('emil');
+  const { body } = await runCodeFlow(platform, app, { browser: emils });
   const address = url(`/account/apps/${app.client.id}/disconnect`);
 
   t.is((await browser.get(address)).location?.pathname, '/account/apps');
@@ -89,8 +88,8 @@ test('nobody disconnects an app of somebody else, or from another site', async (
   }
 });
 
-test('whoever is not signed in signs in first', async (t) => {
-  const { url } = await start(t);
+test('the page redirects to the login, and a form without a session is refused', async (t) => {
+  const { url } = await openAuthorizedApps(t);
   const browser = new Browser();
   const answer = await browser.get(url('/account/apps'));
   t.is(answer.status, 303);
@@ -99,8 +98,8 @@ test('whoever is not signed in signs in first', async (t) => {
   t.is(posted.heading, 'You are no longer signed in');
 });
 
-test('the page can be elsewhere, or nowhere', async (t) => {
-  const { browser, url } = await start(t, { accountPath: '/me/apps', developerPath: false });
+test('accountPath moves the page, and developerPath: false switches the developer area off', async (t) => {
+  const { browser, url } = await openAuthorizedApps(t, { accountPath: '/me/apps', developerPath: false });
   t.is((await browser.open(url('/me/apps'))).heading, 'Connected apps');
   t.is((await browser.open(url('/account/apps'))).status, 404);
   t.is((await browser.open(url('/developer/apps'))).status, 404);

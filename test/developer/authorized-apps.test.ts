@@ -1,41 +1,30 @@
 import test from 'ava';
-import type { ExecutionContext } from 'ava';
-import type { AuthServerOptions } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { authorizeUrl, connect } from '../harness/platform.ts';
+import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
-import { around, held } from '../harness/storage.ts';
+import { around, pausable } from '../harness/storage.ts';
 import { REPORTS } from './area.ts';
-import { requestFrom, startDeveloperPlatform, userOf } from './developers.ts';
+import { requestFrom, openDeveloperPlatform, userOf } from './developers.ts';
 import type { DeveloperPlatform, Member } from './developers.ts';
 
-async function start(
-  t: ExecutionContext,
-  given: Partial<Omit<AuthServerOptions, 'gate'>> = {},
-): Promise<DeveloperPlatform> {
-  const platform = await startDeveloperPlatform(given);
-  t.teardown(async () => platform[Symbol.asyncDispose]());
-  return platform;
-}
-
-/** Walks a person through login and consent; gives the access token. */
+/** Completes the authorization code flow of an app for a user. */
 async function authorizeAs(
   platform: DeveloperPlatform,
   member: Member,
   app: RegisteredApp,
   scope = '',
 ): Promise<{ access_token: string; refresh_token: string }> {
-  const browser = await platform.enter(member);
-  return (await connect(platform, app, { browser, parameters: { scope } })).body;
+  const browser = await platform.signInAs(member);
+  return (await runCodeFlow(platform, app, { browser, parameters: { scope } })).body;
 }
 
 async function works(platform: DeveloperPlatform, token: string): Promise<boolean> {
   return (await platform.api('/identity', token)).status === 200;
 }
 
-test('the list tells what each app may do, and since when', async (t) => {
-  const platform = await start(t);
+test('the list has the scopes of each app and the time of the consent', async (t) => {
+  const platform = await openDeveloperPlatform(t);
   const apps = [
     await platform.registerFor('dora', REPORTS),
     await platform.registerFor('dora', { ...REPORTS, name: 'Gone' }),
@@ -58,9 +47,9 @@ test('the list tells what each app may do, and since when', async (t) => {
   t.deepEqual(await platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('dora')).list(), []);
 });
 
-test('a scope that is no longer defined is told by its name, not left out', async (t) => {
+test('a scope that is no longer defined is listed by its name', async (t) => {
   const storage = memoryStorage();
-  const platform = await start(t, { storage });
+  const platform = await openDeveloperPlatform(t, { storage });
   const app = await platform.registerFor('dora', REPORTS);
   await storage.consents.add({
     userId: 'ann',
@@ -71,13 +60,13 @@ test('a scope that is no longer defined is told by its name, not left out', asyn
     updatedAt: 1,
     lastUsedAt: 3600,
   });
-  const [connection] = await platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann')).list();
-  t.deepEqual(connection?.scopes, [{ name: 'schools:write', description: 'schools:write' }]);
-  t.like(connection, { createdAt: 1, lastUsedAt: 3600 });
+  const [authorizedApp] = await platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann')).list();
+  t.deepEqual(authorizedApp?.scopes, [{ name: 'schools:write', description: 'schools:write' }]);
+  t.like(authorizedApp, { createdAt: 1, lastUsedAt: 3600 });
 });
 
-test('disconnecting ends every token of the app for this person at once, and nobody else’s', async (t) => {
-  const platform = await start(t);
+test('disconnecting revokes the tokens of the app for this user only', async (t) => {
+  const platform = await openDeveloperPlatform(t);
   const [reports, other] = [
     await platform.registerFor('dora', REPORTS),
     await platform.registerFor('dora', { ...REPORTS, name: 'Other' }),
@@ -122,8 +111,8 @@ test('disconnecting ends every token of the app for this person at once, and nob
   });
 });
 
-test('the person is asked again afterwards', async (t) => {
-  const platform = await start(t);
+test('after disconnecting consent is asked for again', async (t) => {
+  const platform = await openDeveloperPlatform(t);
   const reports = await platform.registerFor('dora', REPORTS);
   await authorizeAs(platform, 'ann', reports);
   const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
@@ -134,8 +123,8 @@ test('the person is asked again afterwards', async (t) => {
   t.true(await works(platform, access_token));
 });
 
-test('an app that is not connected is no fault, whatever is sent as its id', async (t) => {
-  const platform = await start(t);
+test('disconnecting an unknown id returns false', async (t) => {
+  const platform = await openDeveloperPlatform(t);
   const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
   for (const id of ['f8d2a9d4-3f2c-4a52-9d2f-0d5f0e3b8f10', '', '\0', 'x'.repeat(10_000), '__proto__']) {
     t.false(await anns.disconnect(id));
@@ -143,12 +132,12 @@ test('an app that is not connected is no fault, whatever is sent as its id', asy
   t.deepEqual(await platform.auth.audit.list({ types: ['consent_withdrawn'] }), []);
 });
 
-test('an authorization that had found the consent asks for it anew when the app is disconnected before', async (t) => {
-  const { storage, pause } = held(memoryStorage());
-  const platform = await start(t, { storage });
+test('an authorization that has read the consent asks again when the app is disconnected before the code', async (t) => {
+  const { storage, pause } = pausable(memoryStorage());
+  const platform = await openDeveloperPlatform(t, { storage });
   const reports = await platform.registerFor('dora', REPORTS);
-  const browser = await platform.enter('ann');
-  await connect(platform, reports, { browser });
+  const browser = await platform.signInAs('ann');
+  await runCodeFlow(platform, reports, { browser });
   const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
 
   const { reached, resume } = pause('credentials.start');
@@ -163,8 +152,8 @@ test('an authorization that had found the consent asks for it anew when the app 
   t.deepEqual(await platform.auth.audit.list({ types: ['authorization_refused'] }), []);
 });
 
-test('ten clicks at once disconnect once', async (t) => {
-  const platform = await start(t);
+test('ten concurrent calls disconnect once, with one audit event', async (t) => {
+  const platform = await openDeveloperPlatform(t);
   const reports = await platform.registerFor('dora', REPORTS);
   const { access_token } = await authorizeAs(platform, 'ann', reports);
   const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
@@ -173,17 +162,17 @@ test('ten clicks at once disconnect once', async (t) => {
   t.is((await platform.auth.audit.list({ types: ['consent_withdrawn'] })).length, 1);
 });
 
-test('when the server dies half way the tokens are dead, and the app is listed to be disconnected again', async (t) => {
+test('when disconnecting fails half-way the tokens are revoked, and the app is still listed', async (t) => {
   let broken = true;
   const storage = around(memoryStorage(), async (name, call) => {
-    if (name === 'consents.delete' && broken) throw new Error('the server is gone');
+    if (name === 'consents.delete' && broken) throw new Error('the database is unreachable');
     return call();
   });
-  const platform = await start(t, { storage });
+  const platform = await openDeveloperPlatform(t, { storage });
   const reports = await platform.registerFor('dora', REPORTS);
   const { access_token } = await authorizeAs(platform, 'ann', reports);
   const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));
-  await t.throwsAsync(anns.disconnect(reports.client.id), { message: 'the server is gone' });
+  await t.throwsAsync(anns.disconnect(reports.client.id), { message: 'the database is unreachable' });
   t.false(await works(platform, access_token));
   t.is((await anns.list()).length, 1);
   broken = false;
@@ -192,9 +181,9 @@ test('when the server dies half way the tokens are dead, and the app is listed t
 });
 
 for (const moment of ['consents.delete', 'grants.revoke'] as const) {
-  test(`an authorization that comes through before ${moment} leaves no token behind`, async (t) => {
-    const { storage, pause } = held(memoryStorage());
-    const platform = await start(t, { storage });
+  test(`the tokens of an authorization that ends before ${moment} are revoked`, async (t) => {
+    const { storage, pause } = pausable(memoryStorage());
+    const platform = await openDeveloperPlatform(t, { storage });
     const reports = await platform.registerFor('dora', REPORTS);
     await authorizeAs(platform, 'ann', reports);
     const anns = platform.flow.authorizedApps(requestFrom('192.0.2.1'), userOf('ann'));

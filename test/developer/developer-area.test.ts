@@ -1,29 +1,14 @@
 import test from 'ava';
-import type { ExecutionContext } from 'ava';
 import type { AuthServerOptions, Developer } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { around, held } from '../harness/storage.ts';
-import { requestFrom, startDeveloperPlatform, userOf } from './developers.ts';
-import type { DeveloperPlatform } from './developers.ts';
+import { around, pausable } from '../harness/storage.ts';
+import { REPORTS } from './area.ts';
+import { requestFrom, openDeveloperPlatform, userOf } from './developers.ts';
 
 const MINE = { name: 'Mine', grantType: 'client_credentials' } as const;
-const REPORTS = {
-  name: 'Reports',
-  grantType: 'authorization_code',
-  redirectUris: ['https://reports.example/callback'],
-} as const;
 
-async function start(
-  t: ExecutionContext,
-  given?: Parameters<typeof startDeveloperPlatform>[0],
-): Promise<DeveloperPlatform> {
-  const platform = await startDeveloperPlatform(given);
-  t.teardown(async () => platform[Symbol.asyncDispose]());
-  return platform;
-}
-
-/** Names of what a person may give. */
+/** The names of the roles or permissions that a user may assign. */
 function assignable(offered: Developer['roles'] | Developer['permissions']): string[] {
   return offered.filter((one) => one.assignable).map(({ name }) => name);
 }
@@ -33,25 +18,25 @@ async function names(area: Developer): Promise<string[]> {
 }
 
 let forms = 0;
-/** The random string of another form. */
+/** The single-use string of a new form. */
 function once(): string {
   forms += 1;
   return `form-number-${forms}`;
 }
 
-test('a person without the permission is told by its message', async (t) => {
-  const { developer } = await start(t);
+test('a user without the permission gets ERR_PERMISSION_MISSING with its message', async (t) => {
+  const { developer } = await openDeveloperPlatform(t);
   const error = await t.throwsAsync(developer('ann'), { message: 'Missing permission to manage apps.' });
   t.like(error, { code: 'ERR_PERMISSION_MISSING', status: 403, permission: 'manage_apps' });
 });
 
-test('what a person holds may be kept in the storage', async (t) => {
+test('role assignments in the storage give access to the area', async (t) => {
   const users: AuthServerOptions['users'] = {
     authenticate: async () => undefined,
     find: async (id) => ({ id }),
   };
   const storage = memoryStorage();
-  const { flow } = await start(t, { users, storage });
+  const { flow } = await openDeveloperPlatform(t, { users, storage });
   await t.throwsAsync(flow.developer(requestFrom('192.0.2.1'), { id: '7' }), {
     message: 'Missing permission to manage apps.',
   });
@@ -61,9 +46,9 @@ test('what a person holds may be kept in the storage', async (t) => {
   t.deepEqual(assignable(developer.permissions), ['view_schools', 'manage_apps']);
 });
 
-test('an owner has their own apps, an administrator everybody’s', async (t) => {
-  const { developer, registerFor } = await start(t);
-  const [doras, emils, nobodys] = [
+test('an owner sees the own apps, an administrator all apps', async (t) => {
+  const { developer, registerFor } = await openDeveloperPlatform(t);
+  const [doras, emils, unowned] = [
     await registerFor('dora', { name: 'A' }),
     await registerFor('emil', { name: 'B' }),
     await registerFor(undefined, { name: 'C' }),
@@ -74,13 +59,13 @@ test('an owner has their own apps, an administrator everybody’s', async (t) =>
 
   const root = await developer('root');
   t.true(root.administrator);
-  for (const { client } of [doras, emils, nobodys]) t.deepEqual(await root.find(client.id), client);
+  for (const { client } of [doras, emils, unowned]) t.deepEqual(await root.find(client.id), client);
   t.is((await root.owner(doras.client))?.id, 'dora');
-  t.is(await root.owner(nobodys.client), undefined);
+  t.is(await root.owner(unowned.client), undefined);
 });
 
-test('somebody else’s app is not there, in the very words of one that is not', async (t) => {
-  const { auth, developer, registerFor } = await start(t);
+test('an app of another user gives the same error as an app that does not exist', async (t) => {
+  const { auth, developer, registerFor } = await openDeveloperPlatform(t);
   const foreign = [await registerFor('emil', { name: 'Alien' }), await registerFor(undefined)];
   const dora = await developer('dora');
   const asked: Record<string, (id: string) => Promise<unknown>> = {
@@ -116,8 +101,8 @@ test('somebody else’s app is not there, in the very words of one that is not',
   );
 });
 
-test('a new app belongs to whoever made it, whatever they say', async (t) => {
-  const { developer } = await start(t);
+test('ownerId is ignored: a new app belongs to the user who created it', async (t) => {
+  const { developer } = await openDeveloperPlatform(t);
   for (const member of ['dora', 'root'] as const) {
     const made = await (await developer(member)).create({ ...MINE, ownerId: 'emil' } as never, once());
     t.is(made?.client.ownerId, member);
@@ -128,8 +113,8 @@ test('a new app belongs to whoever made it, whatever they say', async (t) => {
   }
 });
 
-test('how long the tokens of an app live is not for the developer area to say', async (t) => {
-  const { auth, developer } = await start(t);
+test('lifetimes are ignored: the developer area does not change them', async (t) => {
+  const { auth, developer } = await openDeveloperPlatform(t);
   const dora = await developer('dora');
   const own = { lifetimes: { accessToken: '1 hour' } };
   const made = await dora.create({ ...MINE, ...own }, once());
@@ -139,14 +124,14 @@ test('how long the tokens of an app live is not for the developer area to say', 
   t.like(changed, { name: 'Renamed', lifetimes: { accessToken: 60 } });
 });
 
-test('people give to an app what they hold themselves, and a role when they hold all of it', async (t) => {
-  const { developer } = await start(t);
+test('a user can assign permissions that the user has, and roles whose permissions the user all has', async (t) => {
+  const { developer } = await openDeveloperPlatform(t);
   const dora = await developer('dora');
   t.deepEqual(assignable(dora.permissions), ['view_schools', 'edit_schools', 'manage_apps']);
   t.deepEqual(assignable(dora.roles), ['reader', 'registrar']);
   const emil = await developer('emil');
   t.deepEqual(assignable(emil.permissions), ['close_schools', 'manage_apps']);
-  // A role of no permissions may mean something to the host: who does not have it cannot give it.
+  // A role without permissions may have a meaning in the host: only its members can assign it.
   t.deepEqual(assignable(emil.roles), []);
   const root = await developer('root');
   t.deepEqual(assignable(root.roles), ['reader', 'registrar', 'headmaster', 'janitor']);
@@ -157,8 +142,8 @@ test('people give to an app what they hold themselves, and a role when they hold
   t.like(made?.client, { roles: ['reader'], permissions: ['edit_schools'] });
 });
 
-test('what they do not hold they cannot give, at registration or later', async (t) => {
-  const { auth, developer, registerFor } = await start(t);
+test('other roles and permissions cannot be assigned, at registration or later', async (t) => {
+  const { auth, developer, registerFor } = await openDeveloperPlatform(t);
   const dora = await developer('dora');
   const own = await registerFor('dora', { permissions: ['view_schools'] });
   const refused = [
@@ -189,8 +174,8 @@ test('what they do not hold they cannot give, at registration or later', async (
   t.is((await dora.list()).length, 1);
 });
 
-test('what an app has from somebody else stays, asked for or not', async (t) => {
-  const { developer, registerFor } = await start(t);
+test('roles and permissions that the owner cannot assign stay when the owner saves', async (t) => {
+  const { developer, registerFor } = await openDeveloperPlatform(t);
   const { client } = await registerFor('dora', {
     roles: ['headmaster', 'reader'],
     permissions: ['close_schools', 'edit_schools'],
@@ -209,9 +194,9 @@ test('what an app has from somebody else stays, asked for or not', async (t) => 
   t.like(cleared, { roles: [], permissions: [] });
 });
 
-test('what an administrator gives or takes while the owner saves is not undone', async (t) => {
-  const { storage, pause } = held(memoryStorage());
-  const { auth, developer, registerFor } = await start(t, { storage });
+test('an assignment that an administrator changes while the owner saves is not undone', async (t) => {
+  const { storage, pause } = pausable(memoryStorage());
+  const { auth, developer, registerFor } = await openDeveloperPlatform(t, { storage });
   const { client } = await registerFor('dora', { permissions: ['close_schools', 'view_schools'] });
   const [dora, root] = [await developer('dora'), await developer('root')];
 
@@ -225,9 +210,9 @@ test('what an administrator gives or takes while the owner saves is not undone',
   t.deepEqual(await auth.clients.find(client.id), await saved);
 });
 
-test('an app that is given to somebody else while its owner saves is no longer theirs', async (t) => {
-  const { storage, pause } = held(memoryStorage());
-  const { auth, developer, registerFor } = await start(t, { storage });
+test('an owner cannot save an app that gets another owner during the request', async (t) => {
+  const { storage, pause } = pausable(memoryStorage());
+  const { auth, developer, registerFor } = await openDeveloperPlatform(t, { storage });
   const { client } = await registerFor('dora');
   const dora = await developer('dora');
   const saving = pause('clients.update');
@@ -239,9 +224,9 @@ test('an app that is given to somebody else while its owner saves is no longer t
   t.like(await auth.clients.find(client.id), { name: 'Nightly import', ownerId: 'emil' });
 });
 
-test('a change of an app as it was is refused when somebody has changed it since', async (t) => {
-  const { storage, pause } = held(memoryStorage());
-  const { auth, developer, registerFor } = await start(t, { storage });
+test('an update with ifUpdatedAt is refused when the app has been changed since', async (t) => {
+  const { storage, pause } = pausable(memoryStorage());
+  const { auth, developer, registerFor } = await openDeveloperPlatform(t, { storage });
   const { client } = await registerFor('dora');
   const dora = await developer('dora');
   const saving = pause('clients.update');
@@ -259,9 +244,9 @@ test('a change of an app as it was is refused when somebody has changed it since
   t.like(again, { name: 'From the form', permissions: ['view_schools'] });
 });
 
-test('names that the server has forgotten do not keep an app from being changed', async (t) => {
+test('an app with roles, permissions or scopes that are no longer defined can be updated', async (t) => {
   const storage = memoryStorage();
-  const { developer, registerFor } = await start(t, { storage });
+  const { developer, registerFor } = await openDeveloperPlatform(t, { storage });
   const service = await registerFor('dora', { permissions: ['view_schools'] });
   await storage.clients.update({
     ...service.client,
@@ -281,8 +266,8 @@ test('names that the server has forgotten do not keep an app from being changed'
   t.is((await dora.update(reports.client.id, { scopes: undefined })).scopes, undefined);
 });
 
-test('only an administrator makes an app first-party, or stops it being one', async (t) => {
-  const { developer, registerFor } = await start(t);
+test('only an administrator changes firstParty', async (t) => {
+  const { developer, registerFor } = await openDeveloperPlatform(t);
   const dora = await developer('dora');
   const message = 'firstParty: only an administrator can set this';
   await t.throwsAsync(dora.create({ ...REPORTS, firstParty: true }, once()), { message });
@@ -295,8 +280,8 @@ test('only an administrator makes an app first-party, or stops it being one', as
   await t.throwsAsync(dora.update(own.client.id, { firstParty: false }), { message });
 });
 
-test('what only the server sets cannot be set', async (t) => {
-  const { auth, developer, registerFor } = await start(t);
+test('fields that only the server sets are refused', async (t) => {
+  const { auth, developer, registerFor } = await openDeveloperPlatform(t);
   const { client } = await registerFor('dora');
   const dora = await developer('dora');
   for (const [field, value] of Object.entries({ id: 'x', disabled: true, createdAt: 0, hash: 'x' })) {
@@ -313,8 +298,8 @@ test('what only the server sets cannot be set', async (t) => {
   t.deepEqual(await auth.clients.find(client.id), client);
 });
 
-test('an owner enables what they have disabled, and nothing that somebody else has', async (t) => {
-  const { auth, developer, registerFor } = await start(t);
+test('an owner can enable an app that the owner has disabled, and no other', async (t) => {
+  const { auth, developer, registerFor } = await openDeveloperPlatform(t);
   const { client } = await registerFor('dora');
   const [dora, root] = [await developer('dora'), await developer('root')];
   t.true(await dora.canEnable(client.id));
@@ -341,21 +326,21 @@ test('an owner enables what they have disabled, and nothing that somebody else h
   }
 });
 
-test('an app that its owner had disabled before somebody else did stays disabled', async (t) => {
-  const { auth, developer, registerFor } = await start(t);
+test('an app that an administrator disables after its owner stays disabled', async (t) => {
+  const { auth, developer, registerFor } = await openDeveloperPlatform(t);
   const [dora, root] = [await developer('dora'), await developer('root')];
-  for (const somebody of [root, auth.clients]) {
+  for (const other of [root, auth.clients]) {
     const { client } = await registerFor('dora');
     await dora.disable(client.id);
-    await somebody.disable(client.id);
+    await other.disable(client.id);
     t.false(await dora.canEnable(client.id));
     await t.throwsAsync(dora.enable(client.id), { code: 'ERR_PERMISSION_MISSING' });
     t.true((await auth.clients.find(client.id))?.disabled);
   }
 });
 
-test('who disabled an app is known without the record of what happened', async (t) => {
-  const { developer, registerFor } = await start(t, { auditRetention: 0 });
+test('disabledBy does not need the audit log', async (t) => {
+  const { developer, registerFor } = await openDeveloperPlatform(t, { auditRetention: 0 });
   const { client } = await registerFor('dora');
   const [dora, root] = [await developer('dora'), await developer('root')];
   t.is((await dora.disable(client.id)).disabledBy, 'dora');
@@ -365,12 +350,12 @@ test('who disabled an app is known without the record of what happened', async (
   t.false(await dora.canEnable(client.id));
 });
 
-test('an owner is not let in by a record that was lost before it was written', async (t) => {
+test('a lost audit event does not let the owner enable the app', async (t) => {
   let isLost = false;
   const storage = around(memoryStorage(), async (name, call) =>
     isLost && name === 'audit.append' ? undefined : call(),
   );
-  const { auth, developer, registerFor } = await start(t, { storage });
+  const { auth, developer, registerFor } = await openDeveloperPlatform(t, { storage });
   const { client } = await registerFor('dora');
   const [dora, root] = [await developer('dora'), await developer('root')];
   await dora.disable(client.id);
@@ -382,25 +367,25 @@ test('an owner is not let in by a record that was lost before it was written', a
   t.true((await auth.clients.find(client.id))?.disabled);
 });
 
-test('an app that somebody else disables while its owner enables it stays disabled', async (t) => {
-  const { storage, pause } = held(memoryStorage());
-  const { auth, developer, registerFor } = await start(t, { storage });
+test('an app that is disabled while its owner enables it stays disabled', async (t) => {
+  const { storage, pause } = pausable(memoryStorage());
+  const { auth, developer, registerFor } = await openDeveloperPlatform(t, { storage });
   const [dora, root] = [await developer('dora'), await developer('root')];
-  for (const somebody of [root, auth.clients]) {
+  for (const other of [root, auth.clients]) {
     const { client } = await registerFor('dora');
     await dora.disable(client.id);
     const { reached, resume } = pause('clients.update');
     const enabling = dora.enable(client.id);
     await reached;
-    await somebody.disable(client.id);
+    await other.disable(client.id);
     resume();
     await t.throwsAsync(enabling, { code: 'ERR_PERMISSION_MISSING' });
     t.true((await auth.clients.find(client.id))?.disabled);
   }
 });
 
-test('an app that changes hands is enabled by whoever disabled it, not by who has it then', async (t) => {
-  const { auth, developer, registerFor } = await start(t);
+test('after a change of owner only the user who disabled the app can enable it', async (t) => {
+  const { auth, developer, registerFor } = await openDeveloperPlatform(t);
   const { client } = await registerFor('dora');
   const [dora, emil] = [await developer('dora'), await developer('emil')];
   await dora.disable(client.id);
@@ -412,20 +397,20 @@ test('an app that changes hands is enabled by whoever disabled it, not by who ha
   t.false((await dora.enable(client.id)).disabled);
 });
 
-test('a form that is sent ten times at once makes one app', async (t) => {
-  const { developer } = await start(t);
+test('ten concurrent submissions of one form create one app', async (t) => {
+  const { developer } = await openDeveloperPlatform(t);
   const dora = await developer('dora');
   const same = once();
   const made = await Promise.all(Array.from({ length: 10 }, async () => dora.create(MINE, same)));
   t.is(made.filter(Boolean).length, 1);
   t.is(await dora.create(MINE, same), undefined);
   t.is((await dora.list()).length, 1);
-  // Another person's form may hold the same string.
+  // A form of another user may have the same string.
   t.truthy(await (await developer('emil')).create(MINE, same));
 });
 
-test('a form that was refused can be sent again, mended', async (t) => {
-  const { developer } = await start(t);
+test('a form that was refused can be corrected and sent again', async (t) => {
+  const { developer } = await openDeveloperPlatform(t);
   const dora = await developer('dora');
   const same = once();
   await t.throwsAsync(dora.create({ ...MINE, name: '' }, same), {
@@ -434,8 +419,8 @@ test('a form that was refused can be sent again, mended', async (t) => {
   t.truthy(await dora.create(MINE, same));
 });
 
-test('a form that is sent ten times at once adds one secret', async (t) => {
-  const { developer, registerFor } = await start(t);
+test('ten concurrent submissions of one form add one secret', async (t) => {
+  const { developer, registerFor } = await openDeveloperPlatform(t);
   const { client } = await registerFor('dora');
   const other = await registerFor('dora', { name: 'Other' });
   const dora = await developer('dora');
@@ -449,8 +434,8 @@ test('a form that is sent ten times at once adds one secret', async (t) => {
   t.truthy(await dora.addSecret(other.client.id, secret, same));
 });
 
-test('a person can have a hundred apps, and an administrator more', async (t) => {
-  const { developer, registerFor } = await start(t);
+test('a user can have 100 apps, an administrator more', async (t) => {
+  const { developer, registerFor } = await openDeveloperPlatform(t);
   for (let count = 0; count < 100; count += 1) await registerFor('dora');
   const dora = await developer('dora');
   const error = await t.throwsAsync(dora.create(MINE, once()), {
@@ -465,9 +450,9 @@ test('a person can have a hundred apps, and an administrator more', async (t) =>
   t.truthy(await (await developer('root')).create(MINE, once()));
 });
 
-test('activity tells who did what, and not where people are', async (t) => {
+test('the activity has the actors, and addresses only of requests of the app itself', async (t) => {
   const storage = memoryStorage();
-  const { developer, registerFor, token } = await start(t, { storage });
+  const { developer, registerFor, token } = await openDeveloperPlatform(t, { storage });
   const service = await registerFor('dora');
   const reports = await registerFor('dora', REPORTS);
   const [dora, root] = [await developer('dora'), await developer('root')];
@@ -517,8 +502,8 @@ test('activity tells who did what, and not where people are', async (t) => {
   t.is((await root.activity(reports.client.id)).at(-1)?.address, '192.0.2.9');
 });
 
-test('what is done in the area is recorded as theirs', async (t) => {
-  const { auth, flow } = await start(t);
+test('audit events of the area have the user and the address', async (t) => {
+  const { auth, flow } = await openDeveloperPlatform(t);
   const dora = await flow.developer(requestFrom('192.0.2.7'), userOf('dora'));
   const made = await dora.create(MINE, once());
   const { id } = made!.client;

@@ -4,11 +4,10 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { Browser } from '../harness/browser.ts';
 import { startPlatform } from '../harness/platform.ts';
 import { REPORTS, openArea, valueOf } from './area.ts';
-import { startDeveloperPlatform } from './developers.ts';
+import { openDeveloperPlatform } from './developers.ts';
 
-test('whoever is not signed in signs in first, and comes back to the page', async (t) => {
-  const platform = await startDeveloperPlatform();
-  t.teardown(async () => platform[Symbol.asyncDispose]());
+test('without a session the page redirects to the login, and the login back to the page', async (t) => {
+  const platform = await openDeveloperPlatform(t);
   const browser = new Browser();
   const wanted = await browser.get(platform.url('/developer/apps?search=night'));
   t.is(wanted.status, 303);
@@ -26,7 +25,7 @@ test('whoever is not signed in signs in first, and comes back to the page', asyn
   t.is((await browser.follow(back)).heading, 'Your apps');
 });
 
-test('a person without the permission is told so, in the frame of the platform', async (t) => {
+test('without the permission the page is 403, in the layout of the platform', async (t) => {
   const { browser, open, url } = await openArea(t, 'ann');
   const page = await open();
   t.is(page.status, 403);
@@ -38,14 +37,14 @@ test('a person without the permission is told so, in the frame of the platform',
   t.is(posted.status, 403);
 });
 
-test('names and labels that outsiders chose cannot leave their place', async (t) => {
+test('names, labels and events are escaped on each page', async (t) => {
   const storage = memoryStorage();
   const { open, registerFor, browser } = await openArea(t, 'dora', { storage });
   const name = `</h1><script>alert(1)</script>"'>&<b>`;
   const escaped = '&lt;/h1&gt;&lt;script&gt;alert(1)&lt;/script&gt;&#34;&#39;&gt;&amp;&lt;b&gt;';
   const { client } = await registerFor('dora', { name });
   await browser.submit(await open(`/${client.id}/secrets`), 'Add a secret', { label: name, expires: '' });
-  // What no form lets in, but an import might.
+  // No form accepts this, but an import might.
   await storage.clients.update({ ...client, name: `${name}\u202Ecod\n` });
   await storage.audit.append(
     [{ id: 'x', at: Date.now(), type: 'token_refused', clientId: client.id, error: name, reason: name }],
@@ -68,7 +67,7 @@ test('names and labels that outsiders chose cannot leave their place', async (t)
   t.true(search.html.includes('value="&#34;&gt;&lt;script&gt;"'));
 });
 
-test('a shell does nothing that a redirect URI says', async (t) => {
+test('the curl example quotes the redirect URI for a shell', async (t) => {
   const { open, registerFor } = await openArea(t);
   const { client } = await registerFor('dora', {
     ...REPORTS,
@@ -82,7 +81,7 @@ test('a shell does nothing that a redirect URI says', async (t) => {
   );
 });
 
-test('below a base path every address has it', async (t) => {
+test('with an issuer path each URL of the pages has it', async (t) => {
   const { browser, open, url } = await openArea(t, 'dora', {}, '/auth');
   const list = await open();
   t.is(list.heading, 'Your apps');
@@ -102,13 +101,13 @@ test('below a base path every address has it', async (t) => {
   }
 });
 
-test('without the permission in the gate there is no developer area', async (t) => {
+test('without manage_apps in the gate there is no developer area', async (t) => {
   const platform = await startPlatform();
   t.teardown(async () => platform[Symbol.asyncDispose]());
   t.is((await new Browser().get(platform.url('/developer/apps'))).status, 404);
 });
 
-test('the pages’ headers let only their own scripts run, and forms stay here', async (t) => {
+test('the Content-Security-Policy allows only the scripts of the page, and forms to the own origin', async (t) => {
   const { browser, open } = await openArea(t);
   const list = await open();
   t.is(

@@ -1,3 +1,4 @@
+import type { ExecutionContext } from 'ava';
 import type { Context } from 'koa';
 import { defineGate } from 'koa-gatehouse';
 import type { AuthServerOptions, ClientFields, Developer, InteractionFlow, User } from 'koa-gatehouse';
@@ -13,7 +14,7 @@ const gate = defineGate({
     edit_schools: 'Edit schools',
     close_schools: 'Close schools',
     manage_apps: 'Register and manage apps',
-    manage_all_apps: "Manage everybody's apps",
+    manage_all_apps: 'Manage the apps of all users',
   },
   roles: {
     reader: ['view_schools'],
@@ -23,7 +24,7 @@ const gate = defineGate({
   },
 });
 
-/** Two developers, an administrator, and somebody who develops nothing. The id of each is the name. */
+/** Two developers, an administrator, and a user without apps. The id of each is the name. */
 const MEMBERS = {
   dora: { roles: ['registrar'], permissions: ['manage_apps'] },
   emil: { roles: [], permissions: ['manage_apps', 'close_schools'] },
@@ -33,17 +34,17 @@ const MEMBERS = {
 
 export type Member = keyof typeof MEMBERS;
 
-/** A platform with a developer area. Its functions can be taken out of it. */
+/** A platform with a developer area. Its functions can be destructured. */
 export interface DeveloperPlatform extends Platform {
   readonly api: Platform['api'];
   readonly token: Platform['token'];
   readonly url: Platform['url'];
   readonly flow: InteractionFlow;
-  /** The developer area around its pages, as a person may use it. */
+  /** The developer area of a user, without pages. */
   readonly developer: (member: Member) => Promise<Developer>;
-  /** A browser in which a person has signed in, on the page of their connected apps. */
-  readonly enter: (member: Member) => Promise<Browser>;
-  /** Registers an app of somebody's, around the pages: without more, one that acts for itself. */
+  /** A browser in which a user has signed in. */
+  readonly signInAs: (member: Member) => Promise<Browser>;
+  /** Registers an app of a user, without pages. @default a client-credentials app */
   readonly registerFor: (
     member: Member | undefined,
     fields?: Partial<ClientFields>,
@@ -68,13 +69,13 @@ export async function startDeveloperPlatform(
     },
     ...given,
   };
-  // The harness knows a smaller gate.
+  // The gate of the harness has fewer permissions.
   const platform = await startPlatform(options as never, mounting);
   return {
     ...platform,
     flow,
     developer: async (member) => flow.developer(requestFrom('192.0.2.1'), userOf(member)),
-    async enter(member) {
+    async signInAs(member) {
       const browser = new Browser(platform.reach);
       const page = await browser.open(platform.url('/oauth/login'));
       const { email, password } = passwordOf(member);
@@ -94,7 +95,17 @@ export async function startDeveloperPlatform(
   };
 }
 
-/** What a person types to sign in. */
+/** {@link startDeveloperPlatform} until the end of a test. */
+export async function openDeveloperPlatform(
+  t: ExecutionContext,
+  ...options: Parameters<typeof startDeveloperPlatform>
+): Promise<DeveloperPlatform> {
+  const platform = await startDeveloperPlatform(...options);
+  t.teardown(async () => platform[Symbol.asyncDispose]());
+  return platform;
+}
+
+/** The credentials of a user. */
 export function passwordOf(member: Member): { readonly email: string; readonly password: string } {
   return { email: `${member}@school.example`, password: `password of ${member}` };
 }
@@ -103,7 +114,7 @@ export function userOf(member: Member): User {
   return { id: member, name: member, email: passwordOf(member).email, ...MEMBERS[member] };
 }
 
-/** A request as the flow looks at it. */
+/** A request with the fields that the flow reads. */
 export function requestFrom(ip: string): Context {
   return { ip, state: { requestId: 'r-1' } } as unknown as Context;
 }

@@ -4,12 +4,12 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { onEachDatabase } from '../adapters/databases.ts';
 import { authorize, authorizeUrl } from '../harness/platform.ts';
 import { REPORTS } from './area.ts';
-import { startDeveloperPlatform } from './developers.ts';
+import { openDeveloperPlatform } from './developers.ts';
 import type { DeveloperPlatform } from './developers.ts';
 
 const EVIL = 'https://evil.example/callback';
 
-/** Every change that would widen what a first-party app gets, or what people take it for. */
+/** Each change that would give a first-party app more access, or another appearance. */
 const CHANGES = [
   ['redirectUris', { redirectUris: [...REPORTS.redirectUris, EVIL] }],
   ['redirectUris', { redirectUris: [EVIL] }],
@@ -20,23 +20,19 @@ const CHANGES = [
   ['scopes', { scopes: ['schools:read', 'schools:write'] }],
 ] as const;
 
-async function start(t: ExecutionContext, address: string): Promise<DeveloperPlatform> {
+async function openOnDatabase(t: ExecutionContext, address: string): Promise<DeveloperPlatform> {
   const storage = knexStorage(address);
-  const platform = await startDeveloperPlatform({ storage });
-  t.teardown(async () => {
-    await platform[Symbol.asyncDispose]();
-    await storage.close();
-  });
-  return platform;
+  t.teardown(async () => storage.close());
+  return openDeveloperPlatform(t, { storage });
 }
 
 onEachDatabase(
-  'the owner of an app that an administrator has marked first-party sends nobody anywhere else',
+  'the owner cannot change redirect URIs, name, kind or scopes of a first-party app',
   async (t, _, address) => {
-    const platform = await start(t, address);
-    const { auth, developer, enter, registerFor, url } = platform;
-    const victim = await enter('ann');
-    const doras = await enter('dora');
+    const platform = await openOnDatabase(t, address);
+    const { auth, developer, signInAs, registerFor, url } = platform;
+    const victim = await signInAs('ann');
+    const doras = await signInAs('dora');
     const dora = await developer('dora');
     const root = await developer('root');
     for (const [field, changes] of CHANGES) {
@@ -48,7 +44,7 @@ onEachDatabase(
       });
       t.true((error as unknown as { fields: { field: string }[] }).fields.some((one) => one.field === field));
 
-      // And by a form that was made by hand.
+      // Also not with a hand-made form.
       const form = {
         name: 'name' in changes ? changes.name : REPORTS.name,
         redirectUris: ('redirectUris' in changes ? changes.redirectUris : REPORTS.redirectUris).join('\n'),
@@ -68,12 +64,12 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'an administrator changes a first-party app, and its owner may narrow it',
+  'an administrator can change a first-party app, and its owner can remove scopes',
   async (t, _, address) => {
-    const platform = await start(t, address);
-    const { developer, enter, registerFor, url } = platform;
+    const platform = await openOnDatabase(t, address);
+    const { developer, signInAs, registerFor, url } = platform;
     const { client } = await registerFor('dora', { ...REPORTS, firstParty: true });
-    const doras = await enter('dora');
+    const doras = await signInAs('dora');
     const page = await doras.open(url(`/developer/apps/${client.id}`));
     t.true(
       page.text.includes('Only an administrator changes its name, its redirect URIs, and where it runs.'),
@@ -92,9 +88,9 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'what the owner changes while an administrator marks the app is seen by the one or refused to the other',
+  'of concurrent changes by the owner and to first-party by an administrator one is refused',
   async (t, _, address) => {
-    const platform = await start(t, address);
+    const platform = await openOnDatabase(t, address);
     const { auth, developer, registerFor } = platform;
     const [dora, root] = [await developer('dora'), await developer('root')];
     for (let time = 0; time < 10; time += 1) {
@@ -110,11 +106,11 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('an app that is first-party no longer asks everybody', async (t, _, address) => {
-  const platform = await start(t, address);
-  const { auth, enter, registerFor } = platform;
+onEachDatabase('an app that is no longer first-party asks for consent', async (t, _, address) => {
+  const platform = await openOnDatabase(t, address);
+  const { auth, signInAs, registerFor } = platform;
   const app = await registerFor('dora', { ...REPORTS, firstParty: true });
-  const browser = await enter('ann');
+  const browser = await signInAs('ann');
   t.truthy((await authorize(platform, app, { browser })).get('code'));
   await auth.clients.update(app.client.id, { firstParty: false });
   t.is((await browser.open(authorizeUrl(platform, app))).heading, 'Authorize Reports');

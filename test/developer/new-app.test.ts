@@ -3,7 +3,7 @@ import { pages } from 'koa-gatehouse/interactions';
 
 import { boxes, isChecked, openArea, valueOf } from './area.ts';
 
-test('an app for itself: created, its secret copied, a token got with it, permissions given', async (t) => {
+test('a client-credentials app is created, gets a token with its secret, and is given permissions', async (t) => {
   const { api, browser, open, token } = await openArea(t);
   const form = await open('/new');
   t.is(form.heading, 'New app');
@@ -16,7 +16,7 @@ test('an app for itself: created, its secret copied, a token got with it, permis
   t.is(created.status, 200);
   t.is(created.heading, 'Nightly import is created');
   t.is(created.response.headers.get('cache-control'), 'no-store');
-  t.true(created.text.includes('It is shown this once; nobody can read it later.'));
+  t.true(created.text.includes('It is shown only once and cannot be read again.'));
   const [client_id, client_secret] = [valueOf(created, 'client-id'), valueOf(created, 'secret')];
   t.regex(client_secret, /^gatehouse_secret_[\w-]{43}$/);
   t.is(created.html.split(client_secret).length, 2);
@@ -43,7 +43,7 @@ test('an app for itself: created, its secret copied, a token got with it, permis
   t.is((await api('/schools', body.access_token)).status, 200);
 });
 
-test('an app for people: three kinds, each with what it needs', async (t) => {
+test('an authorization code app is created on a server, in a browser or on a device', async (t) => {
   const { auth, browser, open } = await openArea(t);
   const form = await open('/new');
   const web = await browser.submit(form, 'Create app', {
@@ -79,7 +79,7 @@ test('an app for people: three kinds, each with what it needs', async (t) => {
   }
 });
 
-test('each mistake is told beside its field, and what was typed is kept', async (t) => {
+test('each error is shown beside its field, and the typed values stay', async (t) => {
   const { browser, open } = await openArea(t);
   const page = await browser.submit(await open('/new'), 'Create app', {
     name: '',
@@ -103,13 +103,13 @@ test('each mistake is told beside its field, and what was typed is kept', async 
     ),
   );
 
-  const mended = await browser.submit(page, 'Create app', {
+  const corrected = await browser.submit(page, 'Create app', {
     name: 'Web',
     grantType: 'authorization_code',
     place: 'browser',
     redirectUris: 'https://a.example/cb',
   });
-  t.is(mended.status, 303);
+  t.is(corrected.status, 303);
 
   const missing = await browser.submit(await open('/new'), 'Create app', { name: 'x'.repeat(101) });
   t.is(missing.status, 422);
@@ -117,7 +117,7 @@ test('each mistake is told beside its field, and what was typed is kept', async 
   t.regex(missing.html, /<fieldset[^>]* aria-describedby="grantType-problem"/);
 });
 
-test('the page that shows a secret makes no second app when it is loaded again', async (t) => {
+test('reloading the page that shows a secret does not create a second app', async (t) => {
   const { browser, developer, open } = await openArea(t);
   const form = await open('/new');
   const fields = { name: 'Nightly', grantType: 'client_credentials' };
@@ -138,7 +138,7 @@ test('the page that shows a secret makes no second app when it is loaded again',
   t.is((await (await developer('dora')).list()).length, 2);
 });
 
-test('each mistake in a redirect URI is told in the language of the page', async (t) => {
+test('each error of a redirect URI is shown in the language of the page', async (t) => {
   const { browser, open } = await openArea(t, 'dora', {
     interactions: pages({ language: 'de', text: { 'login.submit': 'Sign in' } }),
   });

@@ -5,20 +5,24 @@ import { pages } from 'koa-gatehouse/interactions';
 import { onEachDatabase } from '../adapters/databases.ts';
 import { gatehouse, gatehouseJson } from '../cli/gatehouse.ts';
 import { passTime } from '../harness/clock.ts';
-import { connect } from '../harness/platform.ts';
+import { runCodeFlow } from '../harness/platform.ts';
 import { REPORTS, openArea } from './area.ts';
-import { startDeveloperPlatform } from './developers.ts';
+import { openDeveloperPlatform } from './developers.ts';
 
 onEachDatabase(
-  'a person revokes all tokens of an app on its page, and no disabling and enabling revives them',
+  'all tokens of an app are revoked on its page, and stay revoked when the app is disabled and enabled',
   async (t, _, address) => {
     const storage = knexStorage(address);
     t.teardown(async () => storage.close());
-    const { api, auth, browser, enter, open, registerFor, token, url, ...rest } = await openArea(t, 'dora', {
-      storage,
-      revocationLag: 1,
-    });
-    const platform = { api, auth, browser, enter, open, registerFor, token, url, ...rest };
+    const { api, auth, browser, signInAs, open, registerFor, token, url, ...rest } = await openArea(
+      t,
+      'dora',
+      {
+        storage,
+        revocationLag: 1,
+      },
+    );
+    const platform = { api, auth, browser, signInAs, open, registerFor, token, url, ...rest };
     const service = await registerFor('dora', { permissions: ['view_schools'] });
     const reports = await registerFor('dora', REPORTS);
     const ask = {
@@ -27,7 +31,7 @@ onEachDatabase(
       client_secret: service.secret,
     };
     const own = (await token(ask)).body.access_token;
-    const anns = (await connect(platform, reports, { browser: await enter('ann') })).body;
+    const anns = (await runCodeFlow(platform, reports, { browser: await signInAs('ann') })).body;
     for (const bearer of [own, anns.access_token]) t.is((await api('/identity', bearer)).status, 200);
 
     for (const { client } of [service, reports]) {
@@ -40,21 +44,21 @@ onEachDatabase(
       t.is(answer.status, 303);
       t.true((await browser.follow(answer)).text.startsWith('All tokens of the app are revoked.'));
     }
-    const isDead = async (): Promise<void> => {
+    const assertRevoked = async (): Promise<void> => {
       for (const bearer of [own, anns.access_token]) {
         const refused = await api('/identity', bearer);
         t.is(refused.status, 401);
         t.is(refused.body['code'], 'token_revoked');
       }
     };
-    await isDead();
+    await assertRevoked();
     for (const { client } of [service, reports]) {
       await auth.clients.disable(client.id);
       await auth.clients.enable(client.id);
     }
-    await isDead();
+    await assertRevoked();
     passTime(1.1);
-    await isDead();
+    await assertRevoked();
     const refreshed = await token({
       grant_type: 'refresh_token',
       client_id: reports.client.id,
@@ -63,7 +67,7 @@ onEachDatabase(
     });
     t.is(refreshed.body.error, 'invalid_grant');
     const next = await token(ask);
-    t.is((await api('/schools', next.body.access_token)).status, 200, 'a new one is good');
+    t.is((await api('/schools', next.body.access_token)).status, 200, 'a new token works');
     const records = await (await rest.developer('dora')).activity(service.client.id);
     t.like(
       records.find(({ type }) => type === 'tokens_revoked'),
@@ -72,7 +76,7 @@ onEachDatabase(
   },
 );
 
-test('the question in German', async (t) => {
+test('the page that confirms the revocation is translated to German', async (t) => {
   const interactions = pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] });
   const { browser, registerFor, token, url } = await openArea(t, 'dora', { interactions });
   const { client, secret } = await registerFor('dora');
@@ -83,14 +87,11 @@ test('the question in German', async (t) => {
   t.is((await browser.submit(question, 'Alle Tokens widerrufen')).status, 303);
 });
 
-onEachDatabase('gatehouse client revoke-tokens does the same', async (t, _, address) => {
+onEachDatabase('gatehouse client revoke-tokens revokes all tokens of an app', async (t, _, address) => {
   const storage = knexStorage(address);
-  const platform = await startDeveloperPlatform({ storage, revocationLag: 1 });
-  t.teardown(async () => {
-    await platform[Symbol.asyncDispose]();
-    await storage.close();
-  });
-  const { api, enter, registerFor, token } = platform;
+  t.teardown(async () => storage.close());
+  const platform = await openDeveloperPlatform(t, { storage, revocationLag: 1 });
+  const { api, signInAs, registerFor, token } = platform;
   const service = await registerFor(undefined, { permissions: ['view_schools'] });
   const reports = await registerFor(undefined, REPORTS);
   const ask = {
@@ -99,7 +100,7 @@ onEachDatabase('gatehouse client revoke-tokens does the same', async (t, _, addr
     client_secret: service.secret,
   };
   const own = (await token(ask)).body.access_token;
-  const anns = (await connect(platform, reports, { browser: await enter('ann') })).body.access_token;
+  const anns = (await runCodeFlow(platform, reports, { browser: await signInAs('ann') })).body.access_token;
   for (const bearer of [own, anns]) t.is((await api('/identity', bearer)).status, 200);
 
   const env = { DATABASE_URL: address };

@@ -1,6 +1,6 @@
 /**
- * What the code blocks of the guides take as given: an app, a server, a database. A block may declare its own in their
- * place. Each block is checked as a module of its own, with nothing else in sight.
+ * The declarations that code blocks of the guides assume: an app, a server, a database. A block may declare its own. Each
+ * block is checked as a separate module.
  */
 import type { Knex } from 'knex';
 import type Koa from 'koa';

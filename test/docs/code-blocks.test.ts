@@ -8,14 +8,14 @@ import { blocksOf, GUIDES, ROOT } from './guides.ts';
 
 /** A block of TypeScript. */
 interface Block {
-  /** Such as `docs/actions.md:12`, where the block begins. */
+  /** Where the block begins, such as `docs/actions.md:12`. */
   readonly place: string;
   readonly code: string;
 }
 
-/** Checks the blocks as a stranger's compiler would, and resolves to what it says. */
+/** Type-checks the blocks as in an app that uses the package, and resolves to the output of the compiler. */
 async function check(blocks: readonly Block[]): Promise<string> {
-  // Inside the package, so that its own name resolves; in a folder that git ignores.
+  // Inside the package, so that its name resolves, in a folder that git ignores.
   mkdirSync(join(ROOT, '.data'), { recursive: true });
   const folder = mkdtempSync(join(ROOT, '.data/guides-'));
   try {
@@ -50,12 +50,12 @@ async function compile(folder: string): Promise<string> {
   });
 }
 
-test('every block of TypeScript in the README and the guides compiles', async (t) => {
+test('every TypeScript block in the README and the guides compiles', async (t) => {
   const blocks = GUIDES.flatMap((guide) =>
     blocksOf(guide, 'ts').map(({ code, line }) => ({ place: `${guide}:${line}`, code })),
   );
   t.true(blocks.length > 20, `only ${blocks.length} blocks were found`);
-  // One that does not compile is among them: it is found, named by its place, and all that is found.
+  // A block that does not compile is added: the compiler must report it, by its place, and nothing else.
   const wrong = { place: 'docs/wrong.md:7', code: "\nauth.requires('view_schols');\n" };
   const errors = (await check([...blocks, wrong])).split('\n').filter((line) => /^\S/.test(line));
   t.deepEqual(
@@ -66,7 +66,7 @@ test('every block of TypeScript in the README and the guides compiles', async (t
   t.regex(errors[0]!, /^docs\/wrong\.md:7\(2,\d+\): error TS2345: .*"view_schols"/);
 });
 
-test('every link of the README and the guides to a file of the repository leads somewhere', (t) => {
+test('every link in the README and the guides to a file of the repository has a target', (t) => {
   for (const guide of GUIDES) {
     const text = readFileSync(join(ROOT, guide), 'utf8');
     for (const [, target = ''] of text.matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)) {

@@ -16,29 +16,29 @@ function commandsOf(guide: string): string[] {
 
 const guides = GUIDES.filter((guide) => commandsOf(guide).length > 0);
 
-test('there are commands to try', (t) => {
+test('the guides have commands', (t) => {
   t.true(guides.length > 4);
 });
 
 for (const guide of guides) {
-  test(`${guide}: its commands do what they are for, in their order`, async (t) => {
+  test(`${guide}: its commands succeed, in order`, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse-guide-'));
     t.teardown(() => rmSync(folder, { recursive: true, force: true }));
     const database = `sqlite:${join(folder, 'gatehouse.db')}`;
     t.is((await gatehouse(['migrate', '--database', database])).code, 0);
     for (const line of commandsOf(guide)) {
       const words = line.split(/\s+/).slice(2);
-      // The databases of the guide are somebody else's.
-      await point(words, '--database', async () => database);
-      await point(words, '--source', async () => passportDatabase(folder));
+      // The databases of the guide are replaced by those of the test.
+      await replaceValue(words, '--database', async () => database);
+      await replaceValue(words, '--source', async () => passportDatabase(folder));
       const { code, errors } = await gatehouse(words, { DATABASE_URL: database });
       t.is(code, 0, `${line}\n${errors}`);
     }
   });
 }
 
-/** Gives the option another value, if it is among the words. */
-async function point(words: string[], option: string, value: () => Promise<string>): Promise<void> {
+/** Replaces the value of an option, if the words have it. */
+async function replaceValue(words: string[], option: string, value: () => Promise<string>): Promise<void> {
   const at = words.indexOf(option);
   if (at >= 0) words[at + 1] = await value();
 }

@@ -1,4 +1,4 @@
-// What the guides and the doc comments say when an option is left out, compared with what the code then does.
+// Compares the defaults in the guides and doc comments with those of the code.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -31,7 +31,7 @@ function resolved(lifetimes?: LifetimePreset): ResolvedOptions<string, string, {
 const server = resolved();
 const pdf = readSettings({});
 
-/** What holds when nothing is given, by the option's name. */
+/** The defaults, by the name of the option. */
 const DEFAULTS: ReadonlyMap<string, unknown> = new Map([
   ...entries('', server),
   ...entries('lifetimes.', server.lifetimes),
@@ -43,7 +43,7 @@ const DEFAULTS: ReadonlyMap<string, unknown> = new Map([
   ...entries('pdf.', { ...pdf, ...inSeconds(pdf) }),
 ]);
 
-/** Timeouts are milliseconds once they are read. */
+/** Settings have timeouts in milliseconds. */
 function inSeconds({ maxRetryDelay, retryDelay, timeout }: typeof pdf): object {
   return { maxRetryDelay: maxRetryDelay / 1000, retryDelay: retryDelay / 1000, timeout: timeout / 1000 };
 }
@@ -52,7 +52,7 @@ function entries(prefix: string, values: object): [string, unknown][] {
   return Object.entries(values).map(([name, value]) => [prefix + name, value]);
 }
 
-/** Where options are documented: the interface, and what its members are called in {@link DEFAULTS}. */
+/** Where options are documented: the file, the interface, and the prefix of its members in {@link DEFAULTS}. */
 const INTERFACES: readonly [file: string, name: string, prefix: string][] = [
   ['lib/options/options.ts', 'AuthServerOptions', ''],
   ['lib/options/options.ts', 'Lifetimes', 'lifetimes.'],
@@ -63,11 +63,11 @@ const INTERFACES: readonly [file: string, name: string, prefix: string][] = [
   ['lib/pdf/options.ts', 'PdfClientOptions', 'pdf.'],
 ];
 
-/** Defaults that are said in words, and whether that is so. */
+/** Defaults that are documented in words, and whether the words are true. */
 const IN_WORDS: Readonly<Record<string, boolean>> = {
   mountPath: server.mountPath === server.basePath,
   loginUrl: server.loginUrl === undefined,
-  // The brand is in options.test.ts.
+  // The brand is tested in options.test.ts.
   interactions: server.interactions === undefined,
   gate: true,
   tokenClaims: server.tokenClaims === undefined,
@@ -81,7 +81,7 @@ const IN_WORDS: Readonly<Record<string, boolean>> = {
   'pdf.baseUrl': pdf.baseUrl === 'http://127.0.0.1:7330' && !pdf.configured,
 };
 
-/** Members that have no default: left out, there is nothing. */
+/** Optional members without a default. */
 const NONE = new Set([
   'currentUser',
   'signOut',
@@ -94,8 +94,8 @@ const NONE = new Set([
 interface Documented {
   readonly option: string;
   readonly isOptional: boolean;
-  /** The text behind `@default`. */
-  readonly said: string | undefined;
+  /** The text after `@default`. */
+  readonly text: string | undefined;
 }
 
 function documentedIn([file, name, prefix]: (typeof INTERFACES)[number]): Documented[] {
@@ -105,7 +105,7 @@ function documentedIn([file, name, prefix]: (typeof INTERFACES)[number]): Docume
   return Array.from(members, ([, comment = '', member = '', optional]) => ({
     option: prefix + member,
     isOptional: optional === '?',
-    said: /@default ([\s\S]*)$/.exec(comment.replaceAll(/\n\s*\* ?/g, ' '))?.[1]?.trim(),
+    text: /@default ([\s\S]*)$/.exec(comment.replaceAll(/\n\s*\* ?/g, ' '))?.[1]?.trim(),
   }));
 }
 
@@ -130,10 +130,10 @@ const UNITS = {
   MiB: 2 ** 20,
 };
 
-/** A span of time, a size or a number in running text, such as `10 seconds`, `an hour`, `4 MiB` or `1,000`. */
+/** A duration, size or number in running text, such as `10 seconds`, `an hour`, `4 MiB` or `1,000`. */
 const AMOUNT = `(?:(?:[\\d,_.]*\\d|\\b(?:${[...NUMBERS.keys()].join('|')})\\b)(?:[ -](?:${Object.keys(UNITS).join('|')})s?\\b)?|\\b(?:minute|hour|day|year)\\b)`;
 
-/** In seconds, bytes or pieces. */
+/** In seconds, bytes or units. */
 function amount(text: string): number {
   const [, number = '1', unit] =
     /^(?:([\d,_.]+|[a-z]+?)[ -]?)??(?:(s|[a-z]+?|KiB|MiB)s?)?$/i.exec(text.trim()) ?? [];
@@ -146,11 +146,11 @@ function amountOf(word: string): number {
   return NUMBERS.get(word.toLowerCase()) ?? Number(word.replaceAll(/[,_]/g, ''));
 }
 
-/** Whether the text of a `@default` that is a literal says a value. `undefined`: it is said in words. */
-function agrees(said: string, value: unknown): boolean | undefined {
-  const [, quoted] = /^'([^']*)'/.exec(said) ?? [];
+/** Whether the text of a `@default` is a literal with this value; `undefined` if it is not a literal. */
+function agrees(text: string, value: unknown): boolean | undefined {
+  const [, quoted] = /^'([^']*)'/.exec(text) ?? [];
   if (quoted !== undefined) return quoted === value || amount(quoted) === value;
-  const [word = ''] = said.split(/[\s,]/);
+  const [word = ''] = text.split(/[\s,]/);
   if (/^[\d_]+$/.test(word)) return amountOf(word) === value;
   if (/^(?:true|false)$/.test(word)) return String(value) === word;
   if (word === '[]') return Array.isArray(value) && value.length === 0;
@@ -158,19 +158,19 @@ function agrees(said: string, value: unknown): boolean | undefined {
 }
 
 for (const place of INTERFACES) {
-  test(`what the doc comments of ${place[1]} call the default is the default`, (t) => {
+  test(`the @default of each option of ${place[1]} is its default`, (t) => {
     const members = documentedIn(place);
-    t.true(members.length >= 3, `${place[1]} is not where it was`);
-    for (const { isOptional, option, said } of members) {
+    t.true(members.length >= 3, `${place[1]} was not found`);
+    for (const { isOptional, option, text } of members) {
       if (!isOptional || NONE.has(option)) continue;
-      if (said === undefined) {
-        // Only a PDF client has options that are simply not there.
-        t.true(option.startsWith('pdf.'), `${option} does not tell its default`);
+      if (text === undefined) {
+        // Only options of the PDF client may have no default.
+        t.true(option.startsWith('pdf.'), `${option} has no @default`);
         continue;
       }
-      const says = IN_WORDS[option] ?? agrees(said, DEFAULTS.get(option));
-      t.true(says, `${option}: ${said}, but it is ${JSON.stringify(DEFAULTS.get(option))}`);
-      for (const [, preset, other] of said.matchAll(/preset `(\w+)`: '([^']+)'/g)) {
+      const says = IN_WORDS[option] ?? agrees(text, DEFAULTS.get(option));
+      t.true(says, `${option}: ${text}, but it is ${JSON.stringify(DEFAULTS.get(option))}`);
+      for (const [, preset, other] of text.matchAll(/preset `(\w+)`: '([^']+)'/g)) {
         const { lifetimes } = resolved(preset as LifetimePreset);
         const value = lifetimes[option.replace('lifetimes.', '') as keyof typeof lifetimes];
         t.is(amount(other!), value, `${option}, preset ${preset}`);
@@ -179,7 +179,7 @@ for (const place of INTERFACES) {
   });
 }
 
-/** A guide without its code, which sets options to show how. */
+/** The text of a guide without code blocks, which set options as examples. */
 function proseOf(guide: string): string {
   return readFileSync(join(ROOT, guide), 'utf8').replaceAll(/^```[\s\S]*?^```$/gm, '');
 }
@@ -187,7 +187,7 @@ function proseOf(guide: string): string {
 const READ = [...GUIDES, 'SECURITY.md', 'CHANGELOG.md'];
 const NAMED = /^(?:auditRetention|keyRotation|maxRequests|pruneInterval|refreshGrace|revocationLag)$/;
 
-test('a value beside the name of an option in a guide is its default', (t) => {
+test('a value next to the name of an option in a guide is its default', (t) => {
   const met = new Set<string>();
   for (const guide of READ) {
     const prose = proseOf(guide);
@@ -200,9 +200,9 @@ test('a value beside the name of an option in a guide is its default', (t) => {
         `(${AMOUNT}) \\(\`${option}\`\\)`,
         `(${AMOUNT}), \`${option}\``,
       ]) {
-        for (const [all, said = ''] of prose.matchAll(new RegExp(pattern, 'g'))) {
+        for (const [all, text = ''] of prose.matchAll(new RegExp(pattern, 'g'))) {
           met.add(option);
-          t.is(amount(said), Number(value), `${guide}: ${all}`);
+          t.is(amount(text), Number(value), `${guide}: ${all}`);
         }
       }
     }
@@ -218,7 +218,7 @@ test('a value beside the name of an option in a guide is its default', (t) => {
   t.deepEqual([...met].toSorted(), expected);
 });
 
-/** Sentences that tell a default without its name. Each is somewhere in the guides; where it is, it has to be true. */
+/** Sentences with a default, without the name of the option. Each occurs in a guide and must be true. */
 const SENTENCES: readonly [option: string, ...patterns: readonly string[]][] = [
   [
     'refreshGrace',
@@ -238,25 +238,25 @@ const SENTENCES: readonly [option: string, ...patterns: readonly string[]][] = [
   ['api.uploads.maxFields', `and (AMOUNT) fields`],
 ];
 
-test('a sentence of a guide that tells a default tells the right one', (t) => {
+test('a default in a sentence of a guide is correct', (t) => {
   for (const [option, ...patterns] of SENTENCES) {
     for (const pattern of patterns) {
-      let isThere = false;
+      let isFound = false;
       for (const guide of READ) {
         const sentences = proseOf(guide).matchAll(new RegExp(pattern.replace('AMOUNT', AMOUNT), 'g'));
-        for (const [all, said = ''] of sentences) {
-          isThere = true;
-          t.is(amount(said), DEFAULTS.get(option) as number, `${guide}: ${all}`);
+        for (const [all, text = ''] of sentences) {
+          isFound = true;
+          t.is(amount(text), DEFAULTS.get(option) as number, `${guide}: ${all}`);
         }
       }
-      t.true(isThere, `no guide says ${option} as /${pattern}/ any more: correct the pattern`);
+      t.true(isFound, `no guide has /${pattern}/ for ${option}: correct the pattern`);
     }
   }
-  const [, said = ''] = new RegExp(`\`timeout\` \\((${AMOUNT})`).exec(proseOf('docs/pdf.md')) ?? [];
-  t.is(amount(said) * 1000, pdf.timeout, 'docs/pdf.md');
+  const [, text = ''] = new RegExp(`\`timeout\` \\((${AMOUNT})`).exec(proseOf('docs/pdf.md')) ?? [];
+  t.is(amount(text) * 1000, pdf.timeout, 'docs/pdf.md');
 });
 
-/** The cells of the rows of the first table in a guide whose head begins so. */
+/** The cells of the rows of the first table in a guide whose head begins with a text. */
 function tableIn(guide: string, head: string): string[][] {
   const [, table = ''] = proseOf(guide).split(head);
   const rows = table
@@ -272,7 +272,7 @@ function tableIn(guide: string, head: string): string[][] {
   );
 }
 
-/** What the rows of the table of lifetimes are about. */
+/** The lifetime of each row of the table of lifetimes. */
 const LIFETIMES: Readonly<Record<string, keyof ResolvedOptions['lifetimes']>> = {
   'access token': 'accessToken',
   'refresh token that is not used': 'refreshToken',
@@ -283,7 +283,7 @@ const LIFETIMES: Readonly<Record<string, keyof ResolvedOptions['lifetimes']>> = 
   'a login or consent page': 'interaction',
 };
 
-test('the table of lifetimes has each, in both presets', (t) => {
+test('the table of lifetimes has each lifetime, in both presets', (t) => {
   const rows = tableIn('docs/tokens.md', '| | `long` (default) | `short` |');
   t.deepEqual(
     rows.map(([what = '']) => LIFETIMES[what] ?? `unknown: ${what}`).toSorted(),
@@ -293,13 +293,13 @@ test('the table of lifetimes has each, in both presets', (t) => {
     const name = LIFETIMES[what]!;
     const cells = { long, short: short === 'the same' ? long : short };
     for (const preset of ['long', 'short'] as const) {
-      const [said = ''] = new RegExp(`^${AMOUNT}`).exec(cells[preset]) ?? [];
-      t.is(amount(said), resolved(preset).lifetimes[name], `${what}, ${preset}: ${cells[preset]}`);
+      const [text = ''] = new RegExp(`^${AMOUNT}`).exec(cells[preset]) ?? [];
+      t.is(amount(text), resolved(preset).lifetimes[name], `${what}, ${preset}: ${cells[preset]}`);
     }
   }
 });
 
-/** What the rows of the table of limits are about: the limit, and the window that it counts in. */
+/** The limit and the window of each row of the table of limits. */
 const LIMITS: Readonly<Record<string, string>> = {
   'login, one account from a browser that it has signed in on before': 'login.perDevice',
   'login, one account from one address': 'login.perAccountAndAddress',
@@ -309,9 +309,9 @@ const LIMITS: Readonly<Record<string, string>> = {
   "apps' secrets, one address": 'clientAuthentication.perAddress',
 };
 
-test('the table of limits has each, with its window', (t) => {
+test('the table of limits has each limit with its window', (t) => {
   const rows = tableIn('docs/production.md', '| | within | limit |');
-  // Verifiers have no option.
+  // Wrong verifiers have no option.
   const limits = rows.filter(([what = '']) => !what.includes('PKCE'));
   const names = limits.map(([what = '']) => LIMITS[what] ?? `unknown: ${what}`);
   const expected = [...DEFAULTS.keys()]
@@ -325,7 +325,7 @@ test('the table of limits has each, with its window', (t) => {
   }
 });
 
-test('amounts are read as people write them', (t) => {
+test('amounts in running text are parsed', (t) => {
   const read = [
     '10 seconds',
     'ten seconds',

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 
 export const ROOT: string = resolve(import.meta.dirname, '../..');
 
-/** What people read, by path from the repository's root: the README and the guides. */
+/** The README and the guides, by path from the root of the repository. */
 export const GUIDES: readonly string[] = [
   'README.md',
   ...readdirSync(join(ROOT, 'docs'))

@@ -9,21 +9,21 @@ import { run } from '../package/run.ts';
 
 const REFERENCE = join(ROOT, 'docs/reference');
 
-test('the API reference describes every public name, and its links lead somewhere', async (t) => {
+test('the API reference describes every public name, and its links have targets', async (t) => {
   const typedoc = join(REFERENCE, 'node_modules/.bin/typedoc');
   const { code, output, errors } = await run(typedoc, ['--emit', 'none'], REFERENCE);
-  const said = stripVTControlCharacters(output + errors);
-  const complaints = said.split('\n').filter((line) => /^\[(?:warning|error)\]/.test(line));
-  t.deepEqual(complaints, []);
-  t.is(code, 0, said);
+  const text = stripVTControlCharacters(output + errors);
+  const problems = text.split('\n').filter((line) => /^\[(?:warning|error)\]/.test(line));
+  t.deepEqual(problems, []);
+  t.is(code, 0, text);
 });
 
-test('the API reference has every door of the package, under the name that it is imported by', (t) => {
+test('the API reference has every entry point of the package, by its import specifier', (t) => {
   const settings = readFileSync(join(REFERENCE, 'typedoc.json'), 'utf8');
   const start = readFileSync(join(REFERENCE, 'start.md'), 'utf8');
-  for (const [entry, door] of Object.entries(manifest.exports)) {
-    if (typeof door === 'string') continue;
-    const source = door['gatehouse:source'];
+  for (const [entry, target] of Object.entries(manifest.exports)) {
+    if (typeof target === 'string') continue;
+    const source = target['gatehouse:source'];
     const name = manifest.name + entry.slice(1);
     t.true(settings.includes(`"../../${source.slice(2)}"`), `typedoc.json lacks ${source}`);
     t.true(

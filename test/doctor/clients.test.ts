@@ -19,7 +19,7 @@ function codes(findings: readonly Finding[]): readonly string[] {
   return findings.map(({ code }) => code);
 }
 
-test('codes that are sent over http are found, but not those that never leave the machine', async (t) => {
+test('redirect URIs with http are reported, except loopback addresses', async (t) => {
   const storage = memoryStorage();
   const operator = await administration(storage);
   const { clients } = operator;
@@ -41,7 +41,7 @@ test('codes that are sent over http are found, but not those that never leave th
   t.deepEqual(await check(), []);
 });
 
-test('confidential clients without a secret that is valid, and those that soon have none', async (t) => {
+test('confidential clients without a valid secret, or with one that expires soon, are reported', async (t) => {
   const storage = memoryStorage();
   const operator = createAdministration({ storage });
   await operator.keys.rotate();
@@ -52,7 +52,7 @@ test('confidential clients without a secret that is valid, and those that soon h
   const now = Math.floor(Date.now() / 1000);
 
   const { value: _value, ...secret } = await clients.addSecret(client.id, { expiresAt: now + 3 * 86_400 });
-  t.deepEqual(await check(), [], 'another one lives on');
+  t.deepEqual(await check(), [], 'another secret is valid for longer');
   await clients.deleteSecret(client.id, first!.id);
   const day = new Date((now + 3 * 86_400) * 1000).toISOString().slice(0, 10);
   t.deepEqual(await check(), [
@@ -77,7 +77,7 @@ test('confidential clients without a secret that is valid, and those that soon h
   t.regex((await check())[0]!.message, new RegExp(`: "Nightly" \\(${client.id}, since ${since}\\)\\.$`));
 });
 
-test('names that the gate has lost are found when there is a gate', async (t) => {
+test('roles, permissions and scopes that the gate does not define are reported, if there is a gate', async (t) => {
   const storage = memoryStorage();
   const without = createAdministration({ storage });
   await without.keys.rotate();
@@ -109,7 +109,7 @@ test('names that the gate has lost are found when there is a gate', async (t) =>
   );
 });
 
-test('very many clients are read some at a time, and a message names a few of them', async (t) => {
+test('thousands of clients are read in pages, and a message names the first three', async (t) => {
   const storage = memoryStorage();
   const { keys, clients } = createAdministration({ storage });
   await keys.rotate();

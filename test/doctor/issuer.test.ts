@@ -11,8 +11,8 @@ import { startPlatform } from '../harness/platform.ts';
 import { serve } from '../harness/serve.ts';
 import { around } from '../harness/storage.ts';
 
-/** What is found of a server, by who has its database. */
-async function visit(issuer: string, storage = memoryStorage()): Promise<readonly Finding[]> {
+/** The findings about a server, with its database. */
+async function check(issuer: string, storage = memoryStorage()): Promise<readonly Finding[]> {
   const found = await createAdministration({ storage }).check({ issuer });
   return found.filter(({ code }) => code !== 'signing_key_missing');
 }
@@ -27,18 +27,18 @@ async function withApp(): Promise<ReturnType<typeof memoryStorage>> {
   return storage;
 }
 
-test('a server at its issuer is fine, with a path and without', async (t) => {
+test('a server at its issuer has no findings, with a path and without', async (t) => {
   for (const path of ['', '/auth']) {
     const storage = await withApp();
     await using platform = await startPlatform({ storage }, { path });
-    t.deepEqual(await visit(platform.auth.issuer, storage), [], path);
+    t.deepEqual(await check(platform.auth.issuer, storage), [], path);
   }
 });
 
-test('nothing listens', async (t) => {
+test('issuer_unreachable: no server listens', async (t) => {
   const { origin, ...server } = await serve(() => () => {});
   await server[Symbol.asyncDispose]();
-  t.deepEqual(await visit(origin), [
+  t.deepEqual(await check(origin), [
     {
       code: 'issuer_unreachable',
       severity: 'error',
@@ -49,7 +49,7 @@ test('nothing listens', async (t) => {
   ]);
 });
 
-test('a proxy that passes the metadata on and nothing else', async (t) => {
+test('a proxy that forwards only the metadata is reported', async (t) => {
   await using platform = await startPlatform({}, { path: '/auth' });
   const { origin } = platform;
   await using proxy = await serve(() => (request, response) => {
@@ -62,7 +62,7 @@ test('a proxy that passes the metadata on and nothing else', async (t) => {
       response.writeHead(404).end();
     }
   });
-  t.deepEqual(await visit(`${proxy.origin}/auth`), [
+  t.deepEqual(await check(`${proxy.origin}/auth`), [
     {
       code: 'endpoints_unreachable',
       severity: 'error',
@@ -73,39 +73,39 @@ test('a proxy that passes the metadata on and nothing else', async (t) => {
   ]);
 });
 
-test('a name that there is not, and a server without TLS where https is meant', async (t) => {
-  t.regex((await visit('https://gatehouse.invalid'))[0]!.message, /: (ENOTFOUND|EAI_AGAIN)\.$/);
+test('an unknown host name, and a server without TLS at an https issuer', async (t) => {
+  t.regex((await check('https://gatehouse.invalid'))[0]!.message, /: (ENOTFOUND|EAI_AGAIN)\.$/);
   await using server = await serve(() => (_request, response) => void response.end());
-  const [found] = await visit(server.origin.replace('http:', 'https:'));
+  const [found] = await check(server.origin.replace('http:', 'https:'));
   t.is(found!.code, 'issuer_unreachable');
   t.regex(found!.message, /: ERR_SSL_\w+\.$/);
 });
 
-test('a server that accepts and says nothing is given up after five seconds', async (t) => {
+test('a server that does not respond is given up after five seconds', async (t) => {
   const server = createServer(() => {}).listen(0, '127.0.0.1');
   await new Promise((resolve) => {
     server.once('listening', resolve);
   });
   const { port } = server.address() as AddressInfo;
   const startedAt = performance.now();
-  t.regex((await visit(`http://127.0.0.1:${port}`))[0]!.message, /: no answer within 5 s\.$/);
+  t.regex((await check(`http://127.0.0.1:${port}`))[0]!.message, /: no answer within 5 s\.$/);
   t.true(performance.now() - startedAt < 15_000);
   server.close();
 });
 
 for (const [what, answer, message] of [
   ['a page', { status: 200, body: '<h1>Welcome</h1>' }, 'the response was 200'],
-  ['JSON of something else', { status: 200, body: '[1]' }, 'the response was 200'],
+  ['other JSON', { status: 200, body: '[1]' }, 'the response was 200'],
   ['a login', { status: 302, location: '/login' }, 'the response was 302 to /login'],
   ['not found', { status: 404, body: '{}' }, 'the response was 404'],
   ['a proxy without a server', { status: 502, body: 'Bad gateway' }, 'the response was 502'],
 ] as const) {
-  test(`what answers is not the server: ${what}`, async (t) => {
+  test(`the response is not the metadata: ${what}`, async (t) => {
     await using server = await serve(() => (_request, response) => {
       response.writeHead(answer.status, 'location' in answer ? { location: answer.location } : {});
       response.end('body' in answer ? answer.body : '');
     });
-    t.like(await visit(server.origin), [
+    t.like(await check(server.origin), [
       {
         code: 'metadata_missing',
         severity: 'error',
@@ -115,11 +115,11 @@ for (const [what, answer, message] of [
   });
 }
 
-test('a server with another issuer than the address that people use', async (t) => {
+test('the issuer in the metadata differs from the address', async (t) => {
   await using proxy = await startProxy((path, headers) => ({ path, headers }));
   await using platform = await startPlatform();
   proxy.forwardTo(platform.origin);
-  t.like(await visit(proxy.origin), [
+  t.like(await check(proxy.origin), [
     {
       code: 'issuer_differs',
       severity: 'error',
@@ -128,7 +128,7 @@ test('a server with another issuer than the address that people use', async (t) 
   ]);
 });
 
-test('a proxy that passes on the path of the issuer only', async (t) => {
+test('a proxy that forwards the path of the issuer only', async (t) => {
   const storage = await withApp();
   await using proxy = await startProxy((path, headers) =>
     path.startsWith('/auth/') ? { path, headers } : undefined,
@@ -143,7 +143,7 @@ test('a proxy that passes on the path of the issuer only', async (t) => {
       },
     },
   );
-  t.like(await visit(`${proxy.origin}/auth`, storage), [
+  t.like(await check(`${proxy.origin}/auth`, storage), [
     {
       code: 'metadata_misplaced',
       severity: 'warning',
@@ -152,7 +152,7 @@ test('a proxy that passes on the path of the issuer only', async (t) => {
   ]);
 });
 
-test('endpoints that lead somewhere else', async (t) => {
+test('endpoints in the metadata with another host', async (t) => {
   await using server = await serve((origin) => (_request, response) => {
     response.end(
       JSON.stringify({
@@ -163,7 +163,7 @@ test('endpoints that lead somewhere else', async (t) => {
       }),
     );
   });
-  t.like(await visit(server.origin), [
+  t.like(await check(server.origin), [
     {
       code: 'endpoints_elsewhere',
       message: `The server at ${server.origin} has endpoints in its metadata with another scheme, host or path: token_endpoint http://internal:3000/oauth/token, jwks_uri ${server.origin}.evil.example/jwks.`,
@@ -173,7 +173,7 @@ test('endpoints that lead somewhere else', async (t) => {
 
 test('a server that does not know the clients of this database', async (t) => {
   await using platform = await startPlatform();
-  t.like(await visit(platform.auth.issuer, await withApp()), [
+  t.like(await check(platform.auth.issuer, await withApp()), [
     {
       code: 'authorization_unanswered',
       severity: 'warning',
@@ -182,38 +182,42 @@ test('a server that does not know the clients of this database', async (t) => {
   ]);
 });
 
-test.serial('cookies of an https server are Secure, unless a proxy takes that away', async (t) => {
-  const issuer = 'https://platform.example';
-  const storage = await withApp();
-  let served = '';
-  const inFront = (origin: string): string => {
-    served = origin;
-    return issuer;
-  };
-  await using _platform = await startPlatform({ storage }, { inFront });
-  const real = globalThis.fetch;
-  const behind = (change: (response: Response) => Response): void => {
-    globalThis.fetch = async (url, init) => change(await real((url as string).replace(issuer, served), init));
-  };
-  try {
-    behind((response) => response);
-    t.deepEqual(await visit(issuer, storage), []);
-    behind((response) => withCookies(response, () => []));
-    t.like(await visit(issuer, storage), [{ code: 'cookies_lost', severity: 'error' }]);
-    behind(elsewhere);
-    t.like(await visit(issuer, storage), [{ code: 'authorization_unanswered' }]);
-    behind((response) => withCookies(response, (cookie) => [cookie.replace(/; secure/i, '')]));
-    const [found, ...more] = await visit(issuer, storage);
-    t.like(found, { code: 'cookies_insecure', severity: 'error' });
-    t.regex(
-      found!.message,
-      /^Cookies of https:\/\/platform\.example\/oauth\/logout lack the attribute Secure: __Host-gatehouse_session\b/,
-    );
-    t.deepEqual(more, []);
-  } finally {
-    globalThis.fetch = real;
-  }
-});
+test.serial(
+  'cookies of an https server are Secure, and a proxy that removes the attribute is reported',
+  async (t) => {
+    const issuer = 'https://platform.example';
+    const storage = await withApp();
+    let served = '';
+    const inFront = (origin: string): string => {
+      served = origin;
+      return issuer;
+    };
+    await using _platform = await startPlatform({ storage }, { inFront });
+    const real = globalThis.fetch;
+    const behind = (change: (response: Response) => Response): void => {
+      globalThis.fetch = async (url, init) =>
+        change(await real((url as string).replace(issuer, served), init));
+    };
+    try {
+      behind((response) => response);
+      t.deepEqual(await check(issuer, storage), []);
+      behind((response) => withCookies(response, () => []));
+      t.like(await check(issuer, storage), [{ code: 'cookies_lost', severity: 'error' }]);
+      behind(elsewhere);
+      t.like(await check(issuer, storage), [{ code: 'authorization_unanswered' }]);
+      behind((response) => withCookies(response, (cookie) => [cookie.replace(/; secure/i, '')]));
+      const [found, ...more] = await check(issuer, storage);
+      t.like(found, { code: 'cookies_insecure', severity: 'error' });
+      t.regex(
+        found!.message,
+        /^Cookies of https:\/\/platform\.example\/oauth\/logout lack the attribute Secure: __Host-gatehouse_session\b/,
+      );
+      t.deepEqual(more, []);
+    } finally {
+      globalThis.fetch = real;
+    }
+  },
+);
 
 function withCookies(response: Response, change: (cookie: string) => readonly string[]): Response {
   const headers = new Headers(response.headers);
@@ -222,7 +226,7 @@ function withCookies(response: Response, change: (cookie: string) => readonly st
   return new Response(response.body, { status: response.status, headers });
 }
 
-/** As a proxy that knows the server by another name. */
+/** Like a proxy that knows the server by another name. */
 function elsewhere(response: Response): Response {
   const location = response.headers.get('location');
   if (location === null) return response;
@@ -231,20 +235,20 @@ function elsewhere(response: Response): Response {
   return new Response(response.body, { status: response.status, headers });
 }
 
-test('a server is visited although the database does not answer', async (t) => {
+test('the issuer is checked even if the database does not answer', async (t) => {
   await using platform = await startPlatform();
   const away = around(memoryStorage(), async () => {
     throw new StorageError('The database could not be used (ECONNREFUSED).');
   });
-  const found = await visit(`${platform.auth.issuer}/elsewhere`, away);
+  const found = await check(`${platform.auth.issuer}/elsewhere`, away);
   t.deepEqual(
     found.map(({ code }) => code),
     ['database_unreachable', 'metadata_missing'],
   );
-  t.like(await visit(platform.auth.issuer, away), [{ code: 'database_unreachable' }]);
+  t.like(await check(platform.auth.issuer, away), [{ code: 'database_unreachable' }]);
 });
 
-test('an issuer that cannot be one is refused', async (t) => {
+test('an invalid issuer is an error', async (t) => {
   const operator = createAdministration({ storage: memoryStorage() });
   for (const issuer of [
     'platform',

@@ -6,9 +6,9 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { around } from '../harness/storage.ts';
 
 const KEY = 'a key-encryption key of more than 32 characters';
-const OTHER = 'another one, which nobody has used for anything yet';
+const OTHER = 'another key-encryption key of more than 32 characters';
 
-/** A storage that says of itself what a database does. */
+/** A storage that reports itself as durable, like a database. */
 function durableStorage(): Storage {
   return { ...memoryStorage(), durable: true };
 }
@@ -29,7 +29,7 @@ async function check(
   }).check();
 }
 
-test('a storage without a signing key', async (t) => {
+test('a storage without a signing key is a warning', async (t) => {
   t.like(await check(memoryStorage()), [
     {
       code: 'signing_key_missing',
@@ -40,7 +40,7 @@ test('a storage without a signing key', async (t) => {
   ]);
 });
 
-test('encrypted keys that can be read are fine; with another key they cannot be, with none nobody knows', async (t) => {
+test('encrypted keys are reported only with another keyEncryptionKey, not with the right one or none', async (t) => {
   const storage = await rotated(KEY);
   t.deepEqual(await check(storage, KEY), []);
   t.deepEqual(await check(storage, [OTHER, KEY]), []);
@@ -55,7 +55,7 @@ test('encrypted keys that can be read are fine; with another key they cannot be,
   t.like(await check(storage), [{ code: 'keys_not_checked', severity: 'warning' }]);
 });
 
-test('a key that was damaged cannot be read', async (t) => {
+test('a damaged key is reported', async (t) => {
   const damaged = around(await rotated(KEY), async (name, call) => {
     const result = await call();
     if (name !== 'keys.list') return result;
@@ -65,7 +65,7 @@ test('a key that was damaged cannot be read', async (t) => {
   t.like(await check(damaged, KEY), [{ code: 'keys_unreadable', severity: 'error' }]);
 });
 
-test('unencrypted keys are found where a keyEncryptionKey is given', async (t) => {
+test('unencrypted keys are reported if there is a keyEncryptionKey', async (t) => {
   t.like(await check(await rotated(), KEY), [
     {
       code: 'keys_unencrypted',
@@ -75,14 +75,14 @@ test('unencrypted keys are found where a keyEncryptionKey is given', async (t) =
   ]);
 });
 
-test('and where somebody has chosen to store them so, but not in memory', async (t) => {
+test('unencrypted keys are reported with keyEncryptionKey: false, but not in memory', async (t) => {
   t.like(await check(await rotated(), false), [{ code: 'keys_unencrypted', severity: 'warning' }]);
   const storage = memoryStorage();
   await createAdministration({ storage }).keys.rotate();
   t.deepEqual(await check(storage, false), []);
 });
 
-test.serial('and in production', async (t) => {
+test.serial('unencrypted keys are reported in production', async (t) => {
   const storage = await rotated();
   t.deepEqual(await check(storage), []);
   process.env['NODE_ENV'] = 'production';
@@ -99,7 +99,7 @@ test.serial('and in production', async (t) => {
   }
 });
 
-test('a signing key that should have been replaced long ago', async (t) => {
+test('a signing key older than its rotation interval is reported', async (t) => {
   t.deepEqual(await check(aged(await rotated(), 90)), []);
   t.like(await check(aged(await rotated(), 120)), [
     {
@@ -110,7 +110,7 @@ test('a signing key that should have been replaced long ago', async (t) => {
   ]);
 });
 
-/** The storage as if its one key had been made some days ago. */
+/** The storage with its only key older by some days. */
 function aged(storage: Storage, days: number): Storage {
   return around(storage, async (name, call) => {
     const result = await call();

@@ -11,14 +11,14 @@ async function check(storage: Storage): Promise<readonly Finding[]> {
   return createAdministration({ storage }).check();
 }
 
-/** A storage with a key, so that nothing is found at first. */
-async function sound(): Promise<Storage> {
+/** A storage with a key, so that nothing is reported at first. */
+async function storageWithKey(): Promise<Storage> {
   const storage = memoryStorage();
   await createAdministration({ storage }).keys.rotate();
   return storage;
 }
 
-/** The storage with another diagnosis. */
+/** The storage with another result of diagnose(). */
 function diagnosed(storage: Storage, diagnosis: Partial<Awaited<ReturnType<Storage['diagnose']>>>): Storage {
   return around(storage, async (name, call) => {
     const result = await call();
@@ -26,11 +26,11 @@ function diagnosed(storage: Storage, diagnosis: Partial<Awaited<ReturnType<Stora
   });
 }
 
-test('nothing is found where nothing is wrong', async (t) => {
-  t.deepEqual(await check(await sound()), []);
+test('nothing is reported for a correct storage', async (t) => {
+  t.deepEqual(await check(await storageWithKey()), []);
 });
 
-test('migrations that have not run are all that is said, since nothing else can be asked', async (t) => {
+test('pending migrations are the only finding, because other tables cannot be read', async (t) => {
   const storage = knexStorage(`sqlite:${temporaryFile()}`);
   const [first, ...others] = await check(storage);
   t.deepEqual(first, {
@@ -44,7 +44,7 @@ test('migrations that have not run are all that is said, since nothing else can 
 });
 
 test('a database that does not answer is a finding, not an exception', async (t) => {
-  const away = around(await sound(), async () => {
+  const away = around(await storageWithKey(), async () => {
     throw new StorageError('The database could not be used (ECONNREFUSED).');
   });
   t.deepEqual(await check(away), [
@@ -52,25 +52,25 @@ test('a database that does not answer is a finding, not an exception', async (t)
       code: 'database_unreachable',
       severity: 'error',
       message: 'The database could not be used (ECONNREFUSED).',
-      remedy: 'Start the database, or correct its address and the password of its user.',
+      remedy: 'Start the database, or correct its address and the password and privileges of its user.',
     },
   ]);
 });
 
-test('a database that goes away in the middle leaves what was found before', async (t) => {
-  const storage = diagnosed(await sound(), { clock: Date.now() + 60_000 });
-  const going = around(storage, async (name, call) => {
+test('if the database fails during the check, earlier findings are kept', async (t) => {
+  const storage = diagnosed(await storageWithKey(), { clock: Date.now() + 60_000 });
+  const failing = around(storage, async (name, call) => {
     if (name === 'keys.list') throw new StorageError('The database could not be used (ECONNRESET).');
     return call();
   });
   t.deepEqual(
-    (await check(going)).map(({ code }) => code),
+    (await check(failing)).map(({ code }) => code),
     ['clock_differs', 'database_unreachable'],
   );
 });
 
-test("a mistake of ours is thrown, and not taken for the database's", async (t) => {
-  const broken = around(await sound(), async () => {
+test('an error that is not a StorageError is thrown', async (t) => {
+  const broken = around(await storageWithKey(), async () => {
     throw new TypeError('undefined is not a function');
   });
   await t.throwsAsync(check(broken), { instanceOf: TypeError });
@@ -84,8 +84,8 @@ for (const [offset, severity, message] of [
   [-45_000, 'error', "The clock of the database is 45 s behind this machine's."],
   [45_000, 'error', "The clock of the database is 45 s ahead of this machine's."],
 ] as const) {
-  test(`a clock that is ${offset / 1000} s off is ${severity ?? 'fine'}`, async (t) => {
-    const found = await check(diagnosed(await sound(), { clock: Date.now() + offset }));
+  test(`a clock that differs by ${offset / 1000} s is ${severity ?? 'no finding'}`, async (t) => {
+    const found = await check(diagnosed(await storageWithKey(), { clock: Date.now() + offset }));
     t.deepEqual(
       found.map((one) => [one.code, one.severity, one.message]),
       severity ? [['clock_differs', severity, message]] : [],
@@ -93,14 +93,14 @@ for (const [offset, severity, message] of [
   });
 }
 
-// Serial, because it moves the clock of the process.
-test.serial('a database that takes long to answer is no wrong clock', async (t) => {
-  const storage = await sound();
+// Serial, because it sets the clock of the process.
+test.serial('a slow response of the database is not reported as a wrong clock', async (t) => {
+  const storage = await storageWithKey();
   const real = Date.now;
   const slow = around(storage, async (name, call) => {
     if (name !== 'diagnose') return call();
     const clock = Date.now() + 5000;
-    // The answer is read ten seconds after it was asked for, as this process sees it.
+    // This process reads the response ten seconds after the request.
     Date.now = () => real() + 10_000;
     return { clock, oldestExpired: undefined };
   });
@@ -111,10 +111,10 @@ test.serial('a database that takes long to answer is no wrong clock', async (t) 
   }
 });
 
-test('expired rows that nobody has removed for days are found', async (t) => {
+test('rows that expired days ago are reported', async (t) => {
   const seconds = Math.floor(Date.now() / 1000);
   const lag = async (hours: number): Promise<readonly Finding[]> =>
-    check(diagnosed(await sound(), { oldestExpired: seconds - hours * 3600 }));
+    check(diagnosed(await storageWithKey(), { oldestExpired: seconds - hours * 3600 }));
   t.deepEqual(await lag(47), []);
   t.deepEqual(await lag(72), [
     {

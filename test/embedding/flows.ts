@@ -5,7 +5,7 @@ import { authorize } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { postForm, postJson } from '../harness/requests.ts';
 
-/** How a client writes its parameters. */
+/** The format of the parameters. */
 export type Format = 'JSON' | 'form';
 
 export const FORMATS: readonly Format[] = ['JSON', 'form'];
@@ -15,7 +15,7 @@ type Server = Pick<
   'url' | 'reach' | 'api' | 'auth' | 'origin' | 'token' | 'registerApp' | 'registerService'
 >;
 
-/** Posts to the token endpoint. */
+/** Sends a request to the token endpoint. */
 export async function askToken(
   { url, reach }: Pick<Server, 'url' | 'reach'>,
   format: Format,
@@ -30,7 +30,7 @@ export function secretOf({ client, secret }: RegisteredApp): { client_id: string
   return { client_id: client.id, client_secret: secret };
 }
 
-/** Runs the three grants from end to end and calls the API with what each gave. */
+/** Runs the three grants and calls the API with each access token. */
 export async function runGrants(
   t: ExecutionContext,
   platform: Server,

@@ -16,7 +16,7 @@ import type { HostOptions, Report } from './host.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-const KEYS = { 'keys of its own': ['the host signs with this'], 'no keys': undefined };
+const KEYS = { 'keys of its own': ['a key of the host'], 'no keys': undefined };
 
 const parsers: Record<string, Pick<HostOptions, 'front' | 'behind'>> = {
   'no body parser': {},
@@ -42,15 +42,15 @@ for (const [keys, ownKeys] of Object.entries(KEYS)) {
       for (const format of FORMATS) await runGrants(t, platform, { format, browser });
 
       const report = await reportOf(platform, browser);
-      t.is(report.views, 2, 'the session of the host is the one of before');
+      t.is(report.views, 2, 'the session of the host is the same as before');
       t.is(report.signature, 'of the host');
-      t.deepEqual(report.state, { visitor: 'somebody of the host' });
+      t.deepEqual(report.state, { visitor: 'a user of the host' });
     });
   }
 }
 
-test('the host’s cookies and the server’s do not touch each other', async (t) => {
-  const keys = ['the host signs with this'];
+test('the cookies of the host and of the server do not change each other', async (t) => {
+  const keys = ['a key of the host'];
   await using platform = await startPlatform({}, { app: hostApp({ keys }) });
   const app = await platform.registerApp();
   const browser = new Browser();
@@ -73,8 +73,8 @@ test('the host’s cookies and the server’s do not touch each other', async (t
   }
 });
 
-test('a request that falls through reaches the host as if nothing were mounted', async (t) => {
-  const options = { keys: ['the host signs with this'], front: [bodyParser()] };
+test('the host answers other requests as if the server were not mounted', async (t) => {
+  const options = { keys: ['a key of the host'], front: [bodyParser()] };
   await using with_ = await startPlatform({}, { app: hostApp(options) });
   await using without = await startPlatform({}, { app: hostApp({ ...options, mounted: false }) });
   const requests: [string, RequestInit?][] = [
@@ -115,7 +115,7 @@ async function answer({ origin }: Platform, path: string, init: RequestInit = {}
   return { status: response.status, headers, names, body: body.startsWith('{') ? JSON.parse(body) : body };
 }
 
-test('the host’s own middleware sees the server’s requests go by', async (t) => {
+test("middleware of the host runs for the server's requests", async (t) => {
   await using platform = await startPlatform({}, { app: hostApp() });
   const service = await platform.registerService();
   const { headers } = await askToken(platform, 'form', {
@@ -124,12 +124,12 @@ test('the host’s own middleware sees the server’s requests go by', async (t)
   });
   t.regex(headers.get('x-response-time') ?? '', /^\d+ms$/);
   t.is(headers.get('x-logged'), 'POST /oauth/token 200');
-  const page = await new Browser().get(`${platform.origin}/oauth/authorize?client_id=nobody`);
+  const page = await new Browser().get(`${platform.origin}/oauth/authorize?client_id=unknown`);
   t.is(page.response.headers.get('x-logged'), 'GET /oauth/authorize 400');
 });
 
-test('the host’s session and cookies work in a request that was offered to the server first', async (t) => {
-  await using platform = await startPlatform({}, { app: hostApp({ keys: ['the host signs with this'] }) });
+test("the host's session and cookies work in a request that the server has passed on", async (t) => {
+  await using platform = await startPlatform({}, { app: hostApp({ keys: ['a key of the host'] }) });
   const browser = new Browser();
   for (const views of [1, 2, 3]) {
     t.is((await reportOf(platform, browser, '/oauth/custom')).views, views);
@@ -137,7 +137,7 @@ test('the host’s session and cookies work in a request that was offered to the
   t.is((await reportOf(platform, browser, '/oauth/custom')).signature, 'of the host');
 });
 
-test('the state of the host is there for its currentUser', async (t) => {
+test('ctx.state of the host is available in currentUser', async (t) => {
   const seen: unknown[] = [];
   await using platform = await startPlatform(
     {
@@ -146,17 +146,17 @@ test('the state of the host is there for its currentUser', async (t) => {
         return undefined;
       },
     },
-    { app: hostApp({ keys: ['the host signs with this'] }) },
+    { app: hostApp({ keys: ['a key of the host'] }) },
   );
   const app = await platform.registerApp();
   const browser = new Browser();
   await reportOf(platform, browser);
   const page = await browser.open(authorizeUrl(platform, app));
   t.is(page.heading, 'Sign in');
-  t.deepEqual([...new Set(seen)], ['somebody of the host', 1]);
+  t.deepEqual([...new Set(seen)], ['a user of the host', 1]);
 });
 
-test('a file uploaded to the host arrives there', async (t) => {
+test('a multipart body for a route of the host reaches it', async (t) => {
   await using platform = await startPlatform({}, { app: hostApp({ front: [koaBody({ multipart: true })] }) });
   const form = new FormData();
   form.set('name', 'plan');
@@ -164,7 +164,7 @@ test('a file uploaded to the host arrives there', async (t) => {
   t.like(await response.json(), { body: { name: 'plan' } });
 });
 
-test('a multipart token request is refused, whether a parser took it or not', async (t) => {
+test('a multipart token request is 400, with and without a multipart parser in front', async (t) => {
   for (const front of [[], [koaBody({ multipart: true })]]) {
     await using platform = await startPlatform({}, { app: hostApp({ front }) });
     const form = new FormData();
@@ -191,7 +191,7 @@ const broken: Record<string, [string, string]> = {
 };
 
 for (const [place, middlewares] of Object.entries(parsers)) {
-  test(`broken bodies are the caller’s fault and leave the connection usable: ${place}`, async (t) => {
+  test(`an invalid body is a 4xx, and the connection can be used afterwards: ${place}`, async (t) => {
     await using platform = await startPlatform({}, { app: hostApp(middlewares) });
     const service = await platform.registerService();
     const good = new URLSearchParams({ grant_type: 'client_credentials', ...secretOf(service) }).toString();
@@ -199,7 +199,7 @@ for (const [place, middlewares] of Object.entries(parsers)) {
     t.teardown(() => agent.destroy());
     for (const [name, [type, body]] of Object.entries(broken)) {
       const refused = await send(platform, agent, type, body);
-      // A parser of the host that gives up first answers for itself.
+      // If a parser of the host fails, the host answers.
       t.true([400, 413].includes(refused.status), `${name}: ${refused.status} ${refused.body}`);
       t.true('error' in JSON.parse(refused.body) || 'host_error' in JSON.parse(refused.body), name);
       t.is(
@@ -234,7 +234,7 @@ async function send(
   });
 }
 
-test('a host behind a proxy: addresses are the proxy’s word, URLs are the issuer’s', async (t) => {
+test('with app.proxy, client addresses come from X-Forwarded-For, and URLs from the issuer', async (t) => {
   const headers = {
     'x-forwarded-for': '203.0.113.7',
     'x-forwarded-proto': 'https',
@@ -252,17 +252,20 @@ test('a host behind a proxy: addresses are the proxy’s word, URLs are the issu
   t.notRegex(await metadata.text(), /evil\.example|https:/);
   const signedIn = await signIn(browser, await browser.follow(page));
   t.is(signedIn.heading, 'Authorize Reports');
-  t.true(browser.cookies.length > 0, 'the issuer is http, so cookies are not Secure whatever the proxy says');
+  t.true(
+    browser.cookies.length > 0,
+    'the issuer is http, so cookies are not Secure, whatever X-Forwarded-Proto says',
+  );
 });
 
-const inAdvance: Middleware = async (ctx, next) => {
+const setStatusAndBody: Middleware = async (ctx, next) => {
   ctx.status = 202;
   ctx.body = 'not ready';
   await next();
 };
 
-test('a status or a body that the host has set in advance does not show', async (t) => {
-  await using platform = await startPlatform({}, { app: hostApp({ front: [inAdvance] }) });
+test('a status or body set by earlier middleware of the host is replaced', async (t) => {
+  await using platform = await startPlatform({}, { app: hostApp({ front: [setStatusAndBody] }) });
   const [app, service] = [await platform.registerApp(), await platform.registerService()];
   const issued = await askToken(platform, 'JSON', { grant_type: 'client_credentials', ...secretOf(service) });
   t.is(issued.status, 200);
@@ -281,20 +284,20 @@ test('a status or a body that the host has set in advance does not show', async 
   t.is(login.response.headers.get('content-type'), 'text/html; charset=utf-8');
 });
 
-test('a host’s user store that breaks: a page with a reference, the reason in the log only', async (t) => {
+test("an error of the host's user store is a page with a reference, and only the log has the cause", async (t) => {
   await using platform = await startPlatform({}, { app: hostApp() });
   const app = await platform.registerApp();
-  const fire = new Error('the table of people is on fire');
+  const failure = new Error('the people table failed');
   platform.users.authenticate = async () => {
-    throw fire;
+    throw failure;
   };
   const browser = new Browser();
   const page = await signIn(browser, await browser.open(authorizeUrl(platform, app)));
   t.is(page.status, 500);
   t.is(page.heading, 'Something went wrong on our side');
-  t.notRegex(page.html, /on fire/);
+  t.notRegex(page.html, /people table/);
   const { fields } = platform.logger.lines.find(({ level }) => level === 'error')!;
-  t.is((fields as { err: Error }).err, fire);
+  t.is((fields as { err: Error }).err, failure);
   t.true(page.text.includes((fields as { request_id: string }).request_id));
 });
 

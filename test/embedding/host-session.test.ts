@@ -12,17 +12,17 @@ import type { Page } from '../harness/browser.ts';
 import { authorizeUrl, listenerOf, people, signIn, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Mounting, Person, Platform, RegisteredApp } from '../harness/platform.ts';
 
-/** A platform whose people log in at the host, an app, and a browser. */
+/** A platform whose users log in at the host, a client, and a browser. */
 interface Host extends AsyncDisposable {
   readonly platform: Platform;
   readonly users: ReturnType<typeof people>;
   readonly browser: Browser;
   readonly logIn: (as: string) => Promise<unknown>;
   readonly logOut: () => Promise<unknown>;
-  /** Opens the app's authorization, up to the page that a person sees or the way back to the app. */
-  readonly ask: (parameters?: Record<string, string>) => Promise<Page>;
-  readonly askUrl: (parameters?: Record<string, string>) => URL;
-  /** Goes on from a page to the app, and tells whose token the app gets. */
+  /** Opens the authorization URL, up to a page or the redirect to the client. */
+  readonly open: (parameters?: Record<string, string>) => Promise<Page>;
+  readonly urlOf: (parameters?: Record<string, string>) => URL;
+  /** Goes on from a page to the client, and resolves to the name of the token's user. */
   readonly tokenOwner: (page: Page) => Promise<string>;
 }
 
@@ -41,15 +41,15 @@ async function startHost(
   );
   const client = await platform.registerApp();
   const browser = new Browser();
-  const urlOf: Host['askUrl'] = (parameters) => authorizeUrl(platform, client, parameters);
+  const urlOf: Host['urlOf'] = (parameters) => authorizeUrl(platform, client, parameters);
   return {
     platform,
     users,
     browser,
     logIn: async (as) => browser.get(`${platform.origin}/login?as=${as}`),
     logOut: async () => browser.get(`${platform.origin}/logout`),
-    ask: async (parameters) => browser.open(urlOf(parameters)),
-    askUrl: urlOf,
+    open: async (parameters) => browser.open(urlOf(parameters)),
+    urlOf,
     tokenOwner: async (page) => ownerOf(platform, client, page),
     [Symbol.asyncDispose]: async () => platform[Symbol.asyncDispose](),
   };
@@ -58,8 +58,8 @@ async function startHost(
 function app({ auth, api }: AppParts): ReturnType<typeof listenerOf> {
   const host = new Koa();
   host.silent = true;
-  host.keys = ['the host signs with this'];
-  // In the cookie, and read only when somebody asks for it.
+  host.keys = ['a key of the host'];
+  // koa-session reads the cookie on first use.
   host.use(session(host)).use(auth.middleware()).use(api.routes());
   const router = new Router();
   router.get('/login', (ctx) => {
@@ -94,11 +94,11 @@ async function ownerOf(platform: Platform, client: RegisteredApp, page: Page): P
   return (identity['data'] as { name: string }).name;
 }
 
-async function agree(browser: Browser, page: Page): Promise<Page> {
+async function authorize(browser: Browser, page: Page): Promise<Page> {
   return browser.follow(await browser.submit(page, 'Authorize'));
 }
 
-test('who signs out here is signed out of the host too, where the host says how', async (t) => {
+test('with signOut, signing out here ends the session of the host too', async (t) => {
   const signedOut: unknown[] = [];
   await using host = await startHost({
     signOut: async (ctx) => {
@@ -106,20 +106,20 @@ test('who signs out here is signed out of the host too, where the host says how'
       ctx['session'] = null;
     },
   });
-  const { ask, browser, logIn, platform } = host;
+  const { open, browser, logIn, platform } = host;
   await logIn('1');
   const question = await browser.open(platform.url('/oauth/logout'));
   t.regex(question.text, /You are signed in as ann@school\.example/);
-  t.deepEqual(signedOut, [], 'a GET signs nobody out');
+  t.deepEqual(signedOut, [], 'GET ends no session');
   const page = await browser.submit(question, 'Sign out');
   t.is(page.status, 200);
   t.is(page.heading, 'You are signed out');
   t.deepEqual(signedOut, ['1']);
-  t.is((await ask()).heading, 'Sign in');
+  t.is((await open()).heading, 'Sign in');
   t.like((await platform.auth.audit.list({ types: ['logout'] }))[0], { type: 'logout', userId: '1' });
 });
 
-test('without such a hook the page says that the session of the host goes on', async (t) => {
+test('without signOut, the page says that the session of the host continues', async (t) => {
   await using host = await startHost();
   const { browser, logIn, platform } = host;
   await logIn('1');
@@ -129,127 +129,131 @@ test('without such a hook the page says that the session of the host goes on', a
   t.regex(page.text, /Sign out of Acme Schools itself to end your session in this browser\./);
 });
 
-test('a hook that fails is answered with 500 and logged, and the login session here has ended', async (t) => {
+test('a signOut that fails is 500 and logged, and the login session of the server has ended', async (t) => {
   await using host = await startHost({
     signOut: () => {
-      throw new Error('the sessions of the host are away');
+      throw new Error('the sessions of the host cannot be read');
     },
   });
   const { browser, platform } = host;
-  await signIn(browser, await browser.open(host.askUrl()));
+  await signIn(browser, await browser.open(host.urlOf()));
   const question = await browser.open(platform.url('/oauth/logout'));
   const page = await browser.submit(question, 'Sign out');
   t.is(page.status, 500);
-  t.notRegex(page.text, /are away/);
+  t.notRegex(page.text, /sessions of the host/);
   t.true(platform.logger.lines.some(({ message }) => message === 'page failed'));
   t.is((await browser.open(platform.url('/oauth/logout'))).heading, 'You are not signed in');
 });
 
-test('whoever is logged in at the host sees no login page', async (t) => {
+test("a user of the host's session sees no login page", async (t) => {
   await using host = await startHost();
-  const { ask, browser, logIn, tokenOwner } = host;
+  const { open, browser, logIn, tokenOwner } = host;
   await logIn('1');
 
-  const consent = await ask();
+  const consent = await open();
   t.is(consent.status, 200);
   t.is(consent.heading, 'Authorize Reports');
   t.regex(consent.text, /ann@/);
-  t.notRegex(consent.html, /Not you/, 'the host decides who it is');
-  t.is(await tokenOwner(await agree(browser, consent)), 'Ann');
+  t.notRegex(consent.html, /Not you/, 'the session of the host decides');
+  t.is(await tokenOwner(await authorize(browser, consent)), 'Ann');
 
-  const again = await ask();
+  const again = await open();
   t.is(await tokenOwner(again), 'Ann');
 });
 
-test('another person at the host is asked, and the token is theirs', async (t) => {
+test('after another login at the host, the new user is asked for consent and gets the token', async (t) => {
   await using host = await startHost();
-  const { ask, browser, logIn, tokenOwner } = host;
+  const { open, browser, logIn, tokenOwner } = host;
   await logIn('1');
-  await agree(browser, await ask());
+  await authorize(browser, await open());
 
   await logIn('2');
-  const consent = await ask();
+  const consent = await open();
   t.is(consent.heading, 'Authorize Reports');
   t.regex(consent.text, /bob@/);
   t.notRegex(consent.text, /ann@/);
-  t.is(await tokenOwner(await agree(browser, consent)), 'Bob');
+  t.is(await tokenOwner(await authorize(browser, consent)), 'Bob');
 
   await logIn('1');
-  const back = await ask();
-  t.is(await tokenOwner(back), 'Ann', 'Ann’s consent is remembered');
+  const back = await open();
+  t.is(await tokenOwner(back), 'Ann', 'the consent of Ann is remembered');
 });
 
-test('after a logout at the host the login page is back', async (t) => {
+test('after a logout at the host, the login page is shown again', async (t) => {
   await using host = await startHost();
-  const { ask, browser, logIn, logOut, tokenOwner } = host;
+  const { open, browser, logIn, logOut, tokenOwner } = host;
   await logIn('1');
-  await agree(browser, await ask());
+  await authorize(browser, await open());
   await logOut();
 
-  const login = await ask();
+  const login = await open();
   t.is(login.heading, 'Sign in');
   const consent = await signIn(browser, login, 'cleo@school.example', 'open sesame');
   t.regex(consent.text, /cleo@/);
-  t.is(await tokenOwner(await agree(browser, consent)), 'Cleo');
+  t.is(await tokenOwner(await authorize(browser, consent)), 'Cleo');
 
-  const again = await ask();
-  t.is(await tokenOwner(again), 'Cleo', 'a login on our own page lasts while nobody is at the host');
+  const again = await open();
+  t.is(
+    await tokenOwner(again),
+    'Cleo',
+    'a login on a page of the server lasts while the host has no session',
+  );
   await logIn('1');
-  const host1 = await ask();
-  t.is(await tokenOwner(host1), 'Ann', 'somebody at the host comes first');
+  const host1 = await open();
+  t.is(await tokenOwner(host1), 'Ann', 'a session of the host comes first');
 });
 
-test('our own login page does not loop when nobody is logged in at the host', async (t) => {
+test("the server's login page works while the host has no session", async (t) => {
   await using host = await startHost();
-  const { ask, browser, tokenOwner } = host;
-  const login = await ask();
+  const { open, browser, tokenOwner } = host;
+  const login = await open();
   t.is(login.heading, 'Sign in');
   const wrong = await signIn(browser, login, 'ann@school.example', 'wrong');
   t.is(wrong.status, 422);
   const consent = await signIn(browser, wrong);
   t.is(consent.heading, 'Authorize Reports');
-  t.is(await tokenOwner(await agree(browser, consent)), 'Ann');
+  t.is(await tokenOwner(await authorize(browser, consent)), 'Ann');
 });
 
-for (const as of ['nobody', '2']) {
-  test(`a consent page that is still open when the host’s login changes to ${as} does not speak for Ann`, async (t) => {
+for (const as of ['none', '2']) {
+  test(`a consent page of Ann is void after the host’s session changes to ${as}`, async (t) => {
     await using host = await startHost();
-    const { ask, browser, logIn, logOut } = host;
+    const { open, browser, logIn, logOut } = host;
     await logIn('1');
-    const consent = await ask();
+    const consent = await open();
     t.regex(consent.text, /ann@/);
-    await (as === 'nobody' ? logOut() : logIn(as));
+    await (as === 'none' ? logOut() : logIn(as));
 
-    const next = await agree(browser, consent);
+    const next = await authorize(browser, consent);
     t.is(next.location?.searchParams.get('code') ?? undefined, undefined);
-    t.is(next.heading, as === 'nobody' ? 'Sign in' : 'Authorize Reports');
+    t.is(next.heading, as === 'none' ? 'Sign in' : 'Authorize Reports');
     t.notRegex(next.text, /ann@/);
   });
 }
 
-const BACK = /^http:\/\/127\.0\.0\.1:\d+\/oauth\/interaction\/[\w.-]+$/;
+const RETURN_URL = /^http:\/\/127\.0\.0\.1:\d+\/oauth\/interaction\/[\w.-]+$/;
 
-test('with loginUrl, people go to the host’s login page and come back', async (t) => {
+test('with loginUrl, the browser goes to the host’s login page and returns', async (t) => {
   await using host = await startHost({ loginUrl: '/login' });
-  const { askUrl, browser, platform, tokenOwner } = host;
-  const interaction = await browser.get((await browser.get(askUrl())).location!);
+  const { urlOf, browser, platform, tokenOwner } = host;
+  const interaction = await browser.get((await browser.get(urlOf())).location!);
   t.is(interaction.status, 303);
   const { location } = interaction;
   t.is(location?.origin, platform.origin);
   t.is(location?.pathname, '/login');
-  t.regex(location?.searchParams.get('return_to') ?? '', BACK);
+  t.regex(location?.searchParams.get('return_to') ?? '', RETURN_URL);
   t.is((await browser.get(location!)).heading, 'The host’s login');
 
   location!.searchParams.set('as', '1');
   const consent = await browser.open(location!);
   t.is(consent.heading, 'Authorize Reports');
-  t.is(await tokenOwner(await agree(browser, consent)), 'Ann');
+  t.is(await tokenOwner(await authorize(browser, consent)), 'Ann');
 });
 
-test('with loginUrl, whoever comes back without having logged in is sent there again', async (t) => {
+test('with loginUrl, a browser that returns without a login is redirected again', async (t) => {
   await using host = await startHost({ loginUrl: '/login?from=gatehouse' });
-  const { ask, browser } = host;
-  const page = await ask();
+  const { open, browser } = host;
+  const page = await open();
   t.is(page.heading, 'The host’s login');
   t.is(page.url.searchParams.get('from'), 'gatehouse');
   const again = await browser.open(page.url.searchParams.get('return_to')!);
@@ -257,40 +261,40 @@ test('with loginUrl, whoever comes back without having logged in is sent there a
   t.is(again.url.searchParams.get('from'), 'gatehouse');
 });
 
-test('a login page on another origin gets the whole address to come back to', async (t) => {
+test('a login page on another origin gets an absolute return URL', async (t) => {
   await using host = await startHost({ loginUrl: 'https://id.example/login' }, { path: '/auth' });
-  const { ask, platform } = host;
-  const page = await ask();
+  const { open, platform } = host;
+  const page = await open();
   t.is(page.location?.origin, 'https://id.example');
   const back = page.location?.searchParams.get('return_to') ?? '';
   t.true(back.startsWith(`${platform.origin}/auth/oauth/interaction/`), back);
 });
 
-test('prompt=login asks for the password of a person who is logged in at the host', async (t) => {
+test("prompt=login asks a user of the host's session for the password", async (t) => {
   await using host = await startHost();
-  const { ask, browser, logIn, tokenOwner } = host;
+  const { open, browser, logIn, tokenOwner } = host;
   await logIn('1');
-  await agree(browser, await ask());
-  const login = await ask({ prompt: 'login' });
+  await authorize(browser, await open());
+  const login = await open({ prompt: 'login' });
   t.is(login.heading, 'Sign in');
   t.is(await tokenOwner(await signIn(browser, login)), 'Ann');
 });
 
-test('prompt=login is satisfied by a login at the host that it has led to', async (t) => {
+test('prompt=login is satisfied by the login at the host that it caused', async (t) => {
   await using host = await startHost({ loginUrl: '/login' });
-  const { ask, browser } = host;
-  const login = await ask({ prompt: 'login' });
+  const { open, browser } = host;
+  const login = await open({ prompt: 'login' });
   t.is(login.heading, 'The host’s login');
   login.url.searchParams.set('as', '1');
   t.is((await browser.open(login.url)).heading, 'Authorize Reports');
 });
 
-test('prompt=none: a code when all is known, login_required after the host’s login has changed', async (t) => {
+test('prompt=none: a code for a known session and consent, login_required after another login at the host', async (t) => {
   await using host = await startHost();
-  const { ask, askUrl, browser, logIn, tokenOwner } = host;
+  const { open, urlOf, browser, logIn, tokenOwner } = host;
   await logIn('1');
-  await agree(browser, await ask());
-  const silent = askUrl({ prompt: 'none' });
+  await authorize(browser, await open());
+  const silent = urlOf({ prompt: 'none' });
   t.is(await tokenOwner(await browser.get(silent)), 'Ann');
   await logIn('2');
   const refused = (await browser.get(silent)).location;
@@ -300,13 +304,13 @@ test('prompt=none: a code when all is known, login_required after the host’s l
 });
 
 for (const loginUrl of [undefined, '/login?as=404']) {
-  test(`a person of the host whom the user store does not know gets the login page, loginUrl: ${loginUrl}`, async (t) => {
+  test(`a currentUser that users.find does not know gets the login page, loginUrl: ${loginUrl}`, async (t) => {
     await using host = await startHost({
       currentUser: () => ({ id: '404' }) as Person,
       ...(loginUrl === undefined ? {} : { loginUrl }),
     });
-    const { ask, browser, platform } = host;
-    const page = await ask();
+    const { open, browser, platform } = host;
+    const page = await open();
     t.is(page.heading, 'Sign in');
     t.deepEqual(platform.logger.lines.at(-1), {
       level: 'warn',
@@ -317,42 +321,42 @@ for (const loginUrl of [undefined, '/login?as=404']) {
   });
 }
 
-test('a person who is removed while logged in has to log in again', async (t) => {
+test('a user removed while logged in at the host has to log in again', async (t) => {
   await using host = await startHost();
-  const { ask, browser, logIn, users } = host;
+  const { open, browser, logIn, users } = host;
   await logIn('1');
-  await agree(browser, await ask());
+  await authorize(browser, await open());
   users.all.shift();
-  const page = await ask();
+  const page = await open();
   t.is(page.heading, 'Sign in');
 });
 
-test('a person who is removed while logged in on our own page has to log in again', async (t) => {
+test("a user removed while logged in on the server's page has to log in again", async (t) => {
   await using platform = await startPlatform();
   const client = await platform.registerApp();
   const browser = new Browser();
-  await agree(browser, await signIn(browser, await browser.open(authorizeUrl(platform, client))));
+  await authorize(browser, await signIn(browser, await browser.open(authorizeUrl(platform, client))));
   platform.users.all.shift();
   const page = await browser.open(authorizeUrl(platform, client));
   t.is(page.heading, 'Sign in');
 });
 
-test('a currentUser that throws: a page with a reference, the reason in the log only', async (t) => {
-  const down = new Error('the session store is down');
+test('an error of currentUser is a page with a reference, and only the log has the cause', async (t) => {
+  const failure = new Error('the session store failed');
   await using host = await startHost({
     currentUser: () => {
-      throw down;
+      throw failure;
     },
   });
-  const { ask, platform } = host;
-  const page = await ask();
+  const { open, platform } = host;
+  const page = await open();
   t.is(page.status, 500);
   t.notRegex(page.html, /session store/);
-  t.like(platform.logger.lines.find(({ level }) => level === 'error')?.fields, { err: down });
+  t.like(platform.logger.lines.find(({ level }) => level === 'error')?.fields, { err: failure });
 });
 
 for (const id of [7, 7n, 0, '', null]) {
-  test(`a person whose id is ${inspect(id)} and no text: the log says what to mend`, async (t) => {
+  test(`a user with the invalid id ${inspect(id)}: the log has the remedy`, async (t) => {
     const user = { id, name: 'Ann', password: '', permissions: [] } as unknown as Person;
     const users = { ...people(), authenticate: async () => user, find: async () => user };
     for (const currentUser of [() => user, () => undefined]) {

@@ -6,19 +6,19 @@ import session from 'koa-session';
 import { listenerOf } from '../harness/platform.ts';
 import type { AppParts, Mounting } from '../harness/platform.ts';
 
-/** What is different from one host to the next. */
+/** What differs between the hosts of the tests. */
 export interface HostOptions {
   readonly keys?: readonly string[] | undefined;
-  /** Of the host, in front of the authorization server. */
+  /** Middleware before the authorization server. */
   readonly front?: readonly Middleware[];
-  /** Behind it, in front of the host's own routes. */
+  /** Middleware between the authorization server and the host's routes. */
   readonly behind?: readonly Middleware[];
   readonly proxy?: boolean;
   /** `false`: the same app without the authorization server. */
   readonly mounted?: boolean;
 }
 
-/** What a host's route saw of a request that came through the authorization server. */
+/** What a route of the host got of a request that passed the authorization server. */
 export interface Report {
   readonly path: string;
   readonly url: string;
@@ -33,8 +33,7 @@ export interface Report {
 }
 
 /**
- * An app with a life of its own: session, error handler, 404 page, response time, a user of its own on `ctx.state`, and
- * routes below `/oauth`.
+ * An app with its own session, error handler, 404 page, response time, `ctx.state`, and routes below `/oauth`.
  */
 export function hostApp(options: HostOptions = {}): NonNullable<Mounting['app']> {
   return ({ auth, api }: AppParts) => {
@@ -45,7 +44,7 @@ export function hostApp(options: HostOptions = {}): NonNullable<Mounting['app']>
     for (const middleware of [responseTime, ownErrors, ownNotFound]) app.use(middleware);
     app.use(session({ signed: keys !== undefined }, app));
     app.use(async (ctx, next) => {
-      ctx.state['visitor'] = 'somebody of the host';
+      ctx.state['visitor'] = 'a user of the host';
       await next();
     });
     for (const middleware of front) app.use(middleware);
@@ -60,7 +59,7 @@ async function responseTime(ctx: Context, next: () => Promise<void>): Promise<vo
   const start = performance.now();
   await next();
   ctx.set('X-Response-Time', `${Math.round(performance.now() - start)}ms`);
-  // What an access log would write.
+  // What the host's access log would write.
   ctx.set('X-Logged', `${ctx.method} ${ctx.path} ${ctx.status}`);
 }
 
@@ -93,7 +92,7 @@ function ownRoutes(basePath: string): Middleware {
   router.all([...paths, ...paths.map((path) => basePath + path)], (ctx) => {
     const seen = ctx['session'].views ?? 0;
     ctx['session'].views = seen + 1;
-    // Read before it is set: it is there from the second request on, if the host can trust its own signature.
+    // Read before it is set: from the second request on it exists, if the host's signature is valid.
     const signature = ctx.cookies.get('host_mark', { signed: Boolean(ctx.app.keys) });
     ctx.cookies.set('host_mark', 'of the host', { signed: Boolean(ctx.app.keys) });
     const report: Report = {
@@ -111,7 +110,7 @@ function ownRoutes(basePath: string): Middleware {
     ctx.body = report;
   });
   router.get('/boom', () => {
-    throw new Error('the host broke');
+    throw new Error('an error of the host');
   });
   return router.routes() as Middleware;
 }

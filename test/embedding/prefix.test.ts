@@ -12,13 +12,13 @@ import type { Report } from './host.ts';
 import { startProxy } from './proxy.ts';
 
 for (const path of ['/auth', '/a/b', '/v1.0', '/oauth', '/.well-known', '/my%20schools', '/Auth']) {
-  test(`an issuer with a path, mounted at the root of the app: ${path}`, async (t) => {
+  test(`the issuer has a path, the server is mounted at the root of the app: ${path}`, async (t) => {
     await using platform = await startPlatform({}, { path, app: hostApp({ keys: ['of the host'] }) });
     for (const format of FORMATS) await runGrants(t, platform, { format });
   });
 }
 
-test('everything that is given out begins with the issuer', async (t) => {
+test('all URLs in the metadata begin with the issuer', async (t) => {
   await using platform = await startPlatform({}, { path: '/auth', app: hostApp() });
   const issuer = `${platform.origin}/auth`;
   for (const path of [
@@ -43,7 +43,7 @@ test('everything that is given out begins with the issuer', async (t) => {
   }
 });
 
-test('paths beside the issuer’s are the host’s', async (t) => {
+test('paths outside of the issuer’s path belong to the host', async (t) => {
   await using platform = await startPlatform({}, { path: '/auth', app: hostApp() });
   for (const path of [
     '/.well-known/oauth-authorization-server',
@@ -63,7 +63,7 @@ test('paths beside the issuer’s are the host’s', async (t) => {
   }
 });
 
-test('a host’s route below the issuer’s path sees its own path', async (t) => {
+test('a route of the host below the issuer’s path gets its full path', async (t) => {
   await using platform = await startPlatform({}, { path: '/auth', app: hostApp() });
   for (const path of [
     '/auth/oauth/custom',
@@ -84,7 +84,7 @@ test('a host’s route below the issuer’s path sees its own path', async (t) =
   }
 });
 
-test('the host’s log has the path as it came, also of what the server answered', async (t) => {
+test('the host’s log has the full path, also of requests that the server answered', async (t) => {
   await using platform = await startPlatform({}, { path: '/auth', app: hostApp() });
   const app = await platform.registerApp();
   const requests: [URL, string][] = [
@@ -98,19 +98,19 @@ test('the host’s log has the path as it came, also of what the server answered
   for (const [url, logged] of requests) t.is((await send(url)).headers.get('x-logged'), logged);
 });
 
-test('cookies stay below the issuer’s path', async (t) => {
+test('cookies have the issuer’s path', async (t) => {
   await using platform = await startPlatform({}, { path: '/auth', app: hostApp() });
   const app = await platform.registerApp();
   const browser = new Browser();
   const login = await browser.open(authorizeUrl(platform, app));
   t.true(login.url.pathname.startsWith('/auth/oauth/interaction/'));
-  t.deepEqual(places(browser), []);
+  t.deepEqual(cookiePaths(browser), []);
   await signIn(browser, login);
-  t.true(places(browser).includes(sessionOf(platform)));
+  t.true(cookiePaths(browser).includes(sessionOf(platform)));
   t.true(browser.cookies.every(({ path }) => path.startsWith('/auth')));
 });
 
-/** As koa-mount does it. */
+/** Mounts like koa-mount. */
 function mountAt(prefix: string, middleware: Middleware): Middleware {
   return async function mounted(ctx, next) {
     const { path } = ctx;
@@ -148,7 +148,7 @@ test('below a mount that removes the path, with mountPath /', async (t) => {
   t.deepEqual((await send(`${platform.origin}/oauth/token`)).body, { path: '/oauth/token' });
 });
 
-test('the issuer’s path and a path of the app need not have anything in common', async (t) => {
+test('the issuer’s path and the mount path may differ completely', async (t) => {
   await using proxy = await startProxy((path, headers) =>
     path.startsWith('/login/') ? { path: path.replace('/login/', '/internal/v2/'), headers } : undefined,
   );
@@ -173,7 +173,7 @@ test('behind a reverse proxy that removes the path', async (t) => {
   t.is(platform.auth.issuer, `${proxy.origin}/auth`);
   const browser = new Browser();
   for (const format of FORMATS) await runGrants(t, platform, { format, browser });
-  t.true(places(browser).includes(sessionOf(platform)));
+  t.true(cookiePaths(browser).includes(sessionOf(platform)));
   t.true(proxy.passedOn.includes('/oauth/token'));
   const { body } = await send(platform.url('/.well-known/oauth-authorization-server'));
   t.like(body, { issuer: `${proxy.origin}/auth`, jwks_uri: `${proxy.origin}/auth/oauth/jwks` });
@@ -181,19 +181,19 @@ test('behind a reverse proxy that removes the path', async (t) => {
   const page = await browser.open(platform.url('/oauth/logout'));
   const done = await browser.submit(page, 'Sign out');
   t.is(done.status, 200);
-  t.false(places(browser).includes(sessionOf(platform)));
+  t.false(cookiePaths(browser).includes(sessionOf(platform)));
 });
 
-// On loopback the name tells the port, and everywhere the issuer's path.
+// On loopback the cookie's name contains the port, and everywhere its path is the issuer's.
 function sessionOf({ auth }: { auth: { issuer: string } }): string {
   return `gatehouse_session_${new URL(auth.issuer).port}_auth /auth`;
 }
 
-const SEEN = 'https://platform.example';
+const PUBLIC = 'https://platform.example';
 
 for (const isTrusted of [true, false]) {
   for (const path of ['', '/auth']) {
-    test(`behind a proxy that ends TLS: issuer ${SEEN}${path}, app.proxy ${isTrusted}`, async (t) => {
+    test(`behind a proxy that ends TLS: issuer ${PUBLIC}${path}, app.proxy ${isTrusted}`, async (t) => {
       await using proxy = await startProxy((passed, headers) => ({
         path: passed,
         headers: {
@@ -209,38 +209,38 @@ for (const isTrusted of [true, false]) {
           path,
           inFront: (origin) => {
             proxy.forwardTo(origin);
-            return SEEN;
+            return PUBLIC;
           },
-          reach: (url) => (url.origin === SEEN ? new URL(url.pathname + url.search, proxy.origin) : url),
+          reach: (url) => (url.origin === PUBLIC ? new URL(url.pathname + url.search, proxy.origin) : url),
           app: hostApp({ keys: ['of the host'], proxy: isTrusted }),
         },
       );
-      t.is(platform.auth.issuer, SEEN + path);
+      t.is(platform.auth.issuer, PUBLIC + path);
       const browser = new Browser(platform.reach);
       const app = await platform.registerApp();
       const login = await browser.open(authorizeUrl(platform, app));
       const session = path === '' ? '__Host-gatehouse_session /' : '__Secure-gatehouse_session_auth /auth';
-      t.deepEqual(places(browser), []);
+      t.deepEqual(cookiePaths(browser), []);
       await signIn(browser, login);
-      t.true(places(browser).includes(session), places(browser).join(', '));
+      t.true(cookiePaths(browser).includes(session), cookiePaths(browser).join(', '));
       for (const cookie of browser.cookies) t.like(cookie, { secure: true, httpOnly: true, sameSite: 'lax' });
 
       for (const format of FORMATS) await runGrants(t, platform, { format, browser });
       const discovered = await send(
-        platform.reach(new URL(`${SEEN}/.well-known/oauth-authorization-server${path}`)),
+        platform.reach(new URL(`${PUBLIC}/.well-known/oauth-authorization-server${path}`)),
       );
       t.notRegex(discovered.text, /http:/);
-      t.like(discovered.body, { issuer: SEEN + path, token_endpoint: `${SEEN}${path}/oauth/token` });
+      t.like(discovered.body, { issuer: PUBLIC + path, token_endpoint: `${PUBLIC}${path}/oauth/token` });
 
       const page = await browser.open(platform.url('/oauth/logout'));
       t.is((await browser.submit(page, 'Sign out')).status, 200);
-      t.false(places(browser).includes(session));
+      t.false(cookiePaths(browser).includes(session));
       t.is((await browser.open(authorizeUrl(platform, app))).heading, 'Sign in');
     });
   }
 }
 
-test('a Host header does not change where people are sent', async (t) => {
+test('a Host header does not change redirects', async (t) => {
   await using proxy = await startProxy((path, headers) => ({
     path,
     headers: { ...headers, host: 'evil.example' },
@@ -267,8 +267,8 @@ function behind(proxy: {
   };
 }
 
-/** Names and paths of the cookies, signatures left out. */
-function places(browser: Browser): string[] {
+/** Names and paths of the cookies, without signatures. */
+function cookiePaths(browser: Browser): string[] {
   return browser.cookies
     .filter(({ name }) => !name.endsWith('.sig'))
     .map(({ name, path }) => `${name} ${path}`)

@@ -2,17 +2,17 @@ import { createServer, request } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A reverse proxy, as nginx or a load balancer would be one. */
+/** A reverse proxy, like nginx or a load balancer. */
 export interface ReverseProxy extends AsyncDisposable {
-  /** Where it listens. */
+  /** Its own origin. */
   readonly origin: string;
-  /** Says where requests go; known only after it listens. */
+  /** Sets the target; it is known only after the proxy listens. */
   forwardTo(origin: string): void;
-  /** The paths that it has passed on, as the other side saw them. */
+  /** The paths that it has forwarded, after the rewrite. */
   readonly passedOn: readonly string[];
 }
 
-/** @param rewrite - turns the path and the header fields into what the other side gets; `undefined` for a path it does not serve */
+/** @param rewrite - returns the path and header fields for the target; `undefined` for a path that is not forwarded */
 export async function startProxy(
   rewrite: (
     path: string,
@@ -22,10 +22,10 @@ export async function startProxy(
   const passedOn: string[] = [];
   let target = '';
 
-  function pass(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  function forward(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const rewritten = rewrite(incoming.url ?? '/', incoming.headers);
     if (!rewritten) {
-      outgoing.writeHead(404).end('the proxy serves nothing here');
+      outgoing.writeHead(404).end('no such path at the proxy');
       return;
     }
     passedOn.push(rewritten.path);
@@ -38,7 +38,7 @@ export async function startProxy(
     incoming.pipe(onward);
   }
 
-  const server = createServer(pass);
+  const server = createServer(forward);
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });

@@ -17,7 +17,7 @@ import type { Mounting } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
 import { askToken, FORMATS, secretOf } from './flows.ts';
 
-/** `http.createServer(auth.callback())`, with nothing around it. */
+/** `http.createServer(auth.callback())`, without an app. */
 const alone: Mounting = { app: ({ auth }) => auth.callback() };
 
 for (const path of ['', '/auth']) {
@@ -25,11 +25,11 @@ for (const path of ['', '/auth']) {
     await using platform = await startPlatform({}, { ...alone, path });
     const [app, service] = [await platform.registerApp(), await platform.registerService()];
     for (const format of FORMATS) {
-      const own = await askToken(platform, format, {
+      const response = await askToken(platform, format, {
         grant_type: 'client_credentials',
         ...secretOf(service),
       });
-      t.is(own.status, 200);
+      t.is(response.status, 200);
       const browser = new Browser();
       const consent = await signIn(browser, await browser.open(authorizeUrl(platform, app)));
       const back = consent.location
@@ -64,7 +64,7 @@ for (const path of ['', '/auth']) {
   });
 }
 
-test('everything else is 404', async (t) => {
+test('all other paths are 404', async (t) => {
   await using platform = await startPlatform({}, { ...alone, path: '/auth' });
   for (const path of [
     '/',
@@ -90,7 +90,7 @@ test('everything else is 404', async (t) => {
   }
 });
 
-test('methods that an endpoint does not take', async (t) => {
+test('a method that an endpoint does not allow is 405', async (t) => {
   await using platform = await startPlatform({}, alone);
   for (const path of ['/oauth/token', '/oauth/revoke', '/oauth/introspect', '/oauth/TOKEN/']) {
     for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
@@ -105,8 +105,8 @@ test('methods that an endpoint does not take', async (t) => {
   t.is((await send(platform.url('/oauth/jwks'), { method: 'HEAD' })).status, 200);
 });
 
-const odd: Record<string, string> = {
-  'an absolute address of somebody else': 'GET http://evil.example/oauth/jwks HTTP/1.1',
+const unusual: Record<string, string> = {
+  'an absolute URL of another host': 'GET http://evil.example/oauth/jwks HTTP/1.1',
   'an asterisk': 'OPTIONS * HTTP/1.1',
   'half an escape': 'GET /oauth/interaction/%E0%A4%A HTTP/1.1',
   'a NUL': 'GET /oauth/interaction/%00 HTTP/1.1',
@@ -114,13 +114,13 @@ const odd: Record<string, string> = {
   'a backslash': String.raw`GET /oauth\jwks HTTP/1.1`,
   'a fragment': 'GET /oauth/jwks#x HTTP/1.1',
   'no slash': 'GET oauth/jwks HTTP/1.1',
-  'a query of odd pairs': 'GET /oauth/authorize?&=&&client_id&=x&[]=1&__proto__=x&constructor=1 HTTP/1.1',
+  'a query of unusual pairs': 'GET /oauth/authorize?&=&&client_id&=x&[]=1&__proto__=x&constructor=1 HTTP/1.1',
   'a repeated parameter': 'GET /oauth/authorize?client_id=a&client_id=b HTTP/1.1',
   'a long path': `GET /oauth/interaction/${'x'.repeat(8000)} HTTP/1.1`,
 };
 
-for (const [name, line] of Object.entries(odd)) {
-  test(`an odd request is never a fault of the server: ${name}`, async (t) => {
+for (const [name, line] of Object.entries(unusual)) {
+  test(`an unusual request is answered with a status below 500: ${name}`, async (t) => {
     await using platform = await startPlatform({}, alone);
     const answer = await sendRaw(
       platform.origin,
@@ -135,7 +135,7 @@ for (const [name, line] of Object.entries(odd)) {
   });
 }
 
-test('two requests at once on one connection are answered in order', async (t) => {
+test('two pipelined requests on one connection are answered in order', async (t) => {
   await using platform = await startPlatform({}, alone);
   const form = 'grant_type=nonsense';
   const head = `Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: ${form.length}\r\n`;
@@ -155,8 +155,8 @@ async function sendRaw(origin: string, request: string): Promise<string> {
   return text(socket);
 }
 
-/** The bundled pages, and the addresses that they would see. */
-function watched(addresses: string[]): Interactions {
+/** The bundled pages, which also record client addresses. */
+function recordAddresses(addresses: string[]): Interactions {
   return (flow: InteractionFlow) => {
     const bundled = pages()(flow);
     return {
@@ -173,15 +173,18 @@ for (const [trustProxy, address] of [
   [true, '203.0.113.7'],
   [false, '127.0.0.1'],
 ] as const) {
-  test(`trustProxy: ${trustProxy} means that a page’s visitor comes from ${address}`, async (t) => {
+  test(`trustProxy: ${trustProxy} makes ${address} the client address of a page request`, async (t) => {
     const addresses: string[] = [];
-    await using platform = await startPlatform({ trustProxy, interactions: watched(addresses) }, alone);
+    await using platform = await startPlatform(
+      { trustProxy, interactions: recordAddresses(addresses) },
+      alone,
+    );
     await send(platform.url('/oauth/logout'), { headers: { 'x-forwarded-for': '203.0.113.7' } });
     t.deepEqual(addresses, [address]);
   });
 }
 
-test('trustProxy changes no address that is given out', async (t) => {
+test('trustProxy changes no URL of the server', async (t) => {
   await using platform = await startPlatform({ trustProxy: true }, alone);
   const headers = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' };
   const { text: body } = await send(platform.url('/.well-known/oauth-authorization-server'), { headers });
@@ -193,7 +196,7 @@ test('trustProxy changes no address that is given out', async (t) => {
   t.notRegex(redirect.headers.getSetCookie().join(), /secure/i);
 });
 
-test('unless it is told to trust a proxy, it takes nobody for the address that they name themselves', async (t) => {
+test('without trustProxy, X-Forwarded-For does not change the client address', async (t) => {
   for (const [options, address] of [
     [{}, '127.0.0.1'],
     [{ trustProxy: false }, '127.0.0.1'],
@@ -209,7 +212,7 @@ test('unless it is told to trust a proxy, it takes nobody for the address that t
   }
 });
 
-test('several callbacks and middlewares of one server serve the same', async (t) => {
+test('several callbacks and middlewares of one server share its state', async (t) => {
   await using platform = await startPlatform(
     {},
     {
@@ -237,12 +240,15 @@ function readFirst(listener: RequestListener): RequestListener {
   return (request, response) => void readAndPass(request, response);
 }
 
-test('behind a framework that has read the body and left it on Node’s request', async (t) => {
+test('behind a framework that has parsed the body onto Node’s request', async (t) => {
   await using platform = await startPlatform({}, { app: ({ auth }) => readFirst(auth.callback()) });
   const service = await platform.registerService();
   for (const format of FORMATS) {
-    const own = await askToken(platform, format, { grant_type: 'client_credentials', ...secretOf(service) });
-    t.is(own.status, 200, JSON.stringify(own.body));
+    const response = await askToken(platform, format, {
+      grant_type: 'client_credentials',
+      ...secretOf(service),
+    });
+    t.is(response.status, 200, JSON.stringify(response.body));
   }
 });
 

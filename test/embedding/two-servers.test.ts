@@ -6,7 +6,15 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
 
 import { Browser } from '../harness/browser.ts';
-import { authorizeUrl, connect, gate, listenerOf, people, platformOf, signIn } from '../harness/platform.ts';
+import {
+  authorizeUrl,
+  runCodeFlow,
+  gate,
+  listenerOf,
+  people,
+  platformOf,
+  signIn,
+} from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { serve } from '../harness/serve.ts';
@@ -14,7 +22,7 @@ import { FORMATS, runGrants, secretOf } from './flows.ts';
 
 type Server = Omit<Platform, 'users' | 'logger' | typeof Symbol.asyncDispose>;
 
-/** Two authorization servers in one app, told apart by the issuer's path. */
+/** Two authorization servers in one app, with different issuer paths. */
 async function startTwo(
   paths: readonly [string, string],
   storages: readonly [Storage, Storage] = [memoryStorage(), memoryStorage()],
@@ -66,7 +74,7 @@ for (const paths of pairs) {
     }
   });
 
-  test(`a login at one is none at the other: "${paths.join('" and "')}"`, async (t) => {
+  test(`a login at one server is none at the other: "${paths.join('" and "')}"`, async (t) => {
     await using two = await startTwo(paths);
     const [one, other] = two.servers;
     const browser = new Browser();
@@ -85,12 +93,12 @@ for (const [name, storages] of Object.entries({
   'each with its own storage': undefined,
   'with one storage': ((storage) => [storage, storage] as const)(memoryStorage()),
 })) {
-  test(`what one gives out is nothing to the other: ${name}`, async (t) => {
+  test(`tokens of one server are invalid at the other: ${name}`, async (t) => {
     await using two = await startTwo(['/one', '/two'], storages);
     const [one, other] = two.servers;
     const [app, service] = [await one.registerApp(), await one.registerService(['view_schools'])];
     const foreignService = await other.registerService(['view_schools']);
-    const ofUser = await connect(one as Platform, app);
+    const ofUser = await runCodeFlow(one as Platform, app);
     const ofClient = await one.token({ grant_type: 'client_credentials', ...secretOf(service) });
 
     for (const token of [ofUser.body.access_token, ofClient.body.access_token]) {
@@ -112,23 +120,23 @@ for (const [name, storages] of Object.entries({
       t.deepEqual(introspected.body, { active: false });
       const revoked = await send(other.url('/oauth/revoke'), { method: 'POST', body });
       t.is(revoked.status, 200);
-      t.is((await one.api('/schools', token)).status, 200, 'the other server cannot revoke it');
+      t.is((await one.api('/schools', token)).status, 200, 'the other server did not revoke it');
     }
   });
 }
 
-test('a client and a refresh token of one are unknown to the other', async (t) => {
+test('clients and refresh tokens of one server are unknown to the other', async (t) => {
   await using two = await startTwo(['/one', '/two']);
   const [one, other] = two.servers;
   const app = await one.registerApp();
-  const issued = await connect(one as Platform, app);
-  const strange = await other.token({
+  const issued = await runCodeFlow(one as Platform, app);
+  const otherClient = await other.token({
     grant_type: 'refresh_token',
     ...secretOf(app),
     refresh_token: issued.body.refresh_token,
   });
-  t.is(strange.status, 401);
-  t.is(strange.body.error, 'invalid_client');
+  t.is(otherClient.status, 401);
+  t.is(otherClient.body.error, 'invalid_client');
   const foreign = await other.registerApp();
   const stolen = await other.token({
     grant_type: 'refresh_token',
@@ -142,7 +150,7 @@ test('a client and a refresh token of one are unknown to the other', async (t) =
   t.is(page.location, undefined);
 });
 
-test('each has its own documents and its own keys', async (t) => {
+test('each server has its own metadata and keys', async (t) => {
   await using two = await startTwo(['', '/two']);
   const [root, below] = two.servers;
   const documents = {

@@ -14,7 +14,7 @@ const host = await serve(async (origin) => {
 
 test.after.always(() => host[Symbol.asyncDispose]());
 
-test('people log in on the host’s own page, once, and the app calls the API for them', async (t) => {
+test('users log in once, on the host’s page, and the client calls the API for them', async (t) => {
   const redirectUri = 'https://app.example/callback';
   const { client, secret } = await auth.clients.create({
     name: 'Reports',
@@ -55,7 +55,7 @@ test('people log in on the host’s own page, once, and the app calls the API fo
   t.is((await fetch(`${host.origin}/api/v1/schools`, { headers })).status, 200);
 });
 
-test('the host keeps its routes, its 404 and its errors', async (t) => {
+test("the host's routes, 404 and error handler are unchanged", async (t) => {
   t.is(await (await fetch(`${host.origin}/oauth/custom`)).text(), 'A route of the host, below /oauth.');
   t.is((await fetch(`${host.origin}/nowhere`)).status, 404);
   const broken = await fetch(`${host.origin}/login`, {
@@ -67,7 +67,7 @@ test('the host keeps its routes, its 404 and its errors', async (t) => {
   t.regex(await broken.text(), /^Error of the host: /);
 });
 
-test('the host’s login page leads nowhere else', async (t) => {
+test('the host’s login page redirects to its own origin only', async (t) => {
   for (const target of [
     'https://evil.example/',
     '//evil.example',

@@ -44,7 +44,7 @@ async function begin(
 
 const ANN = { login: 'ann@school.example', password: 'correct horse' };
 
-test('people sign in and say yes on the app’s own pages', async (t) => {
+test('users sign in and authorize on the app’s own pages', async (t) => {
   const { browser, client, page } = await begin();
   t.is(page.heading, 'Sign in');
   const again = await browser.submit(page, 'Sign in', { ...ANN, password: 'wrong' });
@@ -65,14 +65,14 @@ test('people sign in and say yes on the app’s own pages', async (t) => {
   t.is(answer.status, 200, answer.text);
 });
 
-test('people say no', async (t) => {
+test('the cancel button returns access_denied to the client', async (t) => {
   const { browser, page } = await begin();
   const consent = await browser.follow(await browser.submit(page, 'Sign in', ANN));
   const { location } = await browser.follow(await browser.submit(consent, 'Cancel'));
   t.is(location?.searchParams.get('error'), 'access_denied');
 });
 
-test('nothing that a stranger wrote becomes HTML, and no other site posts the forms', async (t) => {
+test('the name of a client is escaped, and forms of other sites are refused', async (t) => {
   const { browser, page } = await begin('<img src=x onerror=alert(1)>');
   t.false(page.html.includes('<img'));
   t.true(page.html.includes('&#60;img src=x onerror=alert(1)&#62;'));
@@ -84,16 +84,16 @@ test('nothing that a stranger wrote becomes HTML, and no other site posts the fo
   t.is(foreign.status, 403);
 });
 
-test('an error has a page, also for a login that nobody began', async (t) => {
+test('errors have a page, also for an unknown interaction', async (t) => {
   const wrong = await new Browser().get(
-    `${school.origin}/oauth/authorize?client_id=nobody&response_type=code`,
+    `${school.origin}/oauth/authorize?client_id=unknown&response_type=code`,
   );
   t.is(wrong.status, 400);
   t.is(wrong.heading, 'That did not work');
   const { page } = await begin();
   const forged = page.url.href.replace(/\.[\w-]+$/, '.forged');
   t.not(forged, page.url.href);
-  for (const url of [`${school.origin}/oauth/interaction/nobody`, forged]) {
+  for (const url of [`${school.origin}/oauth/interaction/unknown`, forged]) {
     const unknown = await new Browser().get(url);
     t.is(unknown.status, 400, url);
     t.is(unknown.heading, 'That did not work');

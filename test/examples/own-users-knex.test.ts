@@ -18,20 +18,20 @@ const ann = { name: 'Ann', email: 'Ann@school.example', password: 'correct horse
 const id = await addPerson(database, ann);
 test.after.always(() => database.destroy());
 
-test('people are found by what is in the table', async (t) => {
+test('users are found in the table', async (t) => {
   const users = knexUsers(database);
   const user = { id, name: 'Ann', email: 'ann@school.example' };
   t.deepEqual(await users.authenticate(' ANN@school.example ', 'correct horse'), user);
   t.is(await users.authenticate('ann@school.example', 'Correct horse'), undefined);
   t.is(await users.authenticate('bob@school.example', 'correct horse'), undefined);
   t.deepEqual(await users.find(id), user);
-  t.is(await users.find('nobody'), undefined);
+  t.is(await users.find('unknown'), undefined);
   t.deepEqual(await users.roles!(user), ['teacher']);
   const [row] = await database('people').where({ id });
   t.false(JSON.stringify(row).includes('correct horse'));
 });
 
-test('a person signs in, and a token of theirs may do what their role may', async (t) => {
+test("a user signs in, and the token has the permissions of the user's role", async (t) => {
   let auth!: Awaited<ReturnType<typeof createSchool>>['auth'];
   await using school = await serve(async (origin) => {
     const made = await createSchool(origin, database);

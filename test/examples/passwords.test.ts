@@ -8,7 +8,7 @@ import { hashPassword, makePassword, verifyPassword } from '../../examples/serve
 import { issuePasswords, platformUsers } from '../../examples/server/users.ts';
 import { temporaryFile } from '../adapters/temporary-file.ts';
 
-test('a password is recognised by its hash, and no other is', async (t) => {
+test('a hash matches its password, and no other', async (t) => {
   const password = makePassword();
   const hash = await hashPassword(password);
   t.false(hash.includes(password));
@@ -19,13 +19,13 @@ test('a password is recognised by its hash, and no other is', async (t) => {
   }
 });
 
-test('a hash that was made on a Node.js without Argon2 is read everywhere', async (t) => {
+test('a hash of scrypt, made on a Node.js without Argon2, is verified everywhere', async (t) => {
   const hash = '$scrypt$ln=14,r=8,p=5$c2l4dGVlbiBieXRlcyEhIQ$a-MCk4wCqn6RVRs3C7Ugs6GLKouA0Bfd6kG6aQjV7wc';
   t.true(await verifyPassword(hash, 'correct horse'));
   t.false(await verifyPassword(hash, 'battery staple'));
 });
 
-test('a hash of another kind is an error, not a wrong password', async (t) => {
+test('an unknown hash algorithm is an error, not a wrong password', async (t) => {
   await t.throwsAsync(verifyPassword('$2b$10$abcdefghijklmnopqrstuv', 'x'), {
     message: /does not support the algorithm/,
   });
@@ -43,17 +43,17 @@ test.serial('an unknown login takes as long as a wrong password', async (t) => {
     t.is(await users.authenticate(login, 'wrong'), undefined);
     return performance.now() - startedAt;
   };
-  await timeOf('nobody@school.example');
-  // The fastest of several: other work on the machine only ever adds to it.
+  await timeOf('unknown@school.example');
+  // The fastest of several, because other work on the machine only adds to it.
   let [known, unknown] = [Infinity, Infinity];
   for (let round = 0; round < 7; round += 1) {
     known = Math.min(known, await timeOf(person.login));
-    unknown = Math.min(unknown, await timeOf('nobody@school.example'));
+    unknown = Math.min(unknown, await timeOf('unknown@school.example'));
   }
   t.true(unknown > known / 3 && unknown < known * 3, `${unknown} ms and ${known} ms`);
 });
 
-test.serial('while very many passwords are checked, other work goes on', async (t) => {
+test.serial('the event loop is free while many passwords are checked', async (t) => {
   const hash = await hashPassword('correct horse');
   let checked = 0;
   const checks = Array.from({ length: 40 }, async () => {
@@ -65,7 +65,7 @@ test.serial('while very many passwords are checked, other work goes on', async (
   await Promise.all(checks);
 });
 
-test('a few at once, the others in the order in which they came, and no more than can wait', async (t) => {
+test('some work runs at once, the rest queues in order, and a full queue is an error', async (t) => {
   const limited = limitConcurrency({ most: 2, waiting: 3 });
   const begun: number[] = [];
   const ends = Array.from({ length: 5 }, () => Promise.withResolvers<void>());

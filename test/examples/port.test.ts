@@ -12,7 +12,7 @@ import { freePort } from '../harness/free-port.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** Starts an example as its first lines say, on a port. */
+/** Starts an example with the command in its first lines, on a port. */
 function start(name: string, port: number) {
   return spawn(process.execPath, ['--conditions=gatehouse:source', join(ROOT, 'examples', `${name}.ts`)], {
     cwd: ROOT,
@@ -22,11 +22,11 @@ function start(name: string, port: number) {
 }
 
 for (const name of ['embed', 'own-pages', 'own-users-knex', 'service', 'two-nodes']) {
-  test(`${name} takes PORT, and prints nothing when the port is taken`, async (t) => {
-    const holder = createServer().listen(0, '127.0.0.1');
-    t.teardown(() => holder.close());
-    await once(holder, 'listening');
-    const refused = start(name, (holder.address() as AddressInfo).port);
+  test(`${name} uses PORT, and prints nothing when the port is in use`, async (t) => {
+    const occupying = createServer().listen(0, '127.0.0.1');
+    t.teardown(() => occupying.close());
+    await once(occupying, 'listening');
+    const refused = start(name, (occupying.address() as AddressInfo).port);
     t.teardown(() => refused.kill());
     const [out, errors, [code]] = await Promise.all([
       text(refused.stdout),

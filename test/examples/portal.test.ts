@@ -16,7 +16,7 @@ test.after.always(async () => {
   await directory[Symbol.asyncDispose]();
 });
 
-test('connect, look, refresh, disconnect', async (t) => {
+test('a user connects the portal, views schools, refreshes the token and disconnects', async (t) => {
   const browser = new Browser();
   const connected = await connect(browser, 'ruth@platform.example', 'Authorize');
   t.is(connected.heading, 'Hello, Ruth Lindgren');
@@ -36,19 +36,19 @@ test('connect, look, refresh, disconnect', async (t) => {
   t.is(disconnected.heading, 'See your schools here');
 });
 
-test('a person without the permission is told so, kindly', async (t) => {
+test('a user without the permission sees a message that explains it', async (t) => {
   const page = await connect(new Browser(), 'tom@platform.example', 'Authorize');
   t.is(page.heading, 'Hello, Tom Bauer');
   t.regex(page.text, /Missing permission to view schools\..*Ask your school’s office/);
 });
 
-test('a person who denies is not connected, and told that this is fine', async (t) => {
+test('a user who denies is not connected, and the page says that this is possible', async (t) => {
   const page = await connect(new Browser(), 'ada@platform.example', 'Deny');
   t.is(page.heading, 'See your schools here');
   t.regex(page.text, /You chose not to connect/);
 });
 
-test('an answer with a state that the portal did not make connects nobody', async (t) => {
+test('a response with an unknown state connects no account', async (t) => {
   const browser = new Browser();
   await browser.get(`${portal}/connect`);
   const page = await browser.open(
@@ -57,7 +57,7 @@ test('an answer with a state that the portal did not make connects nobody', asyn
   t.regex(page.text, /does not belong to a request of the portal/);
 });
 
-test('another site’s form presses no button', async (t) => {
+test('forms of other sites are refused', async (t) => {
   const browser = new Browser();
   const connected = await connect(browser, 'ruth@platform.example', 'Authorize');
   const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
@@ -65,7 +65,7 @@ test('another site’s form presses no button', async (t) => {
   t.is((await browser.open(portal)).heading, connected.heading);
 });
 
-test('no other site’s form comes with the portal’s cookie, and no script reads it', async (t) => {
+test('the portal’s cookie is SameSite=Lax and HttpOnly', async (t) => {
   const browser = new Browser();
   await browser.get(`${portal}/connect`);
   await connect(browser, 'ruth@platform.example', 'Authorize');
@@ -75,7 +75,7 @@ test('no other site’s form comes with the portal’s cookie, and no script rea
   t.deepEqual(cookie, { name: 'partner_portal', ...expected });
 });
 
-test('the portal’s secret is in a file that only its user can read, and the browser sees no token', async (t) => {
+test('only the owner can read the file with the portal’s secret, and the browser gets no token', async (t) => {
   const file = join(directory.path, 'partner-portal.json');
   t.is((await stat(file)).mode & 0o777, 0o600);
   const { clientSecret } = JSON.parse(await readFile(file, 'utf8'));
@@ -91,7 +91,7 @@ async function connect(browser: Browser, login: string, choice: 'Authorize' | 'D
   const [, link = ''] = /href="([^"]+)">Connect</.exec(start.html) ?? [];
   let page = await browser.open(link);
   page = await browser.follow(await browser.submit(page, 'Sign in', { login, password }));
-  // Asked once per person and app: another test may have been first.
+  // The consent page is shown once per user and app; another test may have been first.
   if (page.heading.startsWith('Authorize')) page = await browser.follow(await browser.submit(page, choice));
   return page;
 }

@@ -15,7 +15,7 @@ import { serve } from '../harness/serve.ts';
 
 const ann = { id: '1', name: 'Ann' };
 const school = await testServer({
-  gate: defineGate({ permissions: { introspect_tokens: 'Ask whether a token is good' } }),
+  gate: defineGate({ permissions: { introspect_tokens: 'Introspect tokens' } }),
   scopes: { books: { description: 'Borrow books for you', permissions: [] } },
   users: [ann],
 });
@@ -32,19 +32,19 @@ test.after.always(async () => {
   await school.close();
 });
 
-async function ask(token?: string, origin: string = served.origin): Promise<Answer> {
+async function request(token?: string, origin: string = served.origin): Promise<Answer> {
   return send(origin, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
 }
 
-test('people and clients of the school platform may borrow', async (t) => {
-  const user = await ask(await issueToken(school.auth, { user: ann, scopes: ['books'] }));
+test('users and clients of the school platform get access', async (t) => {
+  const user = await request(await issueToken(school.auth, { user: ann, scopes: ['books'] }));
   t.deepEqual(user.body, { data: { borrower: 'user 1', scopes: ['books'], books: ['Emil'] } });
-  const job = await ask(await issueToken(school.auth, { client }));
+  const job = await request(await issueToken(school.auth, { client }));
   t.like(job.body, { data: { borrower: `client ${client.id}`, scopes: [] } });
 });
 
-test('without a good token nobody borrows', async (t) => {
-  t.is((await ask()).headers.get('www-authenticate'), 'Bearer');
+test('without a valid token the response is 401', async (t) => {
+  t.is((await request()).headers.get('www-authenticate'), 'Bearer');
   await using other = await testServer({ users: [ann] });
   const [head, payload] = (await issueToken(school.auth, { user: ann })).split('.');
   for (const token of [
@@ -53,21 +53,21 @@ test('without a good token nobody borrows', async (t) => {
     `${head}.${payload}.${'A'.repeat(86)}`,
     'eyJhbGciOiJub25lIn0.e30.',
   ]) {
-    const { headers, status } = await ask(token);
+    const { headers, status } = await request(token);
     t.deepEqual([status, headers.get('www-authenticate')], [401, 'Bearer error="invalid_token"'], token);
   }
 });
 
-test.serial('a revoked token is good for five seconds more at most', async (t) => {
+test.serial('a revoked token is accepted for at most five more seconds', async (t) => {
   const token = await issueToken(school.auth, { user: ann });
-  t.is((await ask(token)).status, 200);
+  t.is((await request(token)).status, 200);
   await school.auth.revoke({ token });
   using clock = fakeClock();
   clock.advance(5);
-  t.is((await ask(token)).status, 401);
+  t.is((await request(token)).status, 401);
 });
 
-test('it is no fault of the caller when the keys or the answer cannot be had', async (t) => {
+test('a failure to fetch keys or to introspect is a 500, not a 401', async (t) => {
   const unknown = createLibrary({ issuer: school.origin, clientId: client.id, clientSecret: 'wrong' });
   const away = createLibrary({
     issuer: 'http://127.0.0.1:1',
@@ -78,11 +78,11 @@ test('it is no fault of the caller when the keys or the answer cannot be had', a
   for (const app of [unknown, away]) {
     app.silent = true;
     await using broken = await serve(() => listenerOf(app));
-    t.is((await ask(token, broken.origin)).status, 500);
+    t.is((await request(token, broken.origin)).status, 500);
   }
 });
 
-test('it runs as a process of its own', async (t) => {
+test('the example runs as a process', async (t) => {
   const file = resolve(import.meta.dirname, '../../examples/resource-server.ts');
   const { PATH = '' } = process.env;
   const child = spawn(process.execPath, ['--conditions=gatehouse:source', file], {
@@ -99,5 +99,5 @@ test('it runs as a process of its own', async (t) => {
   t.teardown(() => child.kill());
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   const origin = /http:\S+/.exec(String(line))?.[0];
-  t.is((await ask(await issueToken(school.auth, { user: ann }), origin)).status, 200);
+  t.is((await request(await issueToken(school.auth, { user: ann }), origin)).status, 200);
 });

@@ -9,7 +9,7 @@ import { keyEncryptionKeyIn } from '../../examples/server/key-encryption-key.ts'
 import { runExample, startForScripts, temporaryDirectory } from './running-example.ts';
 import type { Announced } from './running-example.ts';
 
-test('a second start keeps the data, tells no secret, and adds redirect URIs once', async (t) => {
+test('a second start keeps the data, prints no secret, and adds redirect URIs once', async (t) => {
   await using directory = await temporaryDirectory();
   const dataDirectory = directory.path;
   const uri = 'http://localhost:8080/callback';
@@ -31,7 +31,7 @@ test('a second start keeps the data, tells no secret, and adds redirect URIs onc
   t.is(await third.stop(), 0);
 });
 
-test('new secrets: the old ones stop', async (t) => {
+test('with new secrets, the old ones are invalid', async (t) => {
   await using directory = await temporaryDirectory();
   const first = await startForScripts({ dataDirectory: directory.path });
   await first.stop();
@@ -62,14 +62,14 @@ test('two nodes that start at once share one database, and one of them seeds it'
   t.true(knowsSecrets(seeder!.announced));
   t.false(knowsSecrets(other!.announced));
   t.deepEqual(ids(other!.announced), ids(seeder!.announced));
-  // Each node's portal has a secret of its own, because each has a data directory of its own.
+  // Each node's portal has its own secret, because each node has its own data directory.
   const [one, two] = await Promise.all(['one', 'two'].map((name) => readPortal(join(directory.path, name))));
   t.is(one!.clientId, two!.clientId);
   t.not(one!.clientSecret, two!.clientSecret);
   await Promise.all(nodes.map((node) => node.stop()));
 });
 
-test('the key that encrypts the signing keys is in a file of its own, which a copy of the database does not have', async (t) => {
+test('the key that encrypts the signing keys is in a separate file, outside of the database', async (t) => {
   await using directory = await temporaryDirectory();
   const dataDirectory = directory.path;
   const first = await startForScripts({ dataDirectory, environment: { NODE_ENV: 'production' } });
@@ -81,10 +81,10 @@ test('the key that encrypts the signing keys is in a file of its own, which a co
   const key = await readFile(file, 'utf8');
   t.regex(key, /^[\w-]{43}\n$/);
   const storage = knexStorage(`sqlite:${join(dataDirectory, 'platform.sqlite')}`);
-  const kept = [...(await storage.keys.list('token')), ...(await storage.keys.list('cookie'))];
+  const storedKeys = [...(await storage.keys.list('token')), ...(await storage.keys.list('cookie'))];
   await storage.close();
-  t.is(kept.length, 2);
-  for (const { material } of kept) t.regex(material, /^[\w-]+\.\.[\w-]+\.[\w-]+\.[\w-]+$/);
+  t.is(storedKeys.length, 2);
+  for (const { material } of storedKeys) t.regex(material, /^[\w-]+\.\.[\w-]+\.[\w-]+\.[\w-]+$/);
 
   await rm(file);
   const without = await runExample({ dataDirectory });
@@ -95,7 +95,7 @@ test('the key that encrypts the signing keys is in a file of its own, which a co
   t.is(await statusOfToken(second.announced, first.announced), 200);
 });
 
-test('a data directory from before there was such a key goes on', async (t) => {
+test('a data directory without a key-encryption key works after an update', async (t) => {
   await using directory = await temporaryDirectory();
   const dataDirectory = directory.path;
   const address = `sqlite:${join(dataDirectory, 'platform.sqlite')}`;
@@ -115,7 +115,7 @@ test('a data directory from before there was such a key goes on', async (t) => {
   t.is(await statusOfToken(example.announced, example.announced), 200);
 });
 
-test('processes that start at once on one empty folder agree on one key', async (t) => {
+test('processes that start at once in an empty folder share one key', async (t) => {
   await using directory = await temporaryDirectory();
   const path = join(directory.path, 'folder', 'key-encryption-key');
   const keys = await Promise.all(Array.from({ length: 20 }, async () => keyEncryptionKeyIn(path)));

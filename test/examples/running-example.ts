@@ -10,7 +10,7 @@ import { compileCache } from '../harness/compile-cache.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** The line that `npm start -- --json` prints. */
+/** The line printed by `npm start -- --json`. */
 export interface Announced {
   readonly base_url: string;
   readonly users: readonly { login: string; password: string; permissions: readonly string[] }[];
@@ -26,11 +26,11 @@ export interface AnnouncedClient {
   readonly permissions: readonly string[];
 }
 
-/** The example server as a process of its own. */
+/** The example server as a child process. */
 export interface RunningExample extends AsyncDisposable {
-  /** What it had printed when it was ready. */
+  /** The text printed until it was ready. */
   readonly output: string;
-  /** All that it has written to stderr, once it has ended. */
+  /** The text written to stderr, after the exit. */
   readonly errors: Promise<string>;
   readonly process: ChildProcess;
   /** Sends a signal and resolves to the exit code. */
@@ -41,15 +41,17 @@ export interface ExampleOptions {
   readonly dataDirectory: string;
   readonly arguments?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** The program, instead of the one in the checkout, and its working directory. */
+  readonly program?: { readonly file: string; readonly folder: string };
 }
 
-/** Makes a directory that is gone afterwards. */
+/** Creates a directory that is removed afterwards. */
 export async function temporaryDirectory(): Promise<AsyncDisposable & { path: string }> {
   const path = await mkdtemp(join(tmpdir(), 'gatehouse-example-'));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Starts the example on a free port. Resolves once it has printed how to use it. */
+/** Starts the example on a free port. Resolves when it has printed how to use it. */
 export async function startExample(options: ExampleOptions): Promise<RunningExample> {
   const child = spawnExample(options);
   const errors = text(child.stderr!);
@@ -57,7 +59,7 @@ export async function startExample(options: ExampleOptions): Promise<RunningExam
     let printed = '';
     child.stdout!.on('data', (chunk) => {
       printed += String(chunk);
-      // Everything is written at once and ends with a line break; a pipe may still cut it.
+      // The text is written at once and ends with a line break, but a pipe may split it.
       if (/("clients":.*\]\}|--new-secrets.*)\n$/s.test(printed)) ready(printed);
     });
     child.once(
@@ -87,7 +89,7 @@ export async function startForScripts(
   return { ...example, announced };
 }
 
-/** Runs the example to its end, for starts that fail. */
+/** Runs the example until it exits, for starts that fail. */
 export async function runExample(
   options: ExampleOptions,
 ): Promise<{ code: number | null; output: string; errors: string }> {
@@ -100,12 +102,15 @@ function spawnExample({
   dataDirectory,
   arguments: given = [],
   environment = {},
+  program,
 }: ExampleOptions): ChildProcess {
-  const command = ['--conditions=gatehouse:source', 'examples/server/start.js', ...given];
+  const command = program ? [program.file] : ['--conditions=gatehouse:source', 'examples/server/start.js'];
   const { PATH = '' } = process.env;
-  return spawn(process.execPath, command, {
-    cwd: ROOT,
-    env: { PATH, PORT: '0', DATA_DIR: dataDirectory, ...compileCache, ...environment },
+  // Chromium's sandbox does not start as root, which the tests are in a container.
+  const sandbox = process.getuid?.() === 0 ? { CHROMIUM_SANDBOX: 'false' } : {};
+  return spawn(process.execPath, [...command, ...given], {
+    cwd: program?.folder ?? ROOT,
+    env: { PATH, PORT: '0', DATA_DIR: dataDirectory, ...sandbox, ...compileCache, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 }

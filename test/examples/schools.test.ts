@@ -1,5 +1,9 @@
+import { loadImage } from '@napi-rs/canvas';
 import test from 'ava';
+import { PdfClient, pdfText } from 'koa-gatehouse/pdf';
 
+import { startPdfService } from '../../examples/pdf-service/service.ts';
+import { needsChromium } from '../browser/chromium.ts';
 import { postJson, send } from '../harness/requests.ts';
 import { startForScripts, temporaryDirectory } from './running-example.ts';
 import { clientToken, userToken } from './tokens.ts';
@@ -13,6 +17,8 @@ const [importer, monitor, ada, ruth] = await Promise.all([
   userToken(announced, 'ada@platform.example'),
   userToken(announced, 'ruth@platform.example'),
 ]);
+
+const chromiumTest = needsChromium();
 
 test.after.always(async () => {
   await example.stop();
@@ -45,21 +51,26 @@ async function renameAll(items: readonly object[], dryRun = false) {
   return post('/rename-school-action/bulk', { mode: 'atomic', dryRun, items }, importer);
 }
 
-/** The names of the schools that a search finds. */
+async function getLetter(id: string, query: string = '', token = ruth): Promise<Response> {
+  const headers = { authorization: `Bearer ${token}` };
+  return fetch(`${announced.base_url}/api/v1/schools/${id}/letter${query}`, { headers });
+}
+
+/** The names of the schools that a search returns. */
 async function search(text: string): Promise<string[]> {
   const { body } = await get(`/schools?search=${encodeURIComponent(text)}`);
   return body.data.map(({ name }) => name);
 }
 
-/** Creates schools in a city of their own, so that no other test sees them. */
-async function found(city: string, names: readonly string[]): Promise<School[]> {
+/** Creates schools in a city that no other test uses. */
+async function create(city: string, names: readonly string[]): Promise<School[]> {
   const items = names.map((name) => ({ input: { name, city } }));
   const { body } = await post('/create-school-action/bulk', { mode: 'atomic', items });
   const { results } = body.data as unknown as { results: { output: School }[] };
   return results.map(({ output }) => output);
 }
 
-test('who may do what: a user token and a client token, by permission', async (t) => {
+test('permissions decide on actions, for user tokens and client tokens', async (t) => {
   const runs = async (token: string) => (await get('/actions', token)).body.data.map(({ name }) => name);
   t.deepEqual(await runs(ada), ['create-school-action', 'rename-school-action', 'close-school-action']);
   t.deepEqual(await runs(importer), ['create-school-action', 'rename-school-action']);
@@ -87,7 +98,7 @@ for (const [who, token] of [
   });
 }
 
-test('a school is closed once', async (t) => {
+test('a school can be closed once', async (t) => {
   const { body } = await post('/create-school-action', { name: 'Gone', city: 'Closing' });
   const { id } = body.data;
   const closed = await post(`/${id}/close-school-action`, {});
@@ -103,7 +114,7 @@ test('a school is closed once', async (t) => {
   }
 });
 
-test('wrong input is refused, also what only a database would stumble over', async (t) => {
+test('invalid input is refused, also where only the database would fail', async (t) => {
   const city = 'York';
   for (const [input, pointer] of [
     [{ city }, '#/name'],
@@ -130,8 +141,8 @@ test('wrong input is refused, also what only a database would stumble over', asy
   t.is(long.body.data.name, '🏫'.repeat(200));
 });
 
-test('a bulk in one transaction: all, or, in the database too, none', async (t) => {
-  const [first, second] = await found('Atomic', ['One', 'Two']);
+test('an atomic bulk changes all schools or none', async (t) => {
+  const [first, second] = await create('Atomic', ['One', 'Two']);
   const items = [first!, second!].map(({ id }, index) => ({ id, input: { name: `New ${index}` } }));
   const nowhere = { id: 'nowhere', input: { name: 'New' } };
   t.is((await renameAll([...items, nowhere])).status, 404);
@@ -152,9 +163,9 @@ test('with an Idempotency-Key a school is created once', async (t) => {
   t.is((await get('/schools?search=once')).body.data.length, 1);
 });
 
-test('schools come a page at a time, and each of them once', async (t) => {
+test('schools are listed in pages, each of them once', async (t) => {
   const names = ['B', 'A', 'D', 'C', 'A', 'E', 'A'];
-  const schools = await found('Pages', names);
+  const schools = await create('Pages', names);
   for (const [sort, expected] of [
     ['name', names.toSorted()],
     ['-name', names.toSorted().toReversed()],
@@ -179,8 +190,8 @@ test('schools come a page at a time, and each of them once', async (t) => {
   }
 });
 
-test('schools are searched in name and city, in any case, for the very characters', async (t) => {
-  await found('100% Ort', ['Under_score', 'Underscore', 'Bang!']);
+test('schools are searched by name and city, case-insensitively, without wildcards', async (t) => {
+  await create('100% Ort', ['Under_score', 'Underscore', 'Bang!']);
   t.deepEqual((await search('0% ORT')).toSorted(), ['Bang!', 'Under_score', 'Underscore']);
   t.deepEqual(await search('R_S'), ['Under_score']);
   t.deepEqual(await search('bang!'), ['Bang!']);
@@ -189,7 +200,7 @@ test('schools are searched in name and city, in any case, for the very character
   t.deepEqual(await search('school that is not there'), []);
 });
 
-test('a query that is wrong is 422 and says what to give', async (t) => {
+test('an invalid query is 422 with the remedy', async (t) => {
   const { body: page } = await get('/schools?limit=1');
   for (const [query, remedy] of [
     ['limit=0', 'give limit as a number from 1 to 100'],
@@ -216,13 +227,80 @@ test('a query that is wrong is 422 and says what to give', async (t) => {
   }
 });
 
-test('the description has the actions and the platform’s own route, and needs no token', async (t) => {
+test('the OpenAPI document has the actions and the platform’s own routes, and needs no token', async (t) => {
   const { body } = await send(`${announced.base_url}/api/v1/openapi.json`);
   const { paths, servers } = body as unknown as { paths: object; servers: object };
   t.deepEqual(servers, [{ url: `${announced.base_url}/api/v1` }]);
-  for (const path of ['/identity', '/schools', '/actions/school/{id}/close-school-action'])
+  for (const path of [
+    '/identity',
+    '/schools',
+    '/schools/{id}/letter',
+    '/actions/school/{id}/close-school-action',
+  ])
     t.true(path in paths);
   const page = await send(`${announced.base_url}/api/v1/docs`);
   t.is(page.status, 200);
   t.true(page.text.includes('Larkfield Schools'));
+});
+
+chromiumTest('the letter of a school is a PDF, which the PDF client takes apart and renders', async (t) => {
+  const [school] = await create('Letters', ['<script>alert(1)</script> & "Sons"']);
+  const response = await getLetter(school!.id, '?format=Letter');
+  t.is(response.status, 200);
+  const { headers } = response;
+  t.is(headers.get('content-type'), 'application/pdf');
+  t.is(headers.get('content-disposition'), `inline; filename="enrolment-letter-${school!.id}.pdf"`);
+  t.is(headers.get('x-content-type-options'), 'nosniff');
+  t.is(headers.get('cache-control'), 'no-store');
+
+  const letter = { data: await response.bytes(), filename: 'letter.pdf' };
+  const service = await startPdfService({ port: 0, workers: 1 });
+  try {
+    const client = new PdfClient({ baseUrl: service.url });
+    const tree = await client.extract(letter);
+    t.is(tree.title, 'Enrolment letter: <script>alert(1)</script> & "Sons"');
+    t.is(tree['number of pages'], 1);
+    t.regex(
+      pdfText(tree).replaceAll(/\s+/g, ' '),
+      /Enrolment letter School <script>alert\(1\)<\/script> & "Sons" City Letters The school takes new pupils/,
+    );
+    const { data } = await client.render(letter, { page: 1, format: 'png', width: 850 });
+    const { width, height } = await loadImage(Buffer.from(data));
+    t.deepEqual({ width, height }, { width: 850, height: 1100 }, '8.5 by 11 inches');
+  } finally {
+    await service.stop();
+  }
+});
+
+test('a letter that there is not, and who may not have one', async (t) => {
+  for (const [id, query, token, status, code, message] of [
+    ['%00', '', ruth, 404, 'school_not_found', 'There is no school with this id.'],
+    ['nowhere', '', ruth, 404, 'school_not_found', 'There is no school with this id.'],
+    [
+      'harbour',
+      '?format=b5',
+      ruth,
+      422,
+      'query_invalid',
+      'The query is wrong: give format as one of a0, a1, a2, a3, a4, a5, a6, letter, legal, tabloid, ledger.',
+    ],
+    ['harbour', '?paper=a4', ruth, 422, 'query_invalid', 'The query is wrong: there is no parameter paper.'],
+    ['harbour', '', monitor, 403, 'missing_permission', 'Missing permission to view schools.'],
+  ] as const) {
+    const response = await getLetter(id, query, token);
+    t.is(response.status, status);
+    t.is(response.headers.get('content-type'), 'application/problem+json; charset=utf-8');
+    t.like(await response.json(), { code, message });
+  }
+});
+
+chromiumTest('more letters than the queue takes are refused at once, and the others are made', async (t) => {
+  const responses = await Promise.all(Array.from({ length: 40 }, async () => getLetter('harbour')));
+  const refused = responses.filter(({ status }) => status === 503);
+  const made = responses.filter(({ status }) => status === 200);
+  t.is(made.length + refused.length, 40);
+  t.true(made.length >= 12, 'two at a time, and ten wait');
+  t.true(refused.length > 0);
+  t.is(refused[0]!.headers.get('retry-after'), '5');
+  t.like(await refused[0]!.json(), { code: 'temporarily_unavailable' });
 });

@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 
 import test from 'ava';
 
+import { readSettings } from '../../examples/server/settings.ts';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
+import { send } from '../harness/requests.ts';
 import { startForScripts, temporaryDirectory } from './running-example.ts';
 import type { AnnouncedClient } from './running-example.ts';
 
@@ -16,7 +18,7 @@ test.after.always(async () => {
   await directory[Symbol.asyncDispose]();
 });
 
-test('one line of JSON tells scripts everything', (t) => {
+test('--json prints one line with all data for scripts', (t) => {
   t.is(example.output.trimEnd().split('\n').length, 1);
   t.deepEqual(Object.keys(announced), ['base_url', 'users', 'clients']);
   t.regex(announced.base_url, /^http:\/\/localhost:\d+$/);
@@ -83,7 +85,7 @@ test('client credentials: a token, no refresh token, and the schools', async (t)
   t.deepEqual(Object.keys(schools.body.data[0]), ['id', 'name', 'city', 'open']);
 });
 
-test('without the permission the schools are refused, in words', async (t) => {
+test('without the permission the schools are 403 with a message', async (t) => {
   const { body } = await token({
     grant_type: 'client_credentials',
     ...credentials('Status monitor'),
@@ -94,7 +96,7 @@ test('without the permission the schools are refused, in words', async (t) => {
   t.is(schools.body.message, 'Missing permission to view schools.');
 });
 
-test('authorization code: the real forms, the exchange, the identity and the refresh', async (t) => {
+test('authorization code: the pages, the token request, the identity and the refresh', async (t) => {
   const app = client('Command line');
   const callback = await authorize(app, 'ruth@platform.example', { state: 'a state' });
   t.is(callback.get('state'), 'a state');
@@ -113,7 +115,7 @@ test('authorization code: the real forms, the exchange, the identity and the ref
   t.is((await token(exchange)).body.error, 'invalid_grant');
 });
 
-test('refresh: new tokens for the same person', async (t) => {
+test('refresh: new tokens for the same user', async (t) => {
   const app = client('Command line');
   const code = (await authorize(app, 'tom@platform.example')).get('code')!;
   const redirectUri = app.redirect_uris[0]!;
@@ -135,7 +137,7 @@ test('refresh: new tokens for the same person', async (t) => {
   t.is((await api('schools', second.body.access_token)).body.message, 'Missing permission to view schools.');
 });
 
-test('the public app exchanges its code with PKCE and without a secret', async (t) => {
+test('the public app redeems its code with PKCE and without a secret', async (t) => {
   const app = client('Browser app');
   const verifier = 'a-code-verifier-has-at-least-43-characters-in-it';
   const challenge = createHash('sha256').update(verifier).digest('base64url');
@@ -160,9 +162,9 @@ test('the public app exchanges its code with PKCE and without a secret', async (
   ]);
 });
 
-test('a wrong password and an unknown login get the same answer', async (t) => {
+test('a wrong password and an unknown login get the same response', async (t) => {
   const app = client('Command line');
-  for (const login of ['ruth@platform.example', 'nobody@platform.example']) {
+  for (const login of ['ruth@platform.example', 'unknown@platform.example']) {
     const browser = new Browser();
     const page = await browser.open(authorizeUrl(app));
     const refused = await browser.submit(page, 'Sign in', { login, password: 'not the password' });
@@ -171,7 +173,7 @@ test('a wrong password and an unknown login get the same answer', async (t) => {
   }
 });
 
-test('the start page, the health checks and what is not there', async (t) => {
+test('the start page, the health endpoints and the 404 page', async (t) => {
   const browser = new Browser();
   t.is((await browser.get(`${announced.base_url}/`)).heading, 'A small school platform');
   t.is((await browser.get(`${announced.base_url}/nowhere`)).heading, 'Page not found');
@@ -221,7 +223,7 @@ function authorizeUrl(app: AnnouncedClient, parameters: Record<string, string> =
   return url;
 }
 
-/** Signs a person in and authorizes the app; gives the query that comes back to its redirect URI. */
+/** Signs a user in and authorizes the app; returns the query of the redirect URI. */
 async function authorize(
   app: AnnouncedClient,
   login: string,
@@ -231,8 +233,24 @@ async function authorize(
   const { password } = announced.users.find((user) => user.login === login)!;
   let page: Page = await browser.open(authorizeUrl(app, parameters));
   page = await browser.follow(await browser.submit(page, 'Sign in', { login, password }));
-  // Once per person and app: another test may have been first.
+  // The consent page is shown once per user and app; another test may have been first.
   if (page.heading.startsWith('Authorize'))
     page = await browser.follow(await browser.submit(page, 'Authorize'));
   return page.url.searchParams;
 }
+
+test('the metrics are served on this machine only', async (t) => {
+  const { status, text } = await send(`${announced.base_url}/metrics`);
+  t.is(status, 200);
+  t.regex(text, /^gatehouse_requests_in_progress \d+$/m);
+  t.true((await send(announced.base_url)).text.includes('href="/metrics"'));
+  for (const [environment, metrics] of [
+    [{}, true],
+    [{ HOST: '::1' }, true],
+    [{ HOST: '0.0.0.0' }, false],
+    [{ HOST: 'platform.example' }, false],
+    [{ BASE_URL: 'https://platform.example' }, false],
+  ] as const) {
+    t.is(readSettings(environment).metrics, metrics, JSON.stringify(environment));
+  }
+});

@@ -3,7 +3,7 @@ import test from 'ava';
 import { createService } from '../../examples/service.ts';
 import { serve } from '../harness/serve.ts';
 
-test('a service of its own gives out tokens, to form posts with HTTP Basic too', async (t) => {
+test('a server without a Koa app issues tokens, to forms with HTTP Basic too', async (t) => {
   let auth!: Awaited<ReturnType<typeof createService>>;
   await using service = await serve(async (origin) => {
     auth = await createService(origin);

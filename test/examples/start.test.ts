@@ -8,7 +8,7 @@ import test from 'ava';
 
 import { runExample, startExample, startForScripts, temporaryDirectory } from './running-example.ts';
 
-test('every printed command works as pasted into bash', async (t) => {
+test('every printed command works when pasted into bash', async (t) => {
   await using directory = await temporaryDirectory();
   await using example = await startExample({ dataDirectory: directory.path });
   const [, commands = ''] = /In a terminal\n(.*)\nPasswords and secrets/s.exec(example.output) ?? [];
@@ -30,7 +30,7 @@ test('every printed command works as pasted into bash', async (t) => {
   t.deepEqual(sameIdentity, identity);
 });
 
-test('the text has no colour codes when nobody looks, and later starts say how to get new secrets', async (t) => {
+test('without a terminal there are no colour codes, and later starts print how to get new secrets', async (t) => {
   await using directory = await temporaryDirectory();
   const first = await startExample({ dataDirectory: directory.path });
   t.false(first.output.includes('\u001B'));
@@ -40,7 +40,7 @@ test('the text has no colour codes when nobody looks, and later starts say how t
   t.notRegex(second.output, /gatehouse_secret_/);
 });
 
-test('mistakes end with one clear sentence', async (t) => {
+test('an invalid start ends with one sentence', async (t) => {
   await using directory = await temporaryDirectory();
   await using taken = await listen();
   const { port } = taken;
@@ -62,6 +62,9 @@ test('mistakes end with one clear sentence', async (t) => {
   const badPort = await run([], { PORT: 'http' });
   t.deepEqual(badPort, { code: 1, output: '', errors: 'PORT: give a number from 0 to 65535, not "http".\n' });
 
+  const badSandbox = await run([], { CHROMIUM_SANDBOX: 'off' });
+  t.is(badSandbox.errors, 'CHROMIUM_SANDBOX: give true or false, not "off".\n');
+
   const badDatabase = await run([], { DATABASE_URL: 'oracle:here' });
   t.is(badDatabase.code, 1);
   t.regex(badDatabase.errors, /^DATABASE_URL: .*\n$/);
@@ -71,11 +74,11 @@ test('mistakes end with one clear sentence', async (t) => {
   t.regex(occupied.errors, /address already in use.*PORT=0 npm start.*\n$/);
 });
 
-test('SIGTERM: a running request is answered, idle connections are not waited for, and the process ends', async (t) => {
+test('SIGTERM: a running request is answered, idle connections are closed, and the process exits', async (t) => {
   await using directory = await temporaryDirectory();
   await using example = await startForScripts({ dataDirectory: directory.path });
   const port = Number(new URL(example.announced.base_url).port);
-  // A connection on which nothing was ever asked.
+  // An idle connection.
   const idle = connect(port, '127.0.0.1');
   await once(idle, 'connect');
 
@@ -84,9 +87,9 @@ test('SIGTERM: a running request is answered, idle connections are not waited fo
   running.write(
     `POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
   );
-  // The server has seen the request when it asks for the body.
-  const [invitation] = await once(running, 'data');
-  t.regex(String(invitation), /^HTTP\/1\.1 100/);
+  // With 100-continue, the server has received the header.
+  const [continueLine] = await once(running, 'data');
+  t.regex(String(continueLine), /^HTTP\/1\.1 100/);
 
   const signalled = performance.now();
   const ended = example.stop('SIGTERM');
@@ -100,15 +103,15 @@ test('SIGTERM: a running request is answered, idle connections are not waited fo
   t.true(performance.now() - signalled < 2000);
 });
 
-test('SIGTERM: a request that never ends does not keep the process', async (t) => {
+test('SIGTERM: an endless request does not delay the exit', async (t) => {
   await using directory = await temporaryDirectory();
   await using example = await startForScripts({ dataDirectory: directory.path });
-  const stuck = connect(Number(new URL(example.announced.base_url).port), '127.0.0.1');
-  stuck.on('error', () => undefined);
-  stuck.write(
+  const endless = connect(Number(new URL(example.announced.base_url).port), '127.0.0.1');
+  endless.on('error', () => undefined);
+  endless.write(
     'POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n',
   );
-  await once(stuck, 'data');
+  await once(endless, 'data');
 
   const signalled = performance.now();
   t.is(await example.stop('SIGTERM'), 0);

@@ -2,12 +2,12 @@ import { Browser } from '../harness/browser.ts';
 import { postJson } from '../harness/requests.ts';
 import type { Announced, AnnouncedClient } from './running-example.ts';
 
-/** An access token of one of the example's apps. */
+/** An access token for one of the example's apps. */
 export async function clientToken(announced: Announced, name: string): Promise<string> {
   return tokenOf(announced, { grant_type: 'client_credentials', ...credentials(announced, name) });
 }
 
-/** An access token for one of the example's people, got with the real pages. */
+/** An access token for one of the example's users, requested with the real pages. */
 export async function userToken(announced: Announced, login: string): Promise<string> {
   const app = clientOf(announced, 'Command line');
   const redirectUri = app.redirect_uris[0]!;

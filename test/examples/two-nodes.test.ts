@@ -10,7 +10,7 @@ import { serve } from '../harness/serve.ts';
 
 const REDIRECT_URI = 'https://reports.example/callback';
 
-postgresql.register('a person and a client never notice that there are two nodes', async (t) => {
+postgresql.register('two nodes work as one server for a user and for a client', async (t) => {
   const database = await postgresql.empty();
   await using stack = new AsyncDisposableStack();
   const ports: number[] = [];
@@ -60,10 +60,10 @@ postgresql.register('a person and a client never notice that there are two nodes
     origins.map(async (origin) => postForm(`${origin}/oauth/token`, { ...code, ...credentials })),
   );
   const statuses = [first!.status, second!.status].toSorted((a, b) => a - b);
-  t.deepEqual(statuses, [200, 400], 'a code is good for one of two nodes');
+  t.deepEqual(statuses, [200, 400], 'a code is redeemed once');
 });
 
-postgresql.register('what is revoked on one node is refused on the other', async (t) => {
+postgresql.register('a revocation on one node takes effect on the other', async (t) => {
   const database = await postgresql.empty();
   await using stack = new AsyncDisposableStack();
   const issuer = 'http://127.0.0.1:3000';
@@ -85,10 +85,10 @@ postgresql.register('what is revoked on one node is refused on the other', async
     client_secret: secret!.value,
   });
   const headers = { authorization: `Bearer ${String(issued.body?.['access_token'])}` };
-  const asked = async (): Promise<number[]> =>
+  const statuses = async (): Promise<number[]> =>
     Promise.all(origins.map(async (origin) => (await send(`${origin}/api/v1/schools`, { headers })).status));
-  t.deepEqual(await asked(), [200, 200], 'both know the key');
+  t.deepEqual(await statuses(), [200, 200], 'both accept the token');
   await other.auth.revoke({ client: client.id });
   const deadline = Date.now() + 5000;
-  while ((await asked()).some((status) => status !== 401)) t.true(Date.now() < deadline);
+  while ((await statuses()).some((status) => status !== 401)) t.true(Date.now() < deadline);
 });

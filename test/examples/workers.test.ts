@@ -19,10 +19,10 @@ import { clientToken, userToken } from './tokens.ts';
 
 const LAG = 5000;
 
-// Workers take turns at new connections, so that each request goes to another one than the request before it.
+// Workers take new connections in turn, so each request goes to another worker than the one before.
 setGlobalDispatcher(new Agent({ pipelining: 0 }));
 
-test('two workers: each goes on with what the other began, and both learn of revocations and keys', async (t) => {
+test('two workers share logins and tokens, and both apply revocations and new keys', async (t) => {
   await using directory = await temporaryDirectory();
   await using example = await startForScripts({
     dataDirectory: directory.path,
@@ -83,7 +83,7 @@ test('workers start while a health probe holds connections to their port', async
   t.deepEqual(await statuses(example.announced, token), [200, 200, 200, 200]);
 });
 
-test('a worker that dies is replaced, until too many have died', async (t) => {
+test('a worker that exits is replaced, until too many have exited', async (t) => {
   await using directory = await temporaryDirectory();
   await using example = await startForScripts({
     dataDirectory: directory.path,
@@ -111,7 +111,7 @@ test('a worker that dies is replaced, until too many have died', async (t) => {
   t.is(code, 1);
 });
 
-test('workers that cannot serve end with one clear sentence', async (t) => {
+test('workers that cannot start end with one sentence', async (t) => {
   await using directory = await temporaryDirectory();
   const run = async (given: readonly string[], environment: Record<string, string> = {}) =>
     runExample({ dataDirectory: directory.path, arguments: given, environment });
@@ -125,7 +125,7 @@ test('workers that cannot serve end with one clear sentence', async (t) => {
   t.regex(nowhere.errors, /^DATABASE_URL: [^\n]*\n$/);
 });
 
-/** What the API answers to four requests in turn. */
+/** The statuses of four requests to the API, one after the other. */
 async function statuses({ base_url: base }: Announced, token: string): Promise<number[]> {
   const found: number[] = [];
   while (found.length < 4) {
@@ -138,7 +138,7 @@ async function statuses({ base_url: base }: Announced, token: string): Promise<n
   return found;
 }
 
-/** Connects again whenever it is cut off, and sends nothing. Resolves to how often it was connected. */
+/** Reconnects whenever the connection is closed, and sends nothing. Resolves to the number of connections. */
 async function holdConnections(port: number, stopped: AbortSignal): Promise<number> {
   let connected = 0;
   while (!stopped.aborted) {
@@ -170,7 +170,7 @@ function isRunning(pid: number): boolean {
   return signal(pid, 0);
 }
 
-/** Tells whether there was such a process. */
+/** Sends a signal. Returns whether the process existed. */
 function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, name);

@@ -4,7 +4,7 @@ import type { components, paths } from './platform.d.ts';
 
 type School = components['schemas']['school.create-school-action.output'];
 
-/** What somebody else's program does with the example platform: everything typed by its description, nothing by hand. */
+/** A client program of the example platform, typed by its OpenAPI description. */
 export async function reopenSchool(
   baseUrl: string,
   { accessToken, name, key }: { accessToken: string; name: string; key: string },

@@ -19,23 +19,23 @@ test.after.always(async () => {
   await directory[Symbol.asyncDispose]();
 });
 
-/** Runs a program of a package, by its path from here. */
+/** Runs the command of a package. */
 async function run(program: string, ...given: string[]): Promise<string> {
   const path = join(import.meta.dirname, program);
   const { stdout } = await promisify(execFile)(process.execPath, [path, ...given], { maxBuffer: 10_000_000 });
   return stdout;
 }
 
-test("openapi-typescript makes of the example's description what is in platform.d.ts", async (t) => {
+test("platform.d.ts is what openapi-typescript generates from the example's description", async (t) => {
   const made = await run('node_modules/openapi-typescript/bin/cli.js', `${baseUrl}/openapi.json`);
   t.is(
     made,
     await readFile(join(import.meta.dirname, 'platform.d.ts'), 'utf8'),
-    'make it anew: npm start, then in test/generated-client npx openapi-typescript http://localhost:3000/api/v1/openapi.json --output platform.d.ts',
+    'generate it again: npm start, then in test/generated-client npx openapi-typescript http://localhost:3000/api/v1/openapi.json --output platform.d.ts',
   );
 });
 
-test('with it, a client compiles that calls actions by their names', async (t) => {
+test('a client typed with it compiles', async (t) => {
   t.is(await run('../../node_modules/typescript/bin/tsc', '--project', import.meta.dirname), '');
 });
 

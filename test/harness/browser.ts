@@ -2,7 +2,6 @@
 const ACCEPT =
   'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7';
 
-/** A stored cookie. */
 export interface Cookie {
   readonly name: string;
   readonly value: string;
@@ -29,7 +28,6 @@ export class Browser {
     return [...this.#cookies.values()];
   }
 
-  /** Requests a URL once. */
   async get(url: string | URL, headers: Record<string, string> = {}): Promise<Page> {
     return this.#send(new URL(url), { method: 'GET', headers });
   }
@@ -135,12 +133,11 @@ export class Page {
     return location === null ? undefined : new URL(location, this.url);
   }
 
-  /** The heading of the page. */
   get heading(): string {
     return text(/<h1[^>]*>([\s\S]*?)<\/h1>/.exec(this.html)?.[1] ?? '');
   }
 
-  /** The page's words without its tags. */
+  /** The text of the page without its tags. */
   get text(): string {
     return text(/<main[^>]*>([\s\S]*?)<\/main>/.exec(this.html)?.[1] ?? this.html);
   }

@@ -52,8 +52,8 @@ export function people(): UserStore<Person> & { readonly all: Person[] } {
   };
 }
 
-/** A logger that stores its lines, for tests of the log. */
-export function rememberingLogger(): Logger & {
+/** A logger that records its lines, for tests of the log. */
+export function recordingLogger(): Logger & {
   readonly lines: { level: string; message: string; fields: object }[];
 } {
   const lines: { level: string; message: string; fields: object }[] = [];
@@ -66,7 +66,7 @@ export function rememberingLogger(): Logger & {
 export interface Mounting {
   /** The issuer's path, such as `/auth`. @default '' */
   readonly path?: string;
-  /** Puts a proxy in front: receives the origin on which the platform listens, and returns the public origin. */
+  /** Starts a proxy: receives the origin on which the platform listens, and returns the public origin. */
   readonly inFront?: (origin: string) => string | Promise<string>;
   /** The URL at which a URL of the public origin is answered. */
   readonly reach?: (url: URL) => URL;
@@ -88,7 +88,7 @@ export interface Platform extends AsyncDisposable {
   readonly reach: (url: URL) => URL;
   readonly auth: AuthServer<Permission, 'registrar', Person>;
   readonly users: ReturnType<typeof people>;
-  readonly logger: ReturnType<typeof rememberingLogger>;
+  readonly logger: ReturnType<typeof recordingLogger>;
   /** Registers an app with the authorization code grant and one redirect URI. */
   registerApp(fields?: Partial<Parameters<AuthServer['clients']['create']>[0]>): Promise<RegisteredApp>;
   /** Registers a client-credentials app. */
@@ -128,7 +128,7 @@ export async function startPlatform(
   { path = '', inFront, reach, app = bareApp }: Mounting = {},
 ): Promise<Platform> {
   const users = people();
-  const logger = rememberingLogger();
+  const logger = recordingLogger();
   let auth!: Platform['auth'];
   let seen!: string;
   const served = await serve(async (origin) => {
@@ -231,7 +231,6 @@ export function platformOf(
   };
 }
 
-/** The authorization URL of an app. */
 export function authorizeUrl(
   platform: Platform,
   app: RegisteredApp,
@@ -279,7 +278,7 @@ export async function authorize(
 }
 
 /** The whole authorization code flow; returns the token response. */
-export async function connect(
+export async function runCodeFlow(
   platform: Platform,
   app: RegisteredApp,
   options: Parameters<typeof authorize>[2] = {},

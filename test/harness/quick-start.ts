@@ -17,7 +17,6 @@ function quickStart(): string {
   return block;
 }
 
-/** The running quick start. */
 export interface RunningQuickStart {
   readonly origin: string;
   /** The credentials that it printed. */

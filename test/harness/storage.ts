@@ -24,7 +24,7 @@ function wrap<T extends object>(target: T, prefix: string, what: Around): T {
   });
 }
 
-/** A storage that takes a few milliseconds before and after each call, as a database on another machine does. */
+/** A storage that waits a few milliseconds before and after each call, as a database on another machine does. */
 export function slow(storage: Storage): Storage {
   return around(storage, async (_name, call) => {
     await wait(2);
@@ -34,8 +34,8 @@ export function slow(storage: Storage): Storage {
   });
 }
 
-/** A storage whose calls can be paused, so that requests run at the same time, or in the order that does the most harm. */
-export interface HeldStorage {
+/** A storage whose calls can be paused, so that a test decides which of two requests reads or writes first. */
+export interface PausableStorage {
   readonly storage: Storage;
   /** Pauses calls of a method until `count` of them wait, and then resumes all of them. */
   readonly gather: (name: string, count: number) => void;
@@ -43,20 +43,20 @@ export interface HeldStorage {
   readonly pause: (name: string) => { readonly reached: Promise<void>; readonly resume: () => void };
 }
 
-export function held(storage: Storage): HeldStorage {
-  const gates = new Map<string, () => Promise<void>>();
+export function pausable(storage: Storage): PausableStorage {
+  const pauses = new Map<string, () => Promise<void>>();
   return {
     storage: around(storage, async (name, call) => {
-      await gates.get(name)?.();
+      await pauses.get(name)?.();
       return call();
     }),
     gather(name, count) {
       const all = Promise.withResolvers<void>();
       let waiting = 0;
-      gates.set(name, async () => {
+      pauses.set(name, async () => {
         waiting += 1;
         if (waiting === count) {
-          gates.delete(name);
+          pauses.delete(name);
           all.resolve();
         }
         return all.promise;
@@ -65,8 +65,8 @@ export function held(storage: Storage): HeldStorage {
     pause(name) {
       const reached = Promise.withResolvers<void>();
       const resumed = Promise.withResolvers<void>();
-      gates.set(name, async () => {
-        gates.delete(name);
+      pauses.set(name, async () => {
+        pauses.delete(name);
         reached.resolve();
         return resumed.promise;
       });

@@ -41,7 +41,7 @@ const REPEATED = {
 const NOT_UTF8 = { status: 400, code: 'ERR_BODY', message: 'The form is not percent-encoded UTF-8.' };
 const TOO_LARGE = { status: 413, code: 'ERR_BODY', message: 'The form is larger than 16384 bytes.' };
 
-test('reads the fields of a form, as they were typed', async (t) => {
+test('form fields are percent-decoded, and whitespace is kept', async (t) => {
   const url = await serve(t, answerForm);
   t.deepEqual(await post(url, 'login=ann%2Bwork%40school.example&password=+%C3%A4%3D1%262=3+&empty=&bare'), {
     status: 200,
@@ -66,7 +66,7 @@ test('a second reader in the same request gets the same fields', async (t) => {
   t.deepEqual(await post(url, 'login=%C3%A4nn'), { status: 200, fields: { login: 'änn' } });
 });
 
-test('a field must be one text', async (t) => {
+test('a repeated, nested or invalid field is refused', async (t) => {
   const url = await serve(t, answerForm);
   t.deepEqual(await post(url, 'login=a&login=b'), REPEATED);
   t.deepEqual(await post(url, 'login[]=a'), REPEATED);
@@ -75,7 +75,7 @@ test('a field must be one text', async (t) => {
   t.deepEqual(await post(url, '=a'), REPEATED);
 });
 
-test('names of Object.prototype are fields like any other', async (t) => {
+test('names of Object.prototype are ordinary fields', async (t) => {
   const url = await serve(t, async (ctx) => {
     const fields = await readForm(ctx);
     ctx.body = { own: Object.keys(fields), toString: typeof fields['toString'] };
@@ -87,7 +87,7 @@ test('names of Object.prototype are fields like any other', async (t) => {
   });
 });
 
-test('text that is not UTF-8, or contains a NUL character, is refused', async (t) => {
+test('a form that is not UTF-8, or contains a NUL character, is refused', async (t) => {
   const url = await serve(t, answerForm);
   t.deepEqual(await post(url, 'login=%FF'), NOT_UTF8);
   t.deepEqual(await post(url, 'login=%'), NOT_UTF8);
@@ -130,7 +130,7 @@ test('a form of more than 16 KiB is refused with 413', async (t) => {
   t.deepEqual(await post(url, `a=${'x'.repeat(16 * 1024 - 1)}`), TOO_LARGE);
 });
 
-test('a form that never ends is answered, and its connection closed', async (t) => {
+test('an endless form is answered, and its connection closed', async (t) => {
   const url = await serve(t, answerForm);
   const agent = new Agent({ keepAlive: true });
   t.teardown(() => {
@@ -150,7 +150,7 @@ const parsers: Record<string, () => Middleware> = {
   'koa-body': () => koaBody(),
   '@koa/bodyparser': () => bodyParser(),
   '@koa/bodyparser for JSON only': () => bodyParser({ enableTypes: ['json'] }),
-  'a parser that leaves the text': () => koaBody({ urlencoded: false, text: true, textTypes: [FORM] }),
+  'a parser that sets the text': () => koaBody({ urlencoded: false, text: true, textTypes: [FORM] }),
 };
 
 for (const [name, parser] of Object.entries(parsers)) {
@@ -169,7 +169,7 @@ for (const [name, parser] of Object.entries(parsers)) {
   });
 }
 
-test('a form that another middleware consumed is refused, without waiting for it', async (t) => {
+test('a form consumed by other middleware is refused at once', async (t) => {
   const url = await serve(
     t,
     async (ctx, next) => {
@@ -185,7 +185,7 @@ test('a form that another middleware consumed is refused, without waiting for it
   });
 });
 
-test('a stream that a middleware has set to text is refused, not a fault', async (t) => {
+test('a stream that middleware has decoded to text is refused', async (t) => {
   const url = await serve(
     t,
     async (ctx, next) => {

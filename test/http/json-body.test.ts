@@ -35,7 +35,7 @@ async function post(
   return { status: response.status, ...((await response.json()) as object) };
 }
 
-test('reads JSON, whatever value it is', async (t) => {
+test('any JSON value is read', async (t) => {
   const url = await serve(t, answerJson);
   for (const value of [
     { a: [1, { b: 'ü' }], ':': '":"' },
@@ -54,13 +54,13 @@ test('reads JSON, whatever value it is', async (t) => {
   });
 });
 
-test('no body is undefined, with and without a content type', async (t) => {
+test('without a body the value is undefined, with and without a content type', async (t) => {
   const url = await serve(t, answerJson);
   t.deepEqual(await post(url, undefined, {}), { status: 200, value: 'nothing' });
   t.deepEqual(await post(url, ''), { status: 200, value: 'nothing' });
 });
 
-test('__proto__ is a member like any other', async (t) => {
+test('__proto__ is an ordinary member', async (t) => {
   const url = await serve(t, async (ctx) => {
     const value = (await readJson(ctx, 1000)) as object;
     ctx.body = { own: Object.keys(value), polluted: 'x' in value };
@@ -128,13 +128,13 @@ for (const [what, body, headers, status, message] of refused) {
   });
 }
 
-test('32 levels and as many bytes as the limit are taken', async (t) => {
+test('32 levels, and a body of exactly the limit, are accepted', async (t) => {
   const url = await serve(t, answerJson);
   t.like(await post(url, '['.repeat(32) + ']'.repeat(32)), { status: 200 });
   t.like(await post(url, `"${'x'.repeat(998)}"`), { status: 200 });
 });
 
-test('a body that never ends is answered, and its connection closed', async (t) => {
+test('an endless body is answered, and its connection closed', async (t) => {
   const url = await serve(t, answerJson);
   const agent = new Agent({ keepAlive: true });
   t.teardown(() => {
@@ -175,7 +175,7 @@ for (const [name, parser] of Object.entries(parsers)) {
   });
 }
 
-test("what a parser has left on Node's request is read too, its text before its value", async (t) => {
+test("a body that a parser has set on Node's request is read, its text before its value", async (t) => {
   for (const left of [{ body: { a: 1 } }, { body: '{"a":1}' }, { body: {}, rawBody: '{"a":1}' }]) {
     const url = await serve(
       t,
@@ -190,7 +190,7 @@ test("what a parser has left on Node's request is read too, its text before its 
   }
 });
 
-test('a duplicate member and a text above the limit are found in what a parser has left of the text', async (t) => {
+test('duplicate members and the size are checked in the text that a parser has set', async (t) => {
   const cases = [
     ['{"a":1,"a":2}', 400, 'An object of the body contains a duplicate member.'],
     [`"${'ü'.repeat(500)}"`, 413, 'The body is larger than 1000 bytes.'],
@@ -209,7 +209,7 @@ test('a duplicate member and a text above the limit are found in what a parser h
   }
 });
 
-test('a body that another middleware consumed is refused, without waiting for it', async (t) => {
+test('a body consumed by other middleware is refused at once', async (t) => {
   const url = await serve(
     t,
     async (ctx, next) => {

@@ -24,7 +24,7 @@ const passes: Record<string, Record<string, string>> = {
     origin: 'http://localhost:3000',
     cookie: 'a=b',
   },
-  'a reload by the person': { 'sec-fetch-site': 'none', cookie: 'a=b' },
+  'a reload by the user': { 'sec-fetch-site': 'none', cookie: 'a=b' },
   'a browser without Sec-Fetch-Site': { origin: ORIGIN, cookie: 'a=b' },
   'a browser that only sends Referer': { referer: `${ORIGIN}/oauth/interaction/x`, cookie: 'a=b' },
   'a program': { cookie: 'a=b' },
@@ -48,16 +48,16 @@ const refused: Record<string, Record<string, string>> = {
   'a Host header that agrees with the sender': { host: 'evil.example', origin: 'https://evil.example' },
 };
 
-for (const [who, headers] of Object.entries(passes)) {
-  test(`passes: ${who}`, async (t) => {
+for (const [sender, headers] of Object.entries(passes)) {
+  test(`accepted: ${sender}`, async (t) => {
     const response = await fetch(await serve(t, answer), { method: 'POST', headers });
     t.is(response.status, 200);
     t.is(await response.text(), 'passed');
   });
 }
 
-for (const [who, headers] of Object.entries(refused)) {
-  test(`refused: ${who}`, async (t) => {
+for (const [sender, headers] of Object.entries(refused)) {
+  test(`refused: ${sender}`, async (t) => {
     const response = await fetch(await serve(t, answer), { method: 'POST', headers });
     t.is(response.status, 403);
     t.is(await response.text(), 'ERR_CROSS_SITE: This form was sent from another site.');

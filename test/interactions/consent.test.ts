@@ -4,7 +4,7 @@ import { servePages } from './serve-pages.ts';
 
 const PAGE = '/oauth/interaction/consent';
 
-test('the page names the app, the person, and where they go next', async (t) => {
+test('the page names the client, the user, and the redirect host', async (t) => {
   const site = await servePages(t, fakeFlow());
   const page = await site.get(PAGE);
   t.is(page.status, 200);
@@ -21,7 +21,7 @@ test('the page names the app, the person, and where they go next', async (t) => 
   );
 });
 
-test('scopes are listed as sentences', async (t) => {
+test('scopes are listed by their descriptions', async (t) => {
   const scopes = [
     { name: 'schools:read', description: 'See your schools' },
     { name: 'reports:write', description: 'Write <reports>' },
@@ -33,7 +33,7 @@ test('scopes are listed as sentences', async (t) => {
   t.false(page.text.includes('on your behalf'));
 });
 
-test('the choice is two buttons, "Authorize" and "Deny", each with a form of its own', async (t) => {
+test('"Authorize" and "Deny" are two buttons, each in its own form', async (t) => {
   const site = await servePages(t, fakeFlow());
   const { html } = await site.get(PAGE);
   t.regex(
@@ -44,7 +44,7 @@ test('the choice is two buttons, "Authorize" and "Deny", each with a form of its
 });
 
 for (const step of ['consent', 'deny', 'switch']) {
-  test(`${step} is posted and goes on where the flow says`, async (t) => {
+  test(`${step} is posted and redirects to the URL of the flow`, async (t) => {
     const flow = fakeFlow();
     const site = await servePages(t, flow);
     const page = await site.post(`${PAGE}/${step}`);
@@ -53,7 +53,7 @@ for (const step of ['consent', 'deny', 'switch']) {
     t.deepEqual(flow.calls, [`${step} consent`]);
   });
 
-  test(`${step} is nothing that a link or another site can do`, async (t) => {
+  test(`${step} needs a POST from the same origin`, async (t) => {
     const flow = fakeFlow();
     const site = await servePages(t, flow);
     t.is((await site.get(`${PAGE}/${step}`)).headers.get('location'), PAGE);
@@ -63,21 +63,21 @@ for (const step of ['consent', 'deny', 'switch']) {
   });
 }
 
-test('"Not you?" is not offered when the host decides who it is', async (t) => {
+test(`"Not you?" is not shown when the host's session decides`, async (t) => {
   const site = await servePages(t, fakeFlow({ consent: { canSwitchUser: false } }));
   const page = await site.get(PAGE);
   t.true(page.text.includes('Signed in as ann@school.example'));
   t.false(page.text.includes('Not you?'));
 });
 
-test('a person without email is called by name, one without either by id', async (t) => {
+test('a user without email is shown by name, without name by id', async (t) => {
   const named = await servePages(t, fakeFlow({ consent: { user: { id: 'u1', name: 'Ann Lee' } } }));
   t.true((await named.get(PAGE)).text.includes('Signed in as Ann Lee'));
   const bare = await servePages(t, fakeFlow({ consent: { user: { id: 'u1', name: '', email: '' } } }));
   t.true((await bare.get(PAGE)).text.includes('Signed in as u1'));
 });
 
-test('where an app on the device or on this machine is sent to is told as it is', async (t) => {
+test('the redirect target of a native or loopback client is shown as it is', async (t) => {
   const destinations = {
     'com.example.reports:/callback': 'com.example.reports:',
     'http://127.0.0.1:51234/callback': 'http://127.0.0.1:51234',
@@ -91,7 +91,7 @@ test('where an app on the device or on this machine is sent to is told as it is'
   }
 });
 
-test('names that outsiders chose cannot leave their place', async (t) => {
+test('names of clients and users are escaped', async (t) => {
   const name = `</h1><script>alert(1)</script>\u202Ecod\u2066\n`;
   const site = await servePages(
     t,

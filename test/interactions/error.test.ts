@@ -2,7 +2,7 @@ import test from 'ava';
 import { fakeFlow } from './fake-flow.ts';
 import { servePages } from './serve-pages.ts';
 
-test('the page says what happened and what to do, and keeps the developer’s part small', async (t) => {
+test('the page says what happened and what to do, and shows the developer’s details below', async (t) => {
   const site = await servePages(t, fakeFlow());
   const page = await site.fail({
     status: 400,
@@ -20,7 +20,7 @@ test('the page says what happened and what to do, and keeps the developer’s pa
   t.regex(page.headers.get('content-security-policy') ?? '', /form-action 'self'/);
 });
 
-test('every registered code has its own words', async (t) => {
+test('each registered error code has its own text', async (t) => {
   const site = await servePages(t, fakeFlow());
   const headings = new Set<string | undefined>();
   const codes = [
@@ -43,20 +43,20 @@ test('every registered code has its own words', async (t) => {
   t.false(headings.has('That did not work'));
 });
 
-test('an unknown code has words by its status, and nothing empty is shown', async (t) => {
+test('an unknown code has a text by its status, and empty details are omitted', async (t) => {
   const site = await servePages(t, fakeFlow());
   for (const error of ['invalid_target', 'constructor', '__proto__', '<script>']) {
-    const ours = await site.fail({ status: 500, error, description: '', reference: '' });
-    t.is(ours.status, 500);
-    t.true(ours.text.includes('Something went wrong on our side'));
-    const theirs = await site.fail({ status: 400, error, description: '', reference: '' });
-    t.true(theirs.text.includes('That did not work'));
-    t.false(theirs.text.includes('Reference'));
-    t.false(theirs.html.includes('<script'));
+    const serverError = await site.fail({ status: 500, error, description: '', reference: '' });
+    t.is(serverError.status, 500);
+    t.true(serverError.text.includes('Something went wrong on our side'));
+    const clientError = await site.fail({ status: 400, error, description: '', reference: '' });
+    t.true(clientError.text.includes('That did not work'));
+    t.false(clientError.text.includes('Reference'));
+    t.false(clientError.html.includes('<script'));
   }
 });
 
-test('the description is text', async (t) => {
+test('the description is escaped', async (t) => {
   const site = await servePages(t, fakeFlow());
   const page = await site.fail({
     status: 400,

@@ -11,7 +11,7 @@ export const reports: Client = completeClient({
 });
 
 export interface FakeFlow extends InteractionFlow {
-  /** What the pages asked for, in order, such as `login u1`. */
+  /** The calls of the pages, in order, such as `login u1`. */
   readonly calls: string[];
 }
 

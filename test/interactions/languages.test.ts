@@ -12,12 +12,12 @@ import { servePages } from './serve-pages.ts';
 const BOTH = { brand: { name: 'Acme' }, language: ['en', 'de'] } as const;
 const SCOPES = [{ name: 'schools:read', description: 'See your schools' }];
 
-test('the pages speak German', async (t) => {
+test("the pages are in German with language: 'de'", async (t) => {
   const site = await servePages(t, fakeFlow(), { brand: { name: 'Acme' }, language: 'de' });
   const login = await site.get('/oauth/interaction/login');
   t.true(login.html.includes('<html lang="de">'));
   t.true(login.html.includes('<title>Anmelden · Acme</title>'));
-  t.is(login.headers.get('vary'), null, 'the browser has no say');
+  t.is(login.headers.get('vary'), null, 'the same for every Accept-Language');
 
   const consent = await site.get('/oauth/interaction/consent');
   t.true(consent.text.includes('Zugriff für Reports erlauben?'));
@@ -29,7 +29,7 @@ test('the pages speak German', async (t) => {
   t.true(refused.text.includes('E-Mail-Adresse oder Passwort ist falsch.'));
 });
 
-test('of several languages the browser’s preference decides, and the first when it has none', async (t) => {
+test('of several languages, Accept-Language decides; the first language is the default', async (t) => {
   const site = await servePages(t, fakeFlow(), BOTH);
   for (const [accepted, language] of [
     ['de', 'de'],
@@ -52,7 +52,7 @@ test('of several languages the browser’s preference decides, and the first whe
   t.true(html.includes('<html lang="de">'));
 });
 
-test('what the app asks for goes before what the browser prefers', async (t) => {
+test('ui_locales of the client takes precedence over Accept-Language', async (t) => {
   for (const [uiLocales, language] of [
     [['de-CH'], 'de'],
     [['fr', 'DE', 'en'], 'de'],
@@ -68,7 +68,7 @@ test('what the app asks for goes before what the browser prefers', async (t) => 
   }
 });
 
-test('an app that sends ui_locales has it obeyed from the login to the error page', async (t) => {
+test('ui_locales applies to all pages of an authorization, from the login to an error', async (t) => {
   const text = { de: { 'login.submit': 'Sign in' } };
   await using platform = await startPlatform({ interactions: pages({ language: ['en', 'de'], text }) });
   const app = await platform.registerApp();
@@ -87,7 +87,7 @@ test('an app that sends ui_locales has it obeyed from the login to the error pag
   );
 });
 
-test('a page outside an authorization takes ui_locales from its own address, and keeps it', async (t) => {
+test('a page outside an authorization takes ui_locales from its own URL, and keeps it in its forms', async (t) => {
   const flow = fakeFlow({ flow: { currentUser: async () => undefined } });
   const site = await servePages(t, flow, BOTH);
   const page = await site.get('/oauth/login?ui_locales=fr%20de', { 'accept-language': 'en' });
@@ -97,7 +97,7 @@ test('a page outside an authorization takes ui_locales from its own address, and
   t.true(twice.html.includes('<html lang="en">'));
 });
 
-test('errors are told in the language of the browser; what is for developers stays English', async (t) => {
+test('error pages follow Accept-Language; details for developers are in English', async (t) => {
   const site = await servePages(t, fakeFlow(), { ...BOTH, language: ['de', 'en'] });
   const error = { status: 503, error: 'temporarily_unavailable', description: 'gone', reference: 'r1' };
   const page = await site.fail(error);
@@ -113,7 +113,7 @@ test('errors are told in the language of the browser; what is for developers sta
   t.true(there.html.includes('<dd>gone</dd>'));
 });
 
-test('dates and numbers are written as the language writes them', async (t) => {
+test('dates and numbers have the format of the language', async (t) => {
   const connection = {
     limited: false,
     client: reports,
@@ -143,7 +143,7 @@ test('dates and numbers are written as the language writes them', async (t) => {
   }
 });
 
-test('own sentences and own words for scopes, by language', async (t) => {
+test('texts and descriptions of scopes may be set per language', async (t) => {
   const flow = fakeFlow({ consent: { scopes: SCOPES } });
   const site = await servePages(t, flow, {
     ...BOTH,
@@ -181,12 +181,12 @@ const refused: [options: PagesOptions, message: string][] = [
 ];
 
 for (const [options, message] of refused) {
-  test(`refused at start: ${JSON.stringify(options)}`, (t) => {
+  test(`ConfigError: ${JSON.stringify(options)}`, (t) => {
     t.throws(() => pages(options), { code: 'ERR_CONFIG', message });
   });
 }
 
-test('every German sentence mentions what the English one does, and ends as it does', (t) => {
+test('each German text has the placeholders and the final punctuation of the English text', (t) => {
   t.deepEqual(Object.keys(de), Object.keys(en));
   for (const [key, english] of Object.entries(en)) {
     const german = de[key as keyof typeof en];
@@ -197,5 +197,5 @@ test('every German sentence mentions what the English one does, and ends as it d
   }
 });
 
-/** German asks for consent where English says what it is about. */
+/** German asks for consent where English describes it. */
 const endings: Readonly<Record<string, string>> = { 'consent.heading': '?' };

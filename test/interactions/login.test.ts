@@ -6,7 +6,7 @@ import { servePages } from './serve-pages.ts';
 const PAGE = '/oauth/interaction/login';
 const RIGHT = { login: 'ann@school.example', password: ' right, blanks and all ' };
 
-test('the page asks for email and password, and says what for', async (t) => {
+test('the page asks for email and password, and names the client', async (t) => {
   const site = await servePages(t, fakeFlow());
   const page = await site.get(PAGE);
   t.is(page.status, 200);
@@ -23,7 +23,7 @@ test('the page asks for email and password, and says what for', async (t) => {
   t.false(page.html.includes('<script'));
 });
 
-test('its headers let nothing in, and do not stand in the way of the redirect to the app', async (t) => {
+test('the Content-Security-Policy allows no foreign content, and does not block the redirect to the client', async (t) => {
   const site = await servePages(t, fakeFlow());
   const { headers } = await site.get(PAGE);
   t.is(
@@ -36,14 +36,14 @@ test('its headers let nothing in, and do not stand in the way of the redirect to
   t.is(headers.get('referrer-policy'), 'same-origin');
 });
 
-test('a login hint is filled in, and the password is next', async (t) => {
+test('the login hint is filled in, and the password field has the focus', async (t) => {
   const site = await servePages(t, fakeFlow({ login: { loginHint: 'ann@school.example' } }));
   const { html } = await site.get(PAGE);
   t.regex(html, /id="login"[^>]* value="ann@school.example">/);
   t.regex(html, /id="password"[^>]* autofocus>/);
 });
 
-test('the page is skipped when the host knows who it is', async (t) => {
+test('the page is skipped when the host has a session of the user', async (t) => {
   const flow = fakeFlow({ flow: { skipLogin: async () => '/oauth/authorize/known' } });
   const site = await servePages(t, flow);
   const page = await site.get(PAGE);
@@ -52,7 +52,7 @@ test('the page is skipped when the host knows who it is', async (t) => {
   t.is(page.headers.get('cache-control'), 'no-store');
 });
 
-test('the right password goes on; blanks around the email are dropped, those of the password are not', async (t) => {
+test('the right password redirects; whitespace around the email is removed, in the password it is kept', async (t) => {
   const flow = fakeFlow();
   const site = await servePages(t, flow);
   const page = await site.post(`${PAGE}/login`, { ...RIGHT, login: ' ann@school.example ' });
@@ -61,7 +61,7 @@ test('the right password goes on; blanks around the email are dropped, those of 
   t.deepEqual(flow.calls, ['authenticate ann@school.example', 'login login u1']);
 });
 
-test('a wrong password is refused: the email is kept, the password is not, which one was wrong is not said', async (t) => {
+test('a wrong password: the email is kept, the password is not, and the error does not say which was wrong', async (t) => {
   const flow = fakeFlow();
   const site = await servePages(t, flow);
   const page = await site.post(`${PAGE}/login`, { ...RIGHT, password: 'wrong-one' });
@@ -78,8 +78,8 @@ test('a wrong password is refused: the email is kept, the password is not, which
   t.false(page.html.includes('wrong-one'));
   t.is(page.html.split('autofocus').length, 2);
 
-  const stranger = await site.post(`${PAGE}/login`, { ...RIGHT, login: 'bob@school.example' });
-  t.is(stranger.html.replaceAll('bob@', 'ann@'), page.html);
+  const other = await site.post(`${PAGE}/login`, { ...RIGHT, login: 'bob@school.example' });
+  t.is(other.html.replaceAll('bob@', 'ann@'), page.html);
 });
 
 test('after too many attempts the page says when to try again, in minutes or seconds', async (t) => {
@@ -107,7 +107,7 @@ test('after too many attempts the page says when to try again, in minutes or sec
   }
 });
 
-test('each missing field is named, and nobody is asked', async (t) => {
+test('each missing field is named, and authenticate() is not called', async (t) => {
   const flow = fakeFlow();
   const site = await servePages(t, flow);
   const both = await site.post(`${PAGE}/login`, { login: '  ' });
@@ -123,7 +123,7 @@ test('each missing field is named, and nobody is asked', async (t) => {
   t.deepEqual(flow.calls, []);
 });
 
-test("what outsiders wrote is text, in every place where it's shown", async (t) => {
+test('the login hint, the name of the client and the login are escaped everywhere', async (t) => {
   const hostile = `"><script>alert(1)</script>\u202E<%= 1 %>'&`;
   const escaped = '&#34;&gt;&lt;script&gt;alert(1)&lt;/script&gt;';
   const flow = fakeFlow({ login: { loginHint: hostile, client: { ...reports, name: hostile } } });
@@ -138,7 +138,7 @@ test("what outsiders wrote is text, in every place where it's shown", async (t) 
   }
 });
 
-test('a form of an earlier prompt, or of none, leads back to the app and is not a fault', async (t) => {
+test('a form of an earlier prompt, or of an unknown interaction, is 400 and says how to start again', async (t) => {
   const flow = fakeFlow();
   const site = await servePages(t, flow);
   for (const path of [
@@ -157,7 +157,7 @@ test('a form of an earlier prompt, or of none, leads back to the app and is not 
   t.deepEqual(flow.calls, []);
 });
 
-test("another site's form is refused before anything is looked at", async (t) => {
+test('a form of another site is refused before it is read', async (t) => {
   const flow = fakeFlow();
   const site = await servePages(t, flow);
   const page = await site.post(`${PAGE}/login`, RIGHT, { 'sec-fetch-site': 'cross-site' });
@@ -166,7 +166,7 @@ test("another site's form is refused before anything is looked at", async (t) =>
   t.deepEqual(flow.calls, []);
 });
 
-test('a body that is no form is refused with its status, on a page', async (t) => {
+test('an invalid form is a page with its status', async (t) => {
   const flow = fakeFlow();
   const site = await servePages(t, flow);
   const cases: [body: string, type: string, status: number, details: string][] = [
@@ -184,14 +184,14 @@ test('a body that is no form is refused with its status, on a page', async (t) =
   t.deepEqual(flow.calls, []);
 });
 
-test('the address that a refused login leaves behind leads to the page again', async (t) => {
+test('the URL of a failed login shows the page again', async (t) => {
   const site = await servePages(t, fakeFlow());
   const page = await site.get(`${PAGE}/login`);
   t.is(page.status, 303);
   t.is(page.headers.get('location'), PAGE);
 });
 
-test('an unexpected error is left to the caller', async (t) => {
+test('an unexpected error is passed on', async (t) => {
   const flow = fakeFlow({
     flow: {
       authenticate: async () => {
@@ -205,7 +205,7 @@ test('an unexpected error is left to the caller', async (t) => {
   t.is(page.html, 'Internal Server Error');
 });
 
-test('below a base path every address on the page has it', async (t) => {
+test('below a base path, every URL on the page begins with it', async (t) => {
   const flow = fakeFlow({ flow: { basePath: '/auth' } });
   const site = await servePages(t, flow);
   const { html } = await site.get(PAGE);

@@ -2,7 +2,7 @@ import test from 'ava';
 import { fakeFlow } from './fake-flow.ts';
 import { servePages } from './serve-pages.ts';
 
-test('the page asks before it signs out', async (t) => {
+test('the page asks before it ends the session', async (t) => {
   const flow = fakeFlow();
   const site = await servePages(t, flow);
   const page = await site.get('/oauth/logout');
@@ -16,7 +16,7 @@ test('the page asks before it signs out', async (t) => {
   t.deepEqual(flow.calls, []);
 });
 
-test('it says so when nobody is signed in', async (t) => {
+test('without a session the page says that no user is signed in', async (t) => {
   const site = await servePages(t, fakeFlow({ flow: { currentUser: async () => undefined } }));
   const page = await site.get('/oauth/logout');
   t.is(page.status, 200);
@@ -24,7 +24,7 @@ test('it says so when nobody is signed in', async (t) => {
   t.false(page.html.includes('<form'));
 });
 
-test('the button signs out', async (t) => {
+test('the button ends the session', async (t) => {
   const flow = fakeFlow();
   const site = await servePages(t, flow);
   const page = await site.post('/oauth/logout');
@@ -33,7 +33,7 @@ test('the button signs out', async (t) => {
   t.deepEqual(flow.calls, ['logout']);
 });
 
-test('another site cannot sign anybody out', async (t) => {
+test('a form of another site cannot end the session', async (t) => {
   const flow = fakeFlow();
   const site = await servePages(t, flow);
   const page = await site.post('/oauth/logout', {}, { 'sec-fetch-site': 'cross-site' });

@@ -4,7 +4,7 @@ import { readForm } from '../../lib/http/body.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, startPlatform } from '../harness/platform.ts';
 
-/** Pages of one's own for login, consent and errors, in one function; whatever else is asked for falls through. */
+/** A host's own pages for login, consent and errors, in one function; other requests pass through. */
 const ownPages: Interactions = (flow) => ({
   async middleware(ctx, next) {
     const [, uid, posted] = /^\/oauth\/interaction\/([^/]+)(\/go)?$/.exec(ctx.path) ?? [];
@@ -33,7 +33,7 @@ const ownPages: Interactions = (flow) => ({
   },
 });
 
-test('all pages can be one’s own: one function over the port', async (t) => {
+test('a host can replace all pages by one function', async (t) => {
   await using platform = await startPlatform({ interactions: ownPages });
   const app = await platform.registerApp();
   const browser = new Browser();
@@ -51,13 +51,13 @@ test('all pages can be one’s own: one function over the port', async (t) => {
   t.deepEqual([refused.status, refused.heading], [400, 'invalid_redirect_uri']);
 });
 
-test('what a person got wrong has a page with its status, and is no failure in the log', async (t) => {
+test('a 4xx error of a page has a page with its status, and is not logged', async (t) => {
   await using platform = await startPlatform({
     interactions: (flow) => ({
       ...ownPages(flow),
       async middleware(ctx) {
         if (ctx.method === 'POST') ctx.throw(413, 'too long');
-        if (ctx.query['fault'] !== undefined) ctx.throw(502, 'the mail server is away');
+        if (ctx.query['fault'] !== undefined) ctx.throw(502, 'the mail server failed');
         await flow.find(ctx, 'unknown');
       },
     }),

@@ -18,11 +18,27 @@ const SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect wid
 const refused: [options: object, message: string][] = [
   [
     { brend: {} },
-    'interactions.brend: there is no such option. The options are: brand, language, text, views.',
+    'interactions.brend: there is no such option; the options are brand, language, text, views',
   ],
+  ...[null, 5, [], 'Acme'].map((brand): [object, string] => [
+    { brand },
+    'interactions.brand: pass an object with some of name, logo, accent, accentDark, stylesheet, terms, privacy',
+  ]),
+  ...[null, 5, {}].map((language): [object, string] => [
+    { language },
+    "interactions.language: give 'en' or 'de', or several in an array.",
+  ]),
+  ...[null, 5, [], 'Sign in'].map((text): [object, string] => [
+    { text },
+    "interactions.text: give an object with texts by name, such as { 'login.heading': 'Sign in' }.",
+  ]),
+  ...[null, 5, []].map((english): [object, string] => [
+    { language: ['en', 'de'], text: { en: english } },
+    "interactions.text.en: give an object with texts by name, such as { 'login.heading': 'Sign in' }.",
+  ]),
   [
     { brand: { name: 'Acme', colour: '#000' } },
-    'interactions.brand.colour: there is no such option. The options are: name, logo, accent, accentDark, stylesheet, terms, privacy.',
+    'interactions.brand.colour: there is no such option; the options are name, logo, accent, accentDark, stylesheet, terms, privacy',
   ],
   [{ brand: {} }, 'interactions.brand.name: must be the name of the platform, 1 to 60 characters.'],
   [
@@ -97,14 +113,14 @@ const refused: [options: object, message: string][] = [
 ];
 
 for (const [options, message] of refused) {
-  test(`refused at start: ${JSON.stringify(options).slice(0, 80)}`, (t) => {
+  test(`ConfigError: ${JSON.stringify(options).slice(0, 80)}`, (t) => {
     const error = t.throws(() => pages(options as PagesOptions), { instanceOf: ConfigError, message });
     t.is(error?.code, 'ERR_CONFIG');
     t.is(error?.option, message.slice(0, message.indexOf(': ')));
   });
 }
 
-test('without options the issuer’s host is the name, beside a neutral mark', async (t) => {
+test('without options, the name is the issuer’s host, with a default logo', async (t) => {
   const site = await servePages(t, fakeFlow(), {});
   const { html } = await site.get('/oauth/interaction/login');
   t.true(html.includes('<title>Sign in · platform.example</title>'));
@@ -114,7 +130,7 @@ test('without options the issuer’s host is the name, beside a neutral mark', a
   t.is(image.headers.get('content-type'), 'image/svg+xml');
 });
 
-test('the brand’s name, links and sentences are on the page', async (t) => {
+test('the page shows the name, the links and the texts of the brand', async (t) => {
   const site = await servePages(t, fakeFlow(), {
     brand: { name: 'Äcme & Söhne', terms: '/terms', privacy: 'https://acme.example/privacy?a=1&b=2' },
     text: { 'login.heading': 'Hello', 'login.login': 'User name' },
@@ -126,7 +142,7 @@ test('the brand’s name, links and sentences are on the page', async (t) => {
   t.true(html.includes('<a href="https://acme.example/privacy?a=1&amp;b=2">Privacy</a>'));
 });
 
-test('a logo file is read once, and served for good', async (t) => {
+test('a logo file is read once, and served as immutable', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-'));
   const file = join(folder, 'logo.bin');
   writeFileSync(file, PNG);
@@ -161,7 +177,7 @@ test('a logo in a data: URL is served like a file', async (t) => {
   }
 });
 
-test('a logo elsewhere is the one foreign thing that a page may load', async (t) => {
+test('the Content-Security-Policy allows the host of a logo, and no other', async (t) => {
   const logo = 'https://cdn.example/a/logo.svg?v=1&w=2';
   const site = await servePages(t, fakeFlow(), { brand: { name: 'Acme', logo } });
   const { html, headers } = await site.get('/oauth/interaction/login');
@@ -169,7 +185,7 @@ test('a logo elsewhere is the one foreign thing that a page may load', async (t)
   t.regex(headers.get('content-security-policy') ?? '', /img-src 'self' https:\/\/cdn\.example;/);
 });
 
-test('the stylesheets carry a hash of their content and may be kept for good', async (t) => {
+test('URLs of style sheets contain a hash of the content, and they are served as immutable', async (t) => {
   const site = await servePages(t, fakeFlow(), { brand: { name: 'Acme', accent: '#7A1FA2' } });
   const { html } = await site.get('/oauth/interaction/login');
   const [theme = '', page = ''] = [...html.matchAll(/rel="stylesheet" href="([^"]+)"/g)].map(
@@ -184,14 +200,14 @@ test('the stylesheets carry a hash of their content and may be kept for good', a
   t.regex((await site.get(theme)).html, /--accent: #7a1fa2; --on-accent: #ffffff;/);
 });
 
-test('the hash of another version gets this version’s file, not kept', async (t) => {
+test('the hash of another version gets the file of this version, not as immutable', async (t) => {
   const site = await servePages(t, fakeFlow());
   const sheet = await site.get('/oauth/assets/AAAAAAAAAAAA/page.css');
   t.is(sheet.status, 200);
   t.is(sheet.headers.get('cache-control'), 'no-cache');
 });
 
-test('everything else falls through to the host', async (t) => {
+test('other requests pass to the host', async (t) => {
   const site = await servePages(t, fakeFlow());
   for (const path of [
     '/',

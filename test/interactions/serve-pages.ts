@@ -6,29 +6,29 @@ import type { PageError } from '../../lib/contracts/index.ts';
 import type { FakeFlow } from './fake-flow.ts';
 import { serve } from './serve.ts';
 
-/** What came back. */
+/** A response. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly html: string;
-  /** The words of the page, without tags, as they are in the HTML. */
+  /** The text of the page without tags, with HTML entities. */
   readonly text: string;
 }
 
-/** Pages on a server of their own. */
+/** Pages on their own server. */
 export interface ServedPages {
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
-  /** Posts a form as the page itself would. */
+  /** Sends a form with the headers of the page itself. */
   post(
     path: string,
     form?: string | Record<string, string>,
     headers?: Record<string, string>,
   ): Promise<Answer>;
-  /** Asks for the error page. */
+  /** Requests the error page. */
   fail(error: PageError): Promise<Answer>;
 }
 
-/** Serves the pages of a flow in front of a host that answers everything else with 404. */
+/** Serves the pages of a flow, before a host that answers all other requests with 404. */
 export async function servePages(
   t: ExecutionContext,
   flow: FakeFlow,
@@ -40,7 +40,7 @@ export async function servePages(
     if (ctx.path === '/error' && error) await made.error(ctx, error);
   });
 
-  async function ask(path: string, init: RequestInit = {}): Promise<Answer> {
+  async function request(path: string, init: RequestInit = {}): Promise<Answer> {
     const response = await fetch(origin + path, { redirect: 'manual', ...init });
     const html = await response.text();
     const text = html.replaceAll(/<[^>]+>/g, '').replaceAll(/\s+/g, ' ');
@@ -48,16 +48,16 @@ export async function servePages(
   }
 
   return {
-    get: async (path, headers = {}) => ask(path, { headers }),
+    get: async (path, headers = {}) => request(path, { headers }),
     post: async (path, form = {}, headers = {}) =>
-      ask(path, {
+      request(path, {
         method: 'POST',
         body: typeof form === 'string' ? form : new URLSearchParams(form),
         headers: { 'sec-fetch-site': 'same-origin', ...headers },
       }),
     fail: async (wanted) => {
       error = wanted;
-      return ask('/error');
+      return request('/error');
     },
   };
 }

@@ -6,7 +6,7 @@ import { serve as serveListener } from '../harness/serve.ts';
 /** Serves a Koa app of these middlewares until the test ends. Resolves to its origin. */
 export async function serve(t: ExecutionContext, ...middlewares: readonly Middleware[]): Promise<string> {
   const app = new Koa();
-  // Koa's default prints what a test provokes on purpose.
+  // Koa's default prints the errors that tests cause.
   app.silent = true;
   for (const middleware of middlewares) app.use(middleware);
   const served = await serveListener(() => app.callback());

@@ -7,12 +7,12 @@ import { servePages } from './serve-pages.ts';
 
 const RIGHT = { login: 'ann@school.example', password: ' right, blanks and all ' };
 
-function nobody(change: Partial<FakeFlow> = {}): FakeFlow {
+function signedOutFlow(change: Partial<FakeFlow> = {}): FakeFlow {
   return fakeFlow({ flow: { currentUser: async () => undefined, ...change } });
 }
 
-test('the page outside an authorization says for whom, and keeps where to go', async (t) => {
-  const site = await servePages(t, nobody());
+test('the page outside an authorization names the platform, and keeps the return path', async (t) => {
+  const site = await servePages(t, signedOutFlow());
   const page = await site.get('/oauth/login?return_to=%2Fdeveloper%2Fapps%3Fa%3D1');
   t.is(page.status, 200);
   t.true(page.text.includes('Sign in to continue to Acme'));
@@ -24,8 +24,8 @@ test('the page outside an authorization says for whom, and keeps where to go', a
   t.notRegex(page.headers.get('content-security-policy') ?? '', /form-action/);
 });
 
-test('the right password signs in and goes on', async (t) => {
-  const flow = nobody({ accountPath: '/account/apps' });
+test('the right password signs in and redirects to the return path', async (t) => {
+  const flow = signedOutFlow({ accountPath: '/account/apps' });
   const site = await servePages(t, flow);
   const cases = [
     ['/oauth/login?return_to=%2Fdeveloper%2Fapps', '/developer/apps'],
@@ -41,12 +41,12 @@ test('the right password signs in and goes on', async (t) => {
     t.is(page.headers.get('cache-control'), 'no-store');
   }
   t.deepEqual(flow.calls.slice(0, 2), ['authenticate ann@school.example', 'signIn u1']);
-  const homeless = await servePages(t, nobody());
-  t.is((await homeless.post('/oauth/login', RIGHT)).headers.get('location'), '/');
+  const withoutPaths = await servePages(t, signedOutFlow());
+  t.is((await withoutPaths.post('/oauth/login', RIGHT)).headers.get('location'), '/');
 });
 
 test('a wrong password is refused with the same page', async (t) => {
-  const flow = nobody();
+  const flow = signedOutFlow();
   const site = await servePages(t, flow);
   const page = await site.post('/oauth/login?return_to=%2Fx', { ...RIGHT, password: 'wrong-one' });
   t.is(page.status, 422);
@@ -56,38 +56,38 @@ test('a wrong password is refused with the same page', async (t) => {
   t.deepEqual(flow.calls, ['authenticate ann@school.example']);
 });
 
-test('what stands in the address is text', async (t) => {
-  const site = await servePages(t, nobody());
+test('the return path is escaped', async (t) => {
+  const site = await servePages(t, signedOutFlow());
   const { html } = await site.get(`/oauth/login?return_to="><script>alert(1)</script>&'x`);
   t.notRegex(html, /<script|"'x/);
 });
 
-test('whoever is signed in goes on without it', async (t) => {
+test('a signed-in user is redirected', async (t) => {
   const site = await servePages(t, fakeFlow());
   const page = await site.get('/oauth/login?return_to=%2Fdeveloper%2Fapps');
   t.is(page.status, 303);
   t.is(page.headers.get('location'), '/developer/apps');
 });
 
-test('a host with a login page of its own is asked there', async (t) => {
+test('with a login page of the host, the user is redirected there', async (t) => {
   const site = await servePages(
     t,
-    nobody({ loginUrl: (path) => `https://www.example/login?return_to=${encodeURIComponent(path)}` }),
+    signedOutFlow({ loginUrl: (path) => `https://www.example/login?return_to=${encodeURIComponent(path)}` }),
   );
   const page = await site.get('/oauth/login?return_to=%2Fdeveloper%2Fapps');
   t.is(page.status, 303);
   t.is(page.headers.get('location'), 'https://www.example/login?return_to=%2Fdeveloper%2Fapps');
 });
 
-test("another site's form does not sign anybody in", async (t) => {
-  const flow = nobody();
+test('a form of another site does not sign in', async (t) => {
+  const flow = signedOutFlow();
   const site = await servePages(t, flow);
   const page = await site.post('/oauth/login', RIGHT, { 'sec-fetch-site': 'cross-site' });
   t.is(page.status, 403);
   t.deepEqual(flow.calls, []);
 });
 
-test('the pages of somebody signed in lead to their other pages', async (t) => {
+test('the header of a signed-in user has links to the other pages', async (t) => {
   const paths = { accountPath: '/account/apps', developerPath: '/developer/apps' };
   const page = async (flow: Partial<FakeFlow>): Promise<string> =>
     (await (await servePages(t, fakeFlow({ flow }))).get('/oauth/logout')).html;
@@ -111,7 +111,7 @@ test('the pages of somebody signed in lead to their other pages', async (t) => {
   t.true(bare.includes('Sign out</a>'));
 });
 
-test('the pages of a sign-in have no header', async (t) => {
+test('the login and consent pages have no header', async (t) => {
   const site = await servePages(t, fakeFlow({ flow: { accountPath: '/account/apps' } }));
   for (const path of ['/oauth/interaction/login', '/oauth/interaction/consent']) {
     t.false((await site.get(path)).html.includes('<header'));

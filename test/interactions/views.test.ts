@@ -14,7 +14,7 @@ import { servePages } from './serve-pages.ts';
 const brand = { name: 'Acme' };
 const ODD = { ...reports, name: '<b>"Reports" & \'co\'</b>' };
 
-/** A folder of views, until the test ends. */
+/** A folder of views, removed after the test. */
 function folderWith(t: ExecutionContext, files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
@@ -25,7 +25,7 @@ function folderWith(t: ExecutionContext, files: Readonly<Record<string, string>>
   return folder;
 }
 
-test('a file in the folder takes the place of the bundled view of its name; the others stay', async (t) => {
+test('a file in the folder replaces the bundled view of its name; the others remain', async (t) => {
   const folder = folderWith(t, {
     'login.ejs': '<form method="post" action="<%= page.action %>"><%= page.text["login.submit"] %>!</form>',
     'authorized-apps/list.ejs': '<p><%= page.authorizedApps.length %> of them</p>',
@@ -44,7 +44,7 @@ test('a file in the folder takes the place of the bundled view of its name; the 
   }
 });
 
-test('the layout and the parts can be replaced, and parts of one’s own added', async (t) => {
+test('the layout and partials can be replaced, and others added', async (t) => {
   const views = folderWith(t, {
     'layout.ejs':
       '<!doctype html><html lang="<%= page.language %>"><%- page.part("brand", {}) %><%- page.body %></html>',
@@ -62,7 +62,7 @@ test('the layout and the parts can be replaced, and parts of one’s own added',
   t.regex(headers.get('content-security-policy') ?? '', /^default-src 'none'; style-src 'self';/);
 });
 
-test('a function takes the place of the bundled view of its name', async (t) => {
+test('a function replaces the bundled view of its name', async (t) => {
   const views: OwnViews = {
     consent: (page) => `<p>${escapeHtml(page.destination)}: ${page.scopes.length}</p>`,
     notice: (page) => page.details.map(({ value }) => `<p>${escapeHtml(value)}</p>`).join(''),
@@ -80,7 +80,7 @@ test('a function takes the place of the bundled view of its name', async (t) => 
   t.true((await site.fail(error)).html.endsWith('<p>invalid_request</p><p>&lt;script&gt;</p><p>r1</p>'));
 });
 
-test('a stylesheet of the brand comes last, on every page, and the policy stays', async (t) => {
+test('the style sheet of the brand is the last one on every page, under the same Content-Security-Policy', async (t) => {
   const folder = folderWith(t, { 'acme.css': 'h1 { font-style: italic; }' });
   const flow = fakeFlow({ flow: { accountPath: '/account/apps' } });
   const site = await servePages(t, flow, { brand: { ...brand, stylesheet: join(folder, 'acme.css') } });
@@ -93,7 +93,7 @@ test('a stylesheet of the brand comes last, on every page, and the policy stays'
   }
 });
 
-test('what cannot be meant is refused at start', (t) => {
+test('invalid options are a ConfigError', (t) => {
   const wrong = folderWith(t, { 'logn.ejs': '' });
   const broken = folderWith(t, { 'login.ejs': '<% if ( { %>' });
   const empty = folderWith(t, {});
@@ -127,18 +127,18 @@ test('what cannot be meant is refused at start', (t) => {
   });
 });
 
-test('a view that asks for a part that is not there says which', async (t) => {
+test('a view that includes a missing partial is an error that names it', async (t) => {
   const views = folderWith(t, { 'login.ejs': '<%- page.part("hallo", {}) %>' });
   const made = pages({ views })(fakeFlow());
-  let told = '';
-  const tell = async (_ctx: Context, next: Next): Promise<void> => {
+  let message = '';
+  const report = async (_ctx: Context, next: Next): Promise<void> => {
     try {
       await next();
     } catch (error) {
-      told = String(error);
+      message = String(error);
     }
   };
-  const origin = await serve(t, tell, made.middleware);
+  const origin = await serve(t, report, made.middleware);
   await fetch(`${origin}/oauth/interaction/login`);
-  t.regex(told, /There is no parts\/hallo\.ejs\./);
+  t.regex(message, /There is no parts\/hallo\.ejs\./);
 });

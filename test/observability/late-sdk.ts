@@ -1,4 +1,4 @@
-// Asks for tokens in a process in which an SDK is registered after the server was started.
+// Requests tokens in a process that registers an SDK after the server has started.
 import { createRequire } from 'node:module';
 
 import { startPlatform } from '../harness/platform.ts';

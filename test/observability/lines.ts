@@ -1,9 +1,9 @@
 import type { Platform } from '../harness/platform.ts';
 
-/** A line of the log, with its level and its message among its fields. */
+/** A line of the log, with its level and message among its fields. */
 export type Line = Readonly<Record<string, unknown>>;
 
-/** The lines that are written while something is done, in their order, without how long it took. */
+/** The lines that `act` causes, in order. */
 export async function linesOf(
   { logger }: Pick<Platform, 'logger'>,
   act: () => Promise<unknown>,
@@ -15,7 +15,7 @@ export async function linesOf(
     .map(({ level, message, fields }) => Object.assign({ level, message }, fields));
 }
 
-/** The same without what is different each time: how long it took, and the request's id. */
+/** The same without duration and request id. */
 export async function outlinesOf(
   platform: Pick<Platform, 'logger'>,
   act: () => Promise<unknown>,

@@ -4,9 +4,9 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { asClient } from '../oidc/families.ts';
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import { postForm, postJson, send } from '../harness/requests.ts';
-import { around, held } from '../harness/storage.ts';
+import { around, pausable } from '../harness/storage.ts';
 import { linesOf, outlinesOf } from './lines.ts';
 
 const platform = await startPlatform();
@@ -14,10 +14,10 @@ test.after.always(() => platform[Symbol.asyncDispose]());
 
 const UUID = /^[\da-f-]{36}$/;
 
-// They share the lines of one platform.
+// The tests share the log of one platform.
 const { serial } = test;
 
-serial('a token that is issued is one line, with what took how long', async (t) => {
+serial('an issued token is one line, with the duration', async (t) => {
   const service = await platform.registerService();
   const lines = await linesOf(platform, async () =>
     platform.token({ grant_type: 'client_credentials', ...asClient(service) }),
@@ -37,7 +37,7 @@ serial('a token that is issued is one line, with what took how long', async (t) 
   t.true(Number(duration) > 0 && Number(duration) < 10_000, String(duration));
 });
 
-serial('so is one for a user, and each refresh', async (t) => {
+serial('a token of a user and each refresh are one line', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
   const callback = await authorize(platform, app);
   const issued = {
@@ -65,29 +65,29 @@ serial('so is one for a user, and each refresh', async (t) => {
   t.deepEqual(refresh, [{ ...issued, grant_type: 'refresh_token' }]);
 });
 
-serial('a token that is refused is one line, with the reason that the client is not told', async (t) => {
+serial('a refused token request is one line, with the reason that the client does not get', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
   const other = await platform.registerApp({ firstParty: true });
-  const { body } = await connect(platform, other);
+  const { body } = await runCodeFlow(platform, other);
   const disabled = await platform.registerService();
   await platform.auth.clients.disable(disabled.client.id);
-  const asked = { grant_type: 'refresh_token', ...asClient(app) };
+  const common = { grant_type: 'refresh_token', ...asClient(app) };
   const ofApp = { client_id: app.client.id, grant_type: 'refresh_token' };
   const cases: [parameters: Record<string, unknown>, line: object][] = [
     [
-      { ...asked, client_secret: 'wrong', refresh_token: 'x' },
+      { ...common, client_secret: 'wrong', refresh_token: 'x' },
       { ...ofApp, status: 401, error: 'invalid_client', reason: 'invalid secret provided' },
     ],
     [
-      { ...asked, refresh_token: 'x' },
+      { ...common, refresh_token: 'x' },
       { ...ofApp, status: 400, error: 'invalid_grant', reason: 'refresh token not found' },
     ],
     [
-      { ...asked, refresh_token: body.refresh_token },
+      { ...common, refresh_token: body.refresh_token },
       { ...ofApp, status: 400, error: 'invalid_grant', reason: 'client mismatch' },
     ],
     [
-      { ...asked, grant_type: 'client_credentials' },
+      { ...common, grant_type: 'client_credentials' },
       {
         client_id: app.client.id,
         grant_type: 'client_credentials',
@@ -97,7 +97,7 @@ serial('a token that is refused is one line, with the reason that the client is 
       },
     ],
     [
-      { ...asked, grant_type: 'password' },
+      { ...common, grant_type: 'password' },
       {
         client_id: app.client.id,
         status: 400,
@@ -116,7 +116,7 @@ serial('a token that is refused is one line, with the reason that the client is 
       },
     ],
     [
-      { grant_type: 'client_credentials', client_id: 'nobody', client_secret: 'x' },
+      { grant_type: 'client_credentials', client_id: 'unknown', client_secret: 'x' },
       {
         grant_type: 'client_credentials',
         status: 401,
@@ -133,7 +133,7 @@ serial('a token that is refused is one line, with the reason that the client is 
   }
 });
 
-serial('so is a request that is refused before its parameters are known', async (t) => {
+serial('a request refused before its parameters are read is one line', async (t) => {
   const url = platform.url('/oauth/token');
   const cases: [status: number, reason: RegExp, ask: () => Promise<unknown>][] = [
     [405, /takes POST requests only/, () => send(url)],
@@ -150,7 +150,7 @@ serial('so is a request that is refused before its parameters are known', async 
   t.deepEqual(await outlinesOf(platform, async () => send(url, { method: 'OPTIONS' })), [], 'a preflight');
 });
 
-serial('a code that comes a second time is a warning, and names the grant that is revoked', async (t) => {
+serial('a code that is redeemed again is a warning that names the revoked grant', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
   const callback = await authorize(platform, app);
   const exchange = {
@@ -177,9 +177,9 @@ serial('a code that comes a second time is a warning, and names the grant that i
   ]);
 });
 
-serial('revocation is one line, introspection one for those who debug', async (t) => {
+serial('a revocation is an info line, an introspection a debug line', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
-  const { body } = await connect(platform, app);
+  const { body } = await runCodeFlow(platform, app);
   const line = { client_id: app.client.id, outcome: 'answered', status: 200 };
   const post = (path: string, fields: Record<string, string>) => async () =>
     postForm(platform.url(path), { ...asClient(app), ...fields });
@@ -214,7 +214,7 @@ serial('revocation is one line, introspection one for those who debug', async (t
   }
 });
 
-serial('an authorization that is refused is one line; one that goes on is none', async (t) => {
+serial('a refused authorization is one line, a successful one is none', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   t.deepEqual(await outlinesOf(platform, async () => browser.open(authorizeUrl(platform, app))), []);
@@ -235,7 +235,7 @@ serial('an authorization that is refused is one line; one that goes on is none',
   t.like(foreign, { ...refused, client_id: app.client.id, status: 400, error: 'invalid_redirect_uri' });
 });
 
-serial('who signs in, fails to, and signs out is a line, by id', async (t) => {
+serial("a login, a failed login and a logout are one line each, with the user's id", async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   const login = await browser.open(authorizeUrl(platform, app));
@@ -253,17 +253,17 @@ serial('who signs in, fails to, and signs out is a line, by id', async (t) => {
   t.regex(String(line?.['request_id']), UUID);
 });
 
-test('a fault of the server is one line, an error, with what went wrong', async (t) => {
+test('a 500 is one error line with the error', async (t) => {
   let isAway = false;
-  const down = new Error('the disk is full');
+  const failure = new Error('the disk is full');
   const storage = around(memoryStorage(), async (name, call) => {
-    if (isAway && name === 'clients.find') throw down;
+    if (isAway && name === 'clients.find') throw failure;
     return call();
   });
   await using own = await startPlatform({ storage });
   isAway = true;
-  const asked = { grant_type: 'client_credentials', client_id: 'y', client_secret: 'z' };
-  t.deepEqual(await outlinesOf(own, async () => own.token(asked)), [
+  const parameters = { grant_type: 'client_credentials', client_id: 'y', client_secret: 'z' };
+  t.deepEqual(await outlinesOf(own, async () => own.token(parameters)), [
     {
       level: 'error',
       message: 'request failed',
@@ -272,13 +272,13 @@ test('a fault of the server is one line, an error, with what went wrong', async 
       grant_type: 'client_credentials',
       status: 500,
       error: 'server_error',
-      err: down,
+      err: failure,
     },
   ]);
 });
 
-test('of two that redeem a code at once, without refresh tokens, one line says issued and one refused', async (t) => {
-  const { gather, storage } = held(memoryStorage());
+test('of two concurrent redemptions without refresh tokens, one line says issued and one refused', async (t) => {
+  const { gather, storage } = pausable(memoryStorage());
   await using own = await startPlatform({
     storage,
     configure: (configuration) => ({ ...configuration, issueRefreshToken: async () => false }),
@@ -298,14 +298,14 @@ test('of two that redeem a code at once, without refresh tokens, one line says i
   t.is(lines.length, 2);
 });
 
-test('a token request that a busy server does not let in is a line too', async (t) => {
-  const { pause, storage } = held(memoryStorage());
+test('a token request above the concurrency limit is one line', async (t) => {
+  const { pause, storage } = pausable(memoryStorage());
   await using own = await startPlatform({ storage, maxRequests: 1 });
-  const asked = { grant_type: 'client_credentials', client_id: 'y', client_secret: 'z' };
+  const parameters = { grant_type: 'client_credentials', client_id: 'y', client_secret: 'z' };
   const running = pause('clients.find');
-  const first = own.token(asked);
+  const first = own.token(parameters);
   await running.reached;
-  const lines = await outlinesOf(own, async () => own.token(asked));
+  const lines = await outlinesOf(own, async () => own.token(parameters));
   running.resume();
   await first;
   t.deepEqual(lines, [
@@ -321,10 +321,10 @@ test('a token request that a busy server does not let in is a line too', async (
   ]);
 });
 
-test('what strangers write does not get into a line', async (t) => {
+test('the text of a request cannot add lines, fields or control characters to the log', async (t) => {
   await using own = await startPlatform();
   const app = await own.registerApp();
-  const odd = [
+  const hostile = [
     'PLANTED\nline',
     'a\r\nSet-Cookie: PLANTED=1',
     '\u001B[31mPLANTED\u001B[0m',
@@ -337,7 +337,7 @@ test('what strangers write does not get into a line', async (t) => {
   ];
   const url = own.url('/oauth/token');
   const lines = await linesOf(own, async () => {
-    for (const text of odd) {
+    for (const text of hostile) {
       for (const name of [
         'client_id',
         'client_secret',

@@ -7,7 +7,14 @@ import { Registry } from 'prom-client';
 
 import { asClient } from '../oidc/families.ts';
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, connect, listenerOf, signIn, startPlatform } from '../harness/platform.ts';
+import {
+  authorize,
+  authorizeUrl,
+  runCodeFlow,
+  listenerOf,
+  signIn,
+  startPlatform,
+} from '../harness/platform.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 
@@ -21,7 +28,7 @@ function withMetrics({ auth, api }: AppParts) {
   return listenerOf(host);
 }
 
-/** What Prometheus reads: the values by name and labels, without those of 0 and those that depend on time. */
+/** The values by name and labels, without those that are 0 or depend on time. */
 async function scrape(platform: Platform): Promise<Record<string, number>> {
   const { text } = await send(`${platform.origin}/metrics`);
   const values = text
@@ -36,11 +43,11 @@ async function scrape(platform: Platform): Promise<Record<string, number>> {
   );
 }
 
-test('tokens are counted, by grant type and by error', async (t) => {
+test('issued tokens are counted by grant type, and refused requests by error', async (t) => {
   await using platform = await startPlatform({}, { app: withMetrics });
   const app = await platform.registerApp({ firstParty: true });
   const service = await platform.registerService();
-  const { body } = await connect(platform, app);
+  const { body } = await runCodeFlow(platform, app);
   const refresh = { grant_type: 'refresh_token', ...asClient(app), refresh_token: body.refresh_token };
   await platform.token(refresh);
   await platform.token({ ...refresh, refresh_token: 'x' });
@@ -69,7 +76,7 @@ test('tokens are counted, by grant type and by error', async (t) => {
   t.deepEqual(await scrape(platform), expected);
 });
 
-test('the guard is counted: let through, warm and cold, and refused by code', async (t) => {
+test('requests to the guard are counted: accepted, cached or not, and refused by code', async (t) => {
   await using platform = await startPlatform({}, { app: withMetrics });
   const service = await platform.registerService();
   const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
@@ -100,7 +107,7 @@ test('logins and revocations are counted', async (t) => {
     await signIn(browser, login, 'ann@school.example', password);
   }
   await authorize(platform, app, { browser });
-  const { body } = await connect(platform, app, { browser });
+  const { body } = await runCodeFlow(platform, app, { browser });
   await postForm(platform.url('/oauth/revoke'), { ...asClient(app), token: body.refresh_token });
   await platform.auth.revoke({ user: '1' });
   await platform.auth.revoke({ client: app.client.id });
@@ -113,7 +120,7 @@ test('logins and revocations are counted', async (t) => {
   });
 });
 
-test('series are there before their first event, with a description and units', async (t) => {
+test('all series exist before their first event, with a description and units', async (t) => {
   await using platform = await startPlatform({}, { app: withMetrics });
   const { headers, text } = await send(`${platform.origin}/metrics`);
   t.is(headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
@@ -133,7 +140,7 @@ test('series are there before their first event, with a description and units', 
   t.true(Number(age) < 60, age);
 });
 
-test('they can be in a register of the host, once', async (t) => {
+test('the series can be registered once in a registry of the host', async (t) => {
   await using platform = await startPlatform();
   const register = new Registry();
   const metrics = createMetrics(platform.auth, { register });
@@ -141,7 +148,24 @@ test('they can be in a register of the host, once', async (t) => {
   t.throws(() => createMetrics(platform.auth, { register }), { message: /already been registered/ });
 });
 
-test('an object that is not the server itself is refused, and registers nothing', async (t) => {
+test('a wrong option is refused, with the remedy', async (t) => {
+  await using platform = await startPlatform();
+  for (const [options, message] of [
+    [
+      { registry: new Registry() },
+      'createMetrics({ registry }): there is no such option; the options are register',
+    ],
+    [{ register: {} }, 'createMetrics({ register }): pass a Registry of prom-client, or leave it out'],
+    [null, 'createMetrics(): pass an object with some of register'],
+  ] as const) {
+    t.throws(() => Reflect.apply(createMetrics, undefined, [platform.auth, options]), {
+      code: 'ERR_CONFIG',
+      message,
+    });
+  }
+});
+
+test('an object other than the server is an error, and registers nothing', async (t) => {
   await using platform = await startPlatform();
   const register = new Registry();
   t.throws(() => createMetrics({ ...platform.auth }, { register }), {
@@ -151,7 +175,7 @@ test('an object that is not the server itself is refused, and registers nothing'
   t.deepEqual(register.getMetricsAsArray(), []);
 });
 
-test('what is counted stays when the counting stops', async (t) => {
+test('counters keep their values when metrics are stopped', async (t) => {
   await using platform = await startPlatform();
   const service = await platform.registerService();
   const metrics = createMetrics(platform.auth);
@@ -165,7 +189,7 @@ test('what is counted stays when the counting stops', async (t) => {
   );
 });
 
-test('anybody can observe: what became of a request, and what the guard made of one', async (t) => {
+test('observers receive the outcome of each request and of each guard check', async (t) => {
   await using platform = await startPlatform();
   const service = await platform.registerService();
   const outcomes: (EndpointOutcome | GuardOutcome)[] = [];
@@ -195,7 +219,7 @@ test('anybody can observe: what became of a request, and what the guard made of 
   ]);
 });
 
-test('an observer that throws harms no request, nor another observer', async (t) => {
+test('an observer that throws affects no request and no other observer', async (t) => {
   await using platform = await startPlatform();
   const service = await platform.registerService();
   const failure = new Error('it broke');

@@ -15,7 +15,7 @@ import { linesOf } from './lines.ts';
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
-/** An app with something in front of the platform. */
+/** An app with middleware before the platform. */
 function behind(inFront: Middleware, { proxy = false } = {}) {
   return function app({ auth, api }: AppParts) {
     const host = new Koa({ proxy });
@@ -30,7 +30,7 @@ function behind(inFront: Middleware, { proxy = false } = {}) {
 
 const nothing: Middleware = async (_ctx, next) => next();
 
-/** The id of a token request that is sent with header fields, as the answer and the log have it. */
+/** The id in the response and the log of a token request with header fields. */
 async function idOfToken(platform: Platform, headers: Record<string, string> = {}): Promise<string | null> {
   let id: string | null = null;
   const [line, ...more] = await linesOf(platform, async () => {
@@ -44,7 +44,7 @@ async function idOfToken(platform: Platform, headers: Record<string, string> = {
   return line?.['request_id'] === id && more.length === 0 ? id : null;
 }
 
-test('endpoints, pages and the API answer with an id of each request', async (t) => {
+test('endpoints, pages and the API respond with an id of each request', async (t) => {
   await using platform = await startPlatform();
   const app = await platform.registerApp();
   const service = await platform.registerService();
@@ -72,7 +72,7 @@ test('endpoints, pages and the API answer with an id of each request', async (t)
   t.is(new Set(ids).size, ids.length);
 });
 
-test('the host’s id is the one: ctx.state.requestId, or X-Request-Id that it has put on the answer', async (t) => {
+test('the host’s id is used: ctx.state.requestId, or X-Request-Id set on the response', async (t) => {
   const hosts: Middleware[] = [
     async (ctx, next) => {
       ctx.state['requestId'] = 'host-1';
@@ -90,7 +90,7 @@ test('the host’s id is the one: ctx.state.requestId, or X-Request-Id that it h
   }
 });
 
-test('an id of the host’s that could do harm in a log is not taken', async (t) => {
+test('an id of the host with unsafe characters is replaced', async (t) => {
   for (const id of [
     'two\nlines',
     '\u001B[31mred',
@@ -110,7 +110,7 @@ test('an id of the host’s that could do harm in a log is not taken', async (t)
   }
 });
 
-test('X-Request-Id of a request is taken from a proxy that the app trusts, and from nobody else', async (t) => {
+test('X-Request-Id of a request is used only with app.proxy', async (t) => {
   const given = '7f3a0c52d1e94b6f8a2b';
   await using open = await startPlatform({}, { app: behind(nothing) });
   await using proxied = await startPlatform({}, { app: behind(nothing, { proxy: true }) });
@@ -120,7 +120,7 @@ test('X-Request-Id of a request is taken from a proxy that the app trusts, and f
   t.is(await idOfToken(alone, { 'x-request-id': given }), given);
   const uuid = '0B7C1A44-9D2E-4F0A-8C3B-5E6F7A8B9C0D';
   t.is(await idOfToken(proxied, { 'x-request-id': uuid }), uuid);
-  // Whatever a client sends, many proxies hand on.
+  // Many proxies forward what a client sends.
   const app = await proxied.registerApp();
   for (const odd of [
     app.secret,
@@ -133,10 +133,10 @@ test('X-Request-Id of a request is taken from a proxy that the app trusts, and f
     t.regex(String(await idOfToken(proxied, { 'x-request-id': odd })), UUID, odd);
   }
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-  t.regex(String(await idOfToken(proxied, { traceparent })), UUID, 'a trace has many requests');
+  t.regex(String(await idOfToken(proxied, { traceparent })), UUID, 'a trace contains several requests');
 });
 
-test('a route finds the id', async (t) => {
+test('a route can read the id', async (t) => {
   await using platform = await startPlatform({}, { app: behind(nothing) });
   const service = await platform.registerService();
   const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
@@ -145,7 +145,7 @@ test('a route finds the id', async (t) => {
   t.regex(String(answer.body['id']), UUID);
 });
 
-test('a page, a problem, the log and the audit have one id for a request that fails', async (t) => {
+test('a page, a problem, the log and the audit record of a failed request have the same id', async (t) => {
   let isAway = false;
   const storage = around(memoryStorage(), async (name, call) => {
     if (isAway && name === 'clients.find') throw new Error('the disk is full');
@@ -155,8 +155,8 @@ test('a page, a problem, the log and the audit have one id for a request that fa
   const app = await platform.registerApp();
   const service = await platform.registerService();
   const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
-  const told: AuditRecord[] = [];
-  platform.auth.events.on('*', (record) => told.push(record));
+  const received: AuditRecord[] = [];
+  platform.auth.events.on('*', (record) => received.push(record));
   isAway = true;
 
   const [ofPage] = await linesOf(platform, async () => {
@@ -175,10 +175,10 @@ test('a page, a problem, the log and the audit have one id for a request that fa
       client_secret: 'z',
     });
     t.is(answer.status, 500);
-    t.is(told.at(-1)?.requestId, answer.headers.get('x-request-id')!);
+    t.is(received.at(-1)?.requestId, answer.headers.get('x-request-id')!);
   });
   t.deepEqual(more, []);
-  t.like(ofToken, { level: 'error', message: 'request failed', request_id: told.at(-1)?.requestId });
+  t.like(ofToken, { level: 'error', message: 'request failed', request_id: received.at(-1)?.requestId });
 
   let reference = '';
   const [ofApi] = await linesOf(platform, async () => {
@@ -190,22 +190,22 @@ test('a page, a problem, the log and the audit have one id for a request that fa
   t.like(ofApi, { level: 'error', message: 'api request failed', request_id: reference });
 });
 
-test('the audit has the id of the login and of what people change', async (t) => {
+test('audit records of logins and of changes have the id', async (t) => {
   await using platform = await startPlatform();
   const app = await platform.registerApp();
-  const told: AuditRecord[] = [];
-  platform.auth.events.on('*', (record) => told.push(record));
+  const received: AuditRecord[] = [];
+  platform.auth.events.on('*', (record) => received.push(record));
   const browser = new Browser();
   const login = await browser.open(authorizeUrl(platform, app));
   const failed = await browser.submit(login, 'Sign in', { login: 'ann@school.example', password: 'wrong' });
-  t.is(told.at(-1)?.type, 'login_failed');
-  t.is(told.at(-1)?.requestId, failed.response.headers.get('x-request-id')!);
+  t.is(received.at(-1)?.type, 'login_failed');
+  t.is(received.at(-1)?.requestId, failed.response.headers.get('x-request-id')!);
   const done = await browser.submit(login, 'Sign in', {
     login: 'ann@school.example',
     password: 'correct horse',
   });
-  t.is(told.at(-1)?.type, 'login');
-  t.is(told.at(-1)?.requestId, done.response.headers.get('x-request-id')!);
+  t.is(received.at(-1)?.type, 'login');
+  t.is(received.at(-1)?.requestId, done.response.headers.get('x-request-id')!);
   const [kept] = await platform.auth.audit.list({ types: ['login'] });
-  t.is(kept?.requestId, told.at(-1)?.requestId);
+  t.is(kept?.requestId, received.at(-1)?.requestId);
 });

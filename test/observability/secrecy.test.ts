@@ -10,7 +10,7 @@ import { valueOf } from '../developer/area.ts';
 import { passwordOf, startDeveloperPlatform } from '../developer/developers.ts';
 import { asClient } from '../oidc/families.ts';
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, connect, listenerOf, signIn } from '../harness/platform.ts';
+import { authorize, authorizeUrl, runCodeFlow, listenerOf, signIn } from '../harness/platform.ts';
 import type { AppParts, RegisteredApp } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { basic, postForm, postJson, send } from '../harness/requests.ts';
@@ -32,7 +32,7 @@ const renew = defineAction({
   },
 });
 
-/** An app that trusts its proxy, with an API that has an action. */
+/** An app with app.proxy, and an API with an action. */
 function app({ auth }: AppParts) {
   const host = new Koa({ proxy: true });
   host.silent = true;
@@ -40,14 +40,14 @@ function app({ auth }: AppParts) {
   return listenerOf(host);
 }
 
-test('no line, span or figure of a whole walk holds a credential', async (t) => {
+test('no line, span or metric of any flow contains a credential', async (t) => {
   await using own = await startDeveloperPlatform({}, { app });
   const metrics = createMetrics(own.auth);
   const credentials: Record<string, string | undefined> = {};
   const url = own.url('/oauth/token');
 
-  // A developer is shown secrets.
-  const developing = await own.enter('dora');
+  // A developer sees secrets.
+  const developing = await own.signInAs('dora');
   const page = await developing.open(own.url('/developer/apps/new'));
   const created = await developing.submit(page, 'Create app', {
     name: 'Nightly',
@@ -60,12 +60,12 @@ test('no line, span or figure of a whole walk holds a credential', async (t) => 
   credentials['a secret that is shown'] = shown;
   credentials['one that is added'] = valueOf(added, 'secret');
 
-  // Every grant, each credential right, used twice, in the wrong place, and wrong.
+  // Each grant, with credentials that are right, repeated, misplaced and wrong.
   const platformApp: RegisteredApp = await own.registerApp({ name: 'Reports' });
   const service = await own.registerFor(undefined, { permissions: ['view_schools'] });
   credentials['the secret of the app'] = platformApp.secret;
   credentials['the secret of the service'] = service.secret;
-  credentials['a wrong secret'] = 'gh_wrong_secret_that_somebody_mistyped';
+  credentials['a wrong secret'] = 'gh_wrong_secret_that_was_mistyped';
   const { verifier, parameters } = pkce();
   const browser = new Browser();
   const login = await browser.open(authorizeUrl(own, platformApp, parameters));
@@ -105,7 +105,7 @@ test('no line, span or figure of a whole walk holds a credential', async (t) => 
     credentials[`refresh token ${index}`] = body.refresh_token;
   }
 
-  // At the API: good, in the URL, wrong, with an Idempotency-Key, and with a fault of the server.
+  // At the API: right, in the URL, wrong, with an Idempotency-Key, and with an error of the handler.
   const api = '/school/renew-action';
   for (const password of ['a password in a body', 'boom: a password in a body']) {
     for (const token of [ofService.access_token, `${second.access_token}x`]) {
@@ -116,17 +116,17 @@ test('no line, span or figure of a whole walk holds a credential', async (t) => 
         headers: {
           authorization: `Bearer ${token}`,
           'content-type': 'application/json',
-          'idempotency-key': `a-key-that-nobody-guesses-${password.length}`,
+          'idempotency-key': `a-key-of-an-idempotent-request-${password.length}`,
           'x-request-id': token,
         },
       });
     }
   }
   credentials['a password in a body'] = 'a password in a body';
-  credentials['an Idempotency-Key'] = 'a-key-that-nobody-guesses';
+  credentials['an Idempotency-Key'] = 'a-key-of-an-idempotent-request';
 
-  // Given back, revoked, signed out.
-  const third = (await connect(own, platformApp, { browser })).body;
+  // Refreshed, revoked, signed out.
+  const third = (await runCodeFlow(own, platformApp, { browser })).body;
   for (const path of ['/oauth/introspect', '/oauth/revoke']) {
     for (const token of [third.access_token, third.refresh_token, first.refresh_token]) {
       await postForm(
@@ -146,7 +146,7 @@ test('no line, span or figure of a whole walk holds a credential', async (t) => 
   await browser.post(own.url('/oauth/logout'), new URLSearchParams());
 
   const all = { depth: 20, maxArrayLength: null, maxStringLength: null };
-  const told = {
+  const outputs = {
     lines: inspect(own.logger.lines, all),
     spans: inspect(
       spans.all.map(({ attributes, events, name, status }) => ({ name, attributes, events, status })),
@@ -155,15 +155,15 @@ test('no line, span or figure of a whole walk holds a credential', async (t) => 
     figures: await metrics.register.metrics(),
   };
   t.true(own.logger.lines.length > 20);
-  t.true(told.lines.includes('it broke'));
-  t.true(told.lines.includes(platformApp.client.id));
-  t.true(told.spans.includes(platformApp.client.id));
-  t.regex(told.figures, /gatehouse_tokens_issued_total\{grant_type="refresh_token"\} 1/);
+  t.true(outputs.lines.includes('it broke'));
+  t.true(outputs.lines.includes(platformApp.client.id));
+  t.true(outputs.spans.includes(platformApp.client.id));
+  t.regex(outputs.figures, /gatehouse_tokens_issued_total\{grant_type="refresh_token"\} 1/);
   t.true(cookies.length > 3);
   for (const [what, value] of Object.entries(credentials)) {
     if (value === undefined) continue;
     t.true(value.length > 5, what);
-    for (const [where, text] of Object.entries(told)) {
+    for (const [where, text] of Object.entries(outputs)) {
       const at = text.indexOf(value);
       t.is(at === -1 ? '' : text.slice(Math.max(at - 200, 0), at + 50), '', `${what} in the ${where}`);
     }

@@ -7,14 +7,14 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 
-/** What an OpenTelemetry SDK was given. */
+/** The spans that an OpenTelemetry SDK receives. */
 export interface Spans {
-  /** The spans that end while something is done, in the order of their ends. */
+  /** The spans that end while `act` runs, in the order of their ends. */
   during(act: () => Promise<unknown>): Promise<readonly ReadableSpan[]>;
   readonly all: readonly ReadableSpan[];
 }
 
-/** Sets the SDK of this process up, as a host does. */
+/** Sets up the SDK of this process like a host. */
 export function startSdk(): Spans {
   const exporter = new InMemorySpanExporter();
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());

@@ -19,10 +19,10 @@ import { startSdk } from './spans.ts';
 const spans = startSdk();
 const tracer = trace.getTracer('the host');
 
-// They share the spans of one process.
+// The tests share the spans of one process.
 const { serial } = test;
 
-/** An app whose requests are spans, as an instrumentation of HTTP makes them. */
+/** An app whose requests are spans, as with HTTP instrumentation. */
 function instrumented({ auth, api }: AppParts) {
   const host = new Koa();
   host.silent = true;
@@ -39,7 +39,7 @@ function instrumented({ auth, api }: AppParts) {
   return listenerOf(host);
 }
 
-/** An app whose every route is behind the guard, within spans. */
+/** An app with the guard before all routes, within spans. */
 function guarded({ auth }: AppParts) {
   const host = new Koa();
   host.use(async (_ctx, next) => {
@@ -56,7 +56,7 @@ function guarded({ auth }: AppParts) {
   return listenerOf(host);
 }
 
-/** A storage whose calls are spans, as an instrumentation of a database makes them. */
+/** A storage whose calls are spans, as with database instrumentation. */
 function tracedStorage() {
   return around(memoryStorage(), async (name, call) =>
     tracer.startActiveSpan(name, async (span) => {
@@ -69,7 +69,7 @@ function tracedStorage() {
   );
 }
 
-/** The names of the server's own spans that end while something is done. */
+/** The names of the server's spans that end while `act` runs. */
 async function namesOf(act: () => Promise<unknown>): Promise<string[]> {
   return (await spans.during(act)).map(({ name }) => name).filter((name) => name.startsWith('gatehouse.'));
 }
@@ -77,7 +77,7 @@ async function namesOf(act: () => Promise<unknown>): Promise<string[]> {
 const named = (all: readonly ReadableSpan[], name: string): ReadableSpan | undefined =>
   all.find((span) => span.name === name);
 
-serial('a token request is a span within that of the host, and its queries are within it', async (t) => {
+serial("a token request is a span within the host's, and its queries are spans within it", async (t) => {
   await using platform = await startPlatform({ storage: tracedStorage() }, { app: instrumented });
   const service = await platform.registerService();
   let id: string | null = null;
@@ -99,45 +99,48 @@ serial('a token request is a span within that of the host, and its queries are w
   });
 });
 
-serial('one that is refused says why by its code, and is no fault of the server', async (t) => {
+serial('a refused token request is a span with its error code, without error status', async (t) => {
   await using platform = await startPlatform({}, { app: instrumented });
   const service = await platform.registerService();
-  const asked = { grant_type: 'client_credentials', ...asClient(service), client_secret: 'wrong' };
-  const token = named(await spans.during(async () => platform.token(asked)), 'gatehouse.token');
+  const parameters = { grant_type: 'client_credentials', ...asClient(service), client_secret: 'wrong' };
+  const token = named(await spans.during(async () => platform.token(parameters)), 'gatehouse.token');
   t.is(token?.status.code, SpanStatusCode.UNSET);
   t.like(token?.attributes, { 'http.response.status_code': 401, 'error.type': 'invalid_client' });
 });
 
-serial('one that fails is an error, by its kind and without its text', async (t) => {
-  let isAway = false;
-  const storage = around(memoryStorage(), async (name, call) => {
-    if (isAway && name === 'clients.find') throw new RangeError('password=hunter2');
-    return call();
-  });
-  await using platform = await startPlatform({ storage }, { app: instrumented });
-  isAway = true;
-  const asked = { grant_type: 'client_credentials', client_id: 'x', client_secret: 'y' };
-  const token = named(await spans.during(async () => platform.token(asked)), 'gatehouse.token');
-  t.deepEqual(token?.status, { code: SpanStatusCode.ERROR });
-  t.deepEqual(token?.events, []);
-  t.like(token?.attributes, { 'http.response.status_code': 500, 'error.type': 'RangeError' });
+serial(
+  "a failed token request is a span with error status and the error's type, without its message",
+  async (t) => {
+    let isAway = false;
+    const storage = around(memoryStorage(), async (name, call) => {
+      if (isAway && name === 'clients.find') throw new RangeError('password=hunter2');
+      return call();
+    });
+    await using platform = await startPlatform({ storage }, { app: instrumented });
+    isAway = true;
+    const parameters = { grant_type: 'client_credentials', client_id: 'x', client_secret: 'y' };
+    const token = named(await spans.during(async () => platform.token(parameters)), 'gatehouse.token');
+    t.deepEqual(token?.status, { code: SpanStatusCode.ERROR });
+    t.deepEqual(token?.events, []);
+    t.like(token?.attributes, { 'http.response.status_code': 500, 'error.type': 'RangeError' });
 
-  isAway = false;
-  platform.users.authenticate = async () => {
-    throw new RangeError('password=hunter2');
-  };
-  const app = await platform.registerApp();
-  const browser = new Browser();
-  const login = await browser.open(authorizeUrl(platform, app));
-  const made = await spans.during(async () =>
-    browser.submit(login, 'Sign in', { login: 'ann@school.example', password: 'x' }),
-  );
-  const page = named(made, 'gatehouse.page');
-  t.deepEqual(page?.status, { code: SpanStatusCode.ERROR });
-  t.like(page?.attributes, { 'error.type': 'RangeError' });
-});
+    isAway = false;
+    platform.users.authenticate = async () => {
+      throw new RangeError('password=hunter2');
+    };
+    const app = await platform.registerApp();
+    const browser = new Browser();
+    const login = await browser.open(authorizeUrl(platform, app));
+    const made = await spans.during(async () =>
+      browser.submit(login, 'Sign in', { login: 'ann@school.example', password: 'x' }),
+    );
+    const page = named(made, 'gatehouse.page');
+    t.deepEqual(page?.status, { code: SpanStatusCode.ERROR });
+    t.like(page?.attributes, { 'error.type': 'RangeError' });
+  },
+);
 
-serial('a token that is not remembered is a span at the guard; one that is, is none', async (t) => {
+serial('the guard makes a span for an uncached token, and none for a cached one', async (t) => {
   await using platform = await startPlatform({ storage: tracedStorage() }, { app: instrumented });
   const service = await platform.registerService();
   const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
@@ -155,7 +158,7 @@ serial('a token that is not remembered is a span at the guard; one that is, is n
   t.deepEqual(named(wrong, 'gatehouse.guard')?.attributes, { 'error.type': 'token_malformed' });
 });
 
-serial('what runs behind the guard is within the span of the host', async (t) => {
+serial('a handler behind the guard runs within the span of the host', async (t) => {
   await using platform = await startPlatform({}, { app: guarded });
   const service = await platform.registerService();
   const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
@@ -166,35 +169,32 @@ serial('what runs behind the guard is within the span of the host', async (t) =>
   t.is(named(made, 'inside')?.parentSpanContext?.spanId, named(made, 'outside')?.spanContext().spanId);
 });
 
-serial(
-  'pages and the other endpoints are spans, keys and metadata and the host’s routes are none',
-  async (t) => {
-    await using platform = await startPlatform({}, { app: instrumented });
-    const app = await platform.registerApp();
-    const browser = new Browser();
-    t.deepEqual(await namesOf(async () => browser.open(authorizeUrl(platform, app))), [
-      'gatehouse.authorization',
-      'gatehouse.page',
-    ]);
-    const post = (path: string) => async () => postForm(platform.url(path), { ...asClient(app), token: 'x' });
-    t.deepEqual(await namesOf(post('/oauth/introspect')), ['gatehouse.introspection']);
-    t.deepEqual(await namesOf(post('/oauth/revoke')), ['gatehouse.revocation']);
-    for (const path of ['/oauth/jwks', '/.well-known/openid-configuration', '/oauth/custom', '/']) {
-      t.deepEqual(await namesOf(async () => send(platform.url(path))), [], path);
-    }
-  },
-);
+serial('pages and other endpoints are spans; keys, metadata and routes of the host are not', async (t) => {
+  await using platform = await startPlatform({}, { app: instrumented });
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  t.deepEqual(await namesOf(async () => browser.open(authorizeUrl(platform, app))), [
+    'gatehouse.authorization',
+    'gatehouse.page',
+  ]);
+  const post = (path: string) => async () => postForm(platform.url(path), { ...asClient(app), token: 'x' });
+  t.deepEqual(await namesOf(post('/oauth/introspect')), ['gatehouse.introspection']);
+  t.deepEqual(await namesOf(post('/oauth/revoke')), ['gatehouse.revocation']);
+  for (const path of ['/oauth/jwks', '/.well-known/openid-configuration', '/oauth/custom', '/']) {
+    t.deepEqual(await namesOf(async () => send(platform.url(path))), [], path);
+  }
+});
 
-/** What a script that runs in a process of its own has written. */
+/** The output of a script in its own process. */
 async function written(script: string): Promise<string> {
   const given = ['--conditions=gatehouse:source', join(import.meta.dirname, script)];
   return (await promisify(execFile)(process.execPath, given)).stdout;
 }
 
-test('without the OpenTelemetry API the server does the same', async (t) => {
+test('the server works without @opentelemetry/api', async (t) => {
   t.is(await written('without-opentelemetry.ts'), 'hidden, 200\n');
 });
 
-test('nothing of OpenTelemetry is loaded before the host has an SDK, which may come late', async (t) => {
+test('OpenTelemetry is loaded when the host registers an SDK, also after the start', async (t) => {
   t.is(await written('late-sdk.ts'), '0 files, gatehouse.token\n');
 });

@@ -1,4 +1,4 @@
-// Asks for a token in a process in which @opentelemetry/api is not installed.
+// Requests a token in a process without @opentelemetry/api.
 import { registerHooks } from 'node:module';
 
 registerHooks({

@@ -4,13 +4,13 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
-import { authorize, authorizeUrl, connect, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { asClient } from './families.ts';
 
 const DAY = 86_400;
 const YEAR = 365 * DAY;
 
-test.serial('a login that is used every day ends 90 days after it began', async (t) => {
+test.serial('a session that is used every day ends 90 days after the login', async (t) => {
   await using platform = await startPlatform({ storage: knexStorage(`sqlite:${temporaryFile()}`) });
   const app = await platform.registerApp({ firstParty: true });
   const browser = new Browser();
@@ -28,28 +28,25 @@ for (const { lifetimes, every, times } of [
   { lifetimes: 'long', every: YEAR / 2, times: 9 },
   { lifetimes: 'short', every: 20 * DAY, times: 18 },
 ] as const) {
-  test.serial(
-    `an authorization that is refreshed again and again has an end, preset ${lifetimes}`,
-    async (t) => {
-      await using platform = await startPlatform({
-        storage: knexStorage(`sqlite:${temporaryFile()}`),
-        lifetimes,
-      });
-      const app = await platform.registerApp({ firstParty: true });
-      let { body } = await connect(platform, app);
-      const refresh = async () =>
-        platform.token({ grant_type: 'refresh_token', ...asClient(app), refresh_token: body.refresh_token });
-      for (let time = 1; time <= times; time += 1) {
-        passTime(every);
-        const next = await refresh();
-        t.is(next.status, 200, `time ${time}`);
-        ({ body } = next);
-      }
+  test.serial(`a family of refresh tokens has an absolute end, preset ${lifetimes}`, async (t) => {
+    await using platform = await startPlatform({
+      storage: knexStorage(`sqlite:${temporaryFile()}`),
+      lifetimes,
+    });
+    const app = await platform.registerApp({ firstParty: true });
+    let { body } = await runCodeFlow(platform, app);
+    const refresh = async () =>
+      platform.token({ grant_type: 'refresh_token', ...asClient(app), refresh_token: body.refresh_token });
+    for (let time = 1; time <= times; time += 1) {
       passTime(every);
-      const { status, body: refused } = await refresh();
-      t.deepEqual([status, refused.error], [400, 'invalid_grant']);
-      // It gave an access token until the end, and that one lives as long as any.
-      t.is((await platform.api('/identity', body.access_token)).status, lifetimes === 'short' ? 401 : 200);
-    },
-  );
+      const next = await refresh();
+      t.is(next.status, 200, `time ${time}`);
+      ({ body } = next);
+    }
+    passTime(every);
+    const { status, body: refused } = await refresh();
+    t.deepEqual([status, refused.error], [400, 'invalid_grant']);
+    // The last access token has its full lifetime.
+    t.is((await platform.api('/identity', body.access_token)).status, lifetimes === 'short' ? 401 : 200);
+  });
 }

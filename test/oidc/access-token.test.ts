@@ -15,21 +15,21 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { passTime } from '../harness/clock.ts';
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 
 const storage = memoryStorage();
 const platform = await startPlatform({ storage });
 const app = await platform.registerApp({ firstParty: true });
 const service = await platform.registerService(['view_schools']);
-const { body: ofUser } = await connect(platform, app, { parameters: { scope: 'schools:read' } });
+const { body: ofUser } = await runCodeFlow(platform, app, { parameters: { scope: 'schools:read' } });
 const { body: ofClient } = await platform.token({
   grant_type: 'client_credentials',
   client_id: service.client.id,
   client_secret: service.secret,
 });
 const published = (await send(`${platform.origin}/oauth/jwks`)).body?.['keys'] as JWK[];
-// What an attacker who has read the storage would sign with; here it shows that the checks do not rest on the key alone.
+// The key of the server, so that the tests below show the other checks and not only that of the signature.
 const [stored] = await storage.keys.list('token');
 const privateKey = await importJWK(JSON.parse(stored!.material) as JWK, 'ES256');
 test.after.always(() => platform[Symbol.asyncDispose]());
@@ -64,8 +64,8 @@ async function isRefused(token: string): Promise<boolean> {
   );
 }
 
-test.serial('a token is good for a year, and for as long as clocks may differ', async (t) => {
-  const { body } = await connect(platform, app);
+test.serial('a token is accepted for a year, plus the tolerance for clocks', async (t) => {
+  const { body } = await runCodeFlow(platform, app);
   passTime(31_536_000 - 10);
   t.teardown(() => passTime(-31_536_020));
   t.is((await answerTo(body.access_token)).status, 200);
@@ -77,7 +77,7 @@ test.serial('a token is good for a year, and for as long as clocks may differ', 
   });
 });
 
-test('a token of a user has the claims of RFC 9068, and says that it is a user', (t) => {
+test('a token of a user has the claims of RFC 9068 and principal "user"', (t) => {
   t.deepEqual(decodeProtectedHeader(ofUser.access_token), header);
   const { iat, exp, jti, grant_id: grantId, ...rest } = decodeJwt(ofUser.access_token);
   t.deepEqual(rest, {
@@ -95,7 +95,7 @@ test('a token of a user has the claims of RFC 9068, and says that it is a user',
   t.regex(grantId as string, /^[\w-]{36}$/);
 });
 
-test('a token of a client has them too, and says that it is a client', (t) => {
+test('a token of a client has the claims of RFC 9068 and principal "client"', (t) => {
   t.deepEqual(decodeProtectedHeader(ofClient.access_token), header);
   const { iat: _iat, exp: _exp, jti, ...rest } = decodeJwt(ofClient.access_token);
   t.deepEqual(rest, {
@@ -108,7 +108,7 @@ test('a token of a client has them too, and says that it is a client', (t) => {
   t.regex(jti!, /^[\w-]{43}$/);
 });
 
-test('the published keys are public, and each has its own name', (t) => {
+test('published keys have no private members, and a kid each', (t) => {
   t.is(published.length, 1);
   for (const key of published) {
     t.deepEqual(Object.keys(key).toSorted(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
@@ -117,7 +117,7 @@ test('the published keys are public, and each has its own name', (t) => {
   t.is(new Set(published.map(({ kid }) => kid)).size, published.length);
 });
 
-test('RS256 and EdDSA by option', async (t) => {
+test('signingAlgorithm makes RS256 and EdDSA keys and tokens', async (t) => {
   for (const [signingAlgorithm, members] of [
     ['RS256', ['alg', 'e', 'kid', 'kty', 'n', 'use']],
     ['EdDSA', ['alg', 'crv', 'kid', 'kty', 'use', 'x']],
@@ -135,15 +135,15 @@ test('RS256 and EdDSA by option', async (t) => {
     const [key] = (set as { keys: [JWK] }).keys;
     t.deepEqual(Object.keys(key).toSorted(), [...members]);
     if (key.n) t.true(Buffer.from(key.n, 'base64url').length >= 256);
-    t.true(await isRefused(body.access_token), 'and it is nothing to another server');
+    t.true(await isRefused(body.access_token), 'another server refuses it');
   }
 });
 
-test('signed anew with the same claims it is good: what follows is refused for what it says', async (t) => {
+test('a token that the test signs with the same claims is accepted', async (t) => {
   t.is((await answerTo(await sign())).status, 200);
 });
 
-test('none is no algorithm, in no spelling', async (t) => {
+test('the algorithm none is refused, in any spelling', async (t) => {
   const payload = ofUser.access_token.split('.')[1]!;
   const unsecured = new UnsecuredJWT(claims).encode();
   t.true(await isRefused(unsecured));
@@ -155,7 +155,7 @@ test('none is no algorithm, in no spelling', async (t) => {
   }
 });
 
-test('the public key is no secret to sign with', async (t) => {
+test('an HMAC with the public key as secret is refused', async (t) => {
   const payload = ofUser.access_token.split('.')[1]!;
   const [jwk] = published;
   const key = createPublicKey({ key: jwk as never, format: 'jwk' });
@@ -181,7 +181,7 @@ test('the public key is no secret to sign with', async (t) => {
   }
 });
 
-test('a key of somebody else is not looked at, wherever the token names it', async (t) => {
+test('a signature of another key is refused, and keys in the header are not used', async (t) => {
   const { privateKey: foreign, publicKey } = await generateKeyPair('ES256', { extractable: true });
   const jwk = await exportJWK(publicKey);
   for (const more of [
@@ -204,7 +204,7 @@ test('a key of somebody else is not looked at, wherever the token names it', asy
   t.true(await isRefused(await sign({}, { alg: 'RS256' }, rsa)));
 });
 
-test('a header that demands something else is refused', async (t) => {
+test('other values of typ, crit, b64 and kid are refused', async (t) => {
   for (const more of [
     { typ: 'JWT' },
     { typ: 'at+JWT2' },
@@ -224,7 +224,7 @@ test('a header that demands something else is refused', async (t) => {
   }
 });
 
-test('claims that are wrong or missing are refused', async (t) => {
+test('wrong and missing claims are refused', async (t) => {
   const now = Math.floor(Date.now() / 1000);
   for (const changes of [
     { iss: 'https://evil.example' },
@@ -264,8 +264,8 @@ test('claims that are wrong or missing are refused', async (t) => {
   }
 });
 
-test('nobody is there: a user, a client or a grant that there is not', async (t) => {
-  for (const changes of [{ sub: 'nobody' }, { client_id: randomUUID() }, { client_id: '__proto__' }]) {
+test('a token of a user or a client that does not exist is refused with token_holder_gone', async (t) => {
+  for (const changes of [{ sub: 'unknown' }, { client_id: randomUUID() }, { client_id: '__proto__' }]) {
     t.deepEqual(
       { ...(await answerTo(await sign(changes))), challenge: undefined },
       { status: 401, code: 'token_holder_gone', challenge: undefined },
@@ -274,7 +274,7 @@ test('nobody is there: a user, a client or a grant that there is not', async (t)
   }
 });
 
-test('every changed character is noticed', async (t) => {
+test('a token with one changed character is refused', async (t) => {
   const token = ofClient.access_token;
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   for (let index = 0; index < token.length; index += 7) {
@@ -288,7 +288,7 @@ test('every changed character is noticed', async (t) => {
   t.is((await answerTo(token)).status, 200);
 });
 
-test('parts that are missing, too many or of another token are noticed', async (t) => {
+test('a token with missing or additional parts, or parts of another token, is refused', async (t) => {
   const [head, payload, signature] = ofUser.access_token.split('.');
   const [, otherPayload, otherSignature] = ofClient.access_token.split('.');
   for (const token of [
@@ -315,7 +315,7 @@ test('parts that are missing, too many or of another token are noticed', async (
   }
 });
 
-test('no other credential is a bearer token', async (t) => {
+test('other credentials are refused as bearer tokens', async (t) => {
   const code = (await authorize(platform, app)).get('code')!;
   const { token_endpoint: endpoint } = (
     await send(`${platform.origin}/.well-known/oauth-authorization-server`)
@@ -345,12 +345,12 @@ test('a token in the URL or the body is not read', async (t) => {
   t.true(inBody.status === 401 || inBody.status === 405 || inBody.status === 404, String(inBody.status));
 });
 
-test('a client whose id is that of a user does not become the user, nor the user the client', async (t) => {
+test('a client and a user with the same id are kept apart', async (t) => {
   const connectCleo = async (): Promise<string> => {
     const browser = new Browser();
     const login = await browser.open(authorizeUrl(platform, app));
     await signIn(browser, login, 'cleo@school.example', 'open sesame');
-    return (await connect(platform, app, { browser })).body.access_token;
+    return (await runCodeFlow(platform, app, { browser })).body.access_token;
   };
   const ofCleo = await connectCleo();
   const [secret] = (await storage.clients.find(service.client.id))!.secrets;

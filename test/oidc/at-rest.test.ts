@@ -7,7 +7,7 @@ import { contentsOf } from '../adapters/contents.ts';
 import { onEachDatabase } from '../adapters/databases.ts';
 import type { TestDatabase } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 
 const KEY = 'a-key-encryption-key-that-is-long-enough';
@@ -41,7 +41,7 @@ onEachDatabase('no usable credential of any kind is in the database', async (t, 
   const added = await platform.auth.clients.addSecret(app.client.id);
   const { verifier, parameters } = pkce();
 
-  // A login and a consent that are open, each in a browser of its own.
+  // An open login page and an open consent page, each in its own browser.
   const [arriving, deciding] = [new Browser(), new Browser()];
   const login = await arriving.open(authorizeUrl(platform, app));
   const consent = await signIn(
@@ -49,12 +49,12 @@ onEachDatabase('no usable credential of any kind is in the database', async (t, 
     await deciding.open(authorizeUrl(platform, app, { scope: 'schools:read' })),
   );
   t.is(consent.heading, 'Authorize Reports');
-  // Answered, but not gone on with.
+  // A consent whose redirect is not followed yet.
   const answered = new Browser();
-  const agreeing = await signIn(answered, await answered.open(authorizeUrl(platform, app)));
-  const { location: next } = await answered.submit(agreeing, 'Authorize');
+  const consented = await signIn(answered, await answered.open(authorizeUrl(platform, app)));
+  const { location: next } = await answered.submit(consented, 'Authorize');
 
-  // A code that waits, a code that was redeemed, refresh tokens that are spent, sealed, live and revoked.
+  // An unused and a used code; used, unused and revoked refresh tokens.
   const browser = new Browser();
   const waiting = (await authorize(platform, app, { browser, parameters })).get('code')!;
   const redeemed = (await authorize(platform, app, { browser })).get('code')!;
@@ -68,7 +68,7 @@ onEachDatabase('no usable credential of any kind is in the database', async (t, 
   const refresh = { grant_type: 'refresh_token', ...client };
   const second = await platform.token({ ...refresh, refresh_token: first.body.refresh_token });
   const third = await platform.token({ ...refresh, refresh_token: second.body.refresh_token });
-  const revoked = await connect(platform, app, { browser });
+  const revoked = await runCodeFlow(platform, app, { browser });
   await platform.auth.revoke({ token: revoked.body.refresh_token });
   await platform.auth.revoke({ token: third.body.access_token });
   const ofService = await platform.token({
@@ -83,12 +83,12 @@ onEachDatabase('no usable credential of any kind is in the database', async (t, 
     'the secret of an app': app.secret,
     'a second secret': added.value,
     'the secret of a service': service.secret,
-    'a code that waits': waiting,
-    'a redeemed code': redeemed,
-    'a spent refresh token': first.body.refresh_token,
-    'another one': second.body.refresh_token,
-    'a live one': third.body.refresh_token,
-    'a revoked one': revoked.body.refresh_token,
+    'an unused code': waiting,
+    'a used code': redeemed,
+    'a used refresh token': first.body.refresh_token,
+    'a second used refresh token': second.body.refresh_token,
+    'an unused refresh token': third.body.refresh_token,
+    'a revoked refresh token': revoked.body.refresh_token,
     'an access token': first.body.access_token,
     'a revoked access token': third.body.access_token,
     'an access token of a client': ofService.body.access_token,
@@ -96,22 +96,22 @@ onEachDatabase('no usable credential of any kind is in the database', async (t, 
     'a password': 'correct horse',
     'the id of an open login': login.url.pathname.split('/').at(-1)!,
     'the id of an open consent': consent.url.pathname.split('/').at(-1)!,
-    'the id of an answered consent': agreeing.url.pathname.split('/').at(-1)!,
+    'the id of an answered consent': consented.url.pathname.split('/').at(-1)!,
     'the key-encryption key': KEY,
     'a cookie key': COOKIE_KEY,
     'a private key': '"d":',
     ...Object.fromEntries(cookies.map(({ name, path, value }) => [`${name} of ${path}`, value])),
   };
 
-  const kept = await everyValue(database, address);
-  t.true(kept.length > 100, String(kept.length));
-  t.true(kept.includes(app.client.id), 'the search finds what is there');
+  const values = await everyValue(database, address);
+  t.true(values.length > 100, String(values.length));
+  t.true(values.includes(app.client.id), 'the search finds a value that is stored');
   const files = everyFile(database, address);
   t.is(files.length > 0, database.name === 'SQLite');
   for (const [what, value] of Object.entries(credentials)) {
     for (const text of [value, encodeURIComponent(value)]) {
       t.is(
-        kept.find((one) => one.includes(text)),
+        values.find((one) => one.includes(text)),
         undefined,
         what,
       );
@@ -122,9 +122,9 @@ onEachDatabase('no usable credential of any kind is in the database', async (t, 
     }
   }
 
-  // All of it still works.
+  // The credentials still work.
   t.is((await deciding.submit(consent, 'Authorize')).status, 303);
-  const end = await answered.follow(await answered.get(agreeing.url));
+  const end = await answered.follow(await answered.get(consented.url));
   t.is(end.status, 200);
   t.truthy((await answered.open(next!)).location?.searchParams.get('code'));
   t.is((await signIn(arriving, login)).location?.origin, 'https://reports.example');
@@ -139,8 +139,8 @@ onEachDatabase('no usable credential of any kind is in the database', async (t, 
   t.is((await platform.token({ ...refresh, refresh_token: third.body.refresh_token })).status, 200);
 });
 
-/** Opens a sealed successor with nothing but the token that is presented: SP 800-56C in one step, and AES-256-GCM. */
-function openWith(presented: string, sealed: string): string {
+/** Decrypts a sealed successor with a presented token: one-step key derivation (SP 800-56C) and AES-256-GCM. */
+function decryptWith(presented: string, sealed: string): string {
   const key = createHash('sha256')
     .update(`\0\0\0\u0001${presented}koa-gatehouse refresh token successor`)
     .digest();
@@ -151,11 +151,11 @@ function openWith(presented: string, sealed: string): string {
 }
 
 onEachDatabase(
-  'only who presents the spent refresh token opens the successor that rests beside it',
+  'the sealed successor of a refresh token is decrypted by the used token only',
   async (t, database, address) => {
     await using platform = await startPlatform({ storage: knexStorage(address) });
     const app = await platform.registerApp();
-    const { body: first } = await connect(platform, app);
+    const { body: first } = await runCodeFlow(platform, app);
     const { body: second } = await platform.token({
       grant_type: 'refresh_token',
       client_id: app.client.id,
@@ -166,10 +166,10 @@ onEachDatabase(
     const [row, ...others] = rows.filter((one) => one['sealed_successor'] !== null);
     t.deepEqual(others, []);
     const sealed = String(row!['sealed_successor']);
-    t.is(openWith(first.refresh_token, sealed), second.refresh_token);
-    // What else there is to try: nothing, the successor itself, and all that the database holds.
+    t.is(decryptWith(first.refresh_token, sealed), second.refresh_token);
+    // The empty string, the successor itself and each value of the database do not decrypt it.
     for (const wrong of ['', second.refresh_token, ...(await everyValue(database, address))]) {
-      t.throws(() => openWith(wrong, sealed), undefined, wrong);
+      t.throws(() => decryptWith(wrong, sealed), undefined, wrong);
     }
   },
 );

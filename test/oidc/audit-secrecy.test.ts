@@ -5,16 +5,16 @@ import type { AuditRecord } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { basic, postForm, postJson, send } from '../harness/requests.ts';
 import { asClient } from './families.ts';
 
-test('no credential and nothing that a stranger wrote is in a record or a line of the log', async (t) => {
+test('audit events and log lines contain no credential and no text of a request', async (t) => {
   const storage = memoryStorage();
   await using own = await startPlatform({ storage });
-  const told: AuditRecord[] = [];
-  own.auth.events.on('*', (record) => told.push(record));
+  const notified: AuditRecord[] = [];
+  own.auth.events.on('*', (record) => notified.push(record));
   const app = await own.registerApp();
   const service = await own.registerService();
   const url = own.url('/oauth/token');
@@ -22,9 +22,9 @@ test('no credential and nothing that a stranger wrote is in a record or a line o
   const rotated = await own.auth.clients.rotateSecret(service.client.id);
   const { verifier, parameters } = pkce();
 
-  // Planted in every place that takes a text.
-  const PLANTED = 'PLANTED';
-  const planted = Object.fromEntries(
+  // A marker in each parameter and header field.
+  const MARKER = 'MARKER';
+  const marked = Object.fromEntries(
     [
       'grant_type',
       'scope',
@@ -34,30 +34,30 @@ test('no credential and nothing that a stranger wrote is in a record or a line o
       'refresh_token',
       'resource',
       'state',
-    ].map((name) => [name, `${PLANTED}-${name}`]),
+    ].map((name) => [name, `${MARKER}-${name}`]),
   );
   const headers = {
-    origin: `https://${PLANTED}.example`,
-    'user-agent': PLANTED,
-    referer: `https://x.example/${PLANTED}`,
-    'x-forwarded-for': PLANTED,
-    'x-request-id': PLANTED,
+    origin: `https://${MARKER}.example`,
+    'user-agent': MARKER,
+    referer: `https://x.example/${MARKER}`,
+    'x-forwarded-for': MARKER,
+    'x-request-id': MARKER,
   };
-  for (const grantType of ['authorization_code', 'refresh_token', 'client_credentials', `${PLANTED}-grant`]) {
-    for (const by of [asClient(app), asClient(service), { client_id: PLANTED, client_secret: PLANTED }]) {
-      for (const only of [[], ...Object.keys(planted).map((name) => [name])]) {
-        const fields = Object.fromEntries(Object.entries(planted).filter(([name]) => !only.includes(name)));
+  for (const grantType of ['authorization_code', 'refresh_token', 'client_credentials', `${MARKER}-grant`]) {
+    for (const by of [asClient(app), asClient(service), { client_id: MARKER, client_secret: MARKER }]) {
+      for (const only of [[], ...Object.keys(marked).map((name) => [name])]) {
+        const fields = Object.fromEntries(Object.entries(marked).filter(([name]) => !only.includes(name)));
         await postForm(url, { ...fields, grant_type: grantType, ...by }, only.length > 0 ? {} : headers);
       }
-      await postForm(url, { grant_type: grantType, scope: PLANTED, ...by });
-      await postForm(url, { grant_type: grantType, resource: `https://${PLANTED}.example`, ...by });
+      await postForm(url, { grant_type: grantType, scope: MARKER, ...by });
+      await postForm(url, { grant_type: grantType, resource: `https://${MARKER}.example`, ...by });
     }
   }
-  await postForm(url, { grant_type: 'client_credentials' }, basic(PLANTED, PLANTED));
-  await postForm(url, { grant_type: 'client_credentials' }, { authorization: `Basic ${PLANTED}` });
-  await postJson(url, `{"${PLANTED}`);
-  await send(`${url.href}?${PLANTED}`, { method: 'DELETE' });
-  const stranger = new Browser();
+  await postForm(url, { grant_type: 'client_credentials' }, basic(MARKER, MARKER));
+  await postForm(url, { grant_type: 'client_credentials' }, { authorization: `Basic ${MARKER}` });
+  await postJson(url, `{"${MARKER}`);
+  await send(`${url.href}?${MARKER}`, { method: 'DELETE' });
+  const signedOut = new Browser();
   for (const name of [
     'client_id',
     'redirect_uri',
@@ -75,20 +75,20 @@ test('no credential and nothing that a stranger wrote is in a record or a line o
     'claims',
     'registration',
     'nonce',
-    PLANTED,
+    MARKER,
   ]) {
-    await stranger.get(authorizeUrl(own, app, { [name]: `${PLANTED} ${name}` }), headers);
-    await stranger.get(authorizeUrl(own, app, { [name]: PLANTED, prompt: 'none' }));
+    await signedOut.get(authorizeUrl(own, app, { [name]: `${MARKER} ${name}` }), headers);
+    await signedOut.get(authorizeUrl(own, app, { [name]: MARKER, prompt: 'none' }));
   }
-  const login = await stranger.open(authorizeUrl(own, app, { state: PLANTED }));
-  await signIn(stranger, login, `${PLANTED}@school.example`, `${PLANTED} password`);
-  await stranger.get(own.url(`/oauth/interaction/${PLANTED}`));
+  const login = await signedOut.open(authorizeUrl(own, app, { state: MARKER }));
+  await signIn(signedOut, login, `${MARKER}@school.example`, `${MARKER} password`);
+  await signedOut.get(own.url(`/oauth/interaction/${MARKER}`));
   for (const path of ['/oauth/revoke', '/oauth/introspect']) {
-    await postForm(own.url(path), { ...asClient(app), token: PLANTED, token_type_hint: PLANTED });
-    await postForm(own.url(path), { client_id: PLANTED, client_secret: PLANTED, token: PLANTED });
+    await postForm(own.url(path), { ...asClient(app), token: MARKER, token_type_hint: MARKER });
+    await postForm(own.url(path), { client_id: MARKER, client_secret: MARKER, token: MARKER });
   }
 
-  // Every credential, used, used twice, and revoked.
+  // Each credential, used, used twice and revoked.
   const browser = new Browser();
   const callback = await authorize(own, app, { browser, parameters });
   const code = callback.get('code')!;
@@ -105,32 +105,32 @@ test('no credential and nothing that a stranger wrote is in a record or a line o
   const second = await own.token({ ...refresh, refresh_token: first.body.refresh_token });
   await own.token(exchange);
   await own.token({ ...refresh, refresh_token: second.body.refresh_token });
-  const third = (await connect(own, app, { browser })).body;
+  const third = (await runCodeFlow(own, app, { browser })).body;
   await postForm(own.url('/oauth/revoke'), { ...asClient(app), token: third.access_token });
   await postForm(own.url('/oauth/revoke'), { ...asClient(app), token: third.refresh_token });
   await own.auth.revoke({ token: first.body.access_token });
   const ofService = { grant_type: 'client_credentials', client_id: service.client.id };
   const own1 = await own.token({ ...ofService, client_secret: rotated.value });
   await own.token({ ...ofService, client_secret: service.secret });
-  const cookies = [...stranger.cookies, ...browser.cookies].map(({ value }) => value);
+  const cookies = [...signedOut.cookies, ...browser.cookies].map(({ value }) => value);
   await own.auth.keys.rotate({ after: 0 });
   await own.auth.clients.delete(service.client.id);
   await browser.post(own.url('/oauth/logout'), new URLSearchParams());
 
-  const kept = await own.auth.audit.list({ limit: 200 });
-  t.true(kept.length > 100, String(kept.length));
-  const everything = inspect([told, await storage.audit.list({ limit: 5000 }), own.logger.lines], {
+  const listed = await own.auth.audit.list({ limit: 200 });
+  t.true(listed.length > 100, String(listed.length));
+  const everything = inspect([notified, await storage.audit.list({ limit: 5000 }), own.logger.lines], {
     depth: 20,
     maxArrayLength: null,
     maxStringLength: null,
   });
-  t.true(everything.includes(app.client.id), 'the search finds what is there');
+  t.true(everything.includes(app.client.id), 'the search finds a value that is recorded');
   const credentials = {
-    planted: PLANTED,
+    marked: MARKER,
     'the secret of the app': app.secret,
     'its second secret': added.value,
     'the secret of the service': service.secret,
-    'its second one': rotated.value,
+    'the rotated secret of the service': rotated.value,
     'a code': code,
     'a verifier': verifier,
     'a password': 'correct horse',
@@ -147,7 +147,7 @@ test('no credential and nothing that a stranger wrote is in a record or a line o
     const at = everything.toLowerCase().indexOf(value.toLowerCase());
     t.is(at === -1 ? '' : everything.slice(Math.max(at - 200, 0), at + 50), '', what);
   }
-  const types = new Set(told.map(({ type }) => type));
+  const types = new Set(notified.map(({ type }) => type));
   for (const type of [
     'token_issued',
     'token_refused',

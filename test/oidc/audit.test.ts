@@ -5,7 +5,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
-import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { postForm, postJson } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
@@ -16,7 +16,7 @@ test.after.always(() => platform[Symbol.asyncDispose]());
 
 const HERE = { address: '127.0.0.1' };
 
-/** What was recorded of a client, oldest first, without what is different each time. */
+/** The audit events of a client, oldest first, without ids and times. */
 async function recordsOf(
   { client }: Pick<RegisteredApp, 'client'>,
   { auth }: Pick<Platform, 'auth'> = platform,
@@ -25,15 +25,15 @@ async function recordsOf(
   return records.toReversed().map(({ id: _id, at: _at, requestId: _requestId, ...rest }) => rest);
 }
 
-/** The same without what is recorded of every new app. */
+/** The audit events of a client, without those of its registration. */
 async function eventsOf(app: Pick<RegisteredApp, 'client'>): Promise<object[]> {
   return (await recordsOf(app)).filter(
     (record) => !['client_created', 'secret_added'].includes((record as AuditRecord).type),
   );
 }
 
-/** The events of a type that are told while something is done. */
-async function heard(type: AuditEventType, act: () => Promise<unknown>): Promise<AuditRecord[]> {
+/** The events of a type that listeners receive during a call. */
+async function eventsDuring(type: AuditEventType, act: () => Promise<unknown>): Promise<AuditRecord[]> {
   const records: AuditRecord[] = [];
   const stop = platform.auth.events.on('*', (record) => {
     if (record.type === type) records.push(record);
@@ -43,7 +43,7 @@ async function heard(type: AuditEventType, act: () => Promise<unknown>): Promise
   return records;
 }
 
-test('tokens that are issued: for a client, for a user, for a refresh', async (t) => {
+test('token_issued for a client, for a user and for a refresh', async (t) => {
   const service = await platform.registerService();
   await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
   const clientId = service.client.id;
@@ -52,7 +52,7 @@ test('tokens that are issued: for a client, for a user, for a refresh', async (t
   ]);
 
   const app = await platform.registerApp({ firstParty: true });
-  const { body } = await connect(platform, app);
+  const { body } = await runCodeFlow(platform, app);
   await platform.token({
     grant_type: 'refresh_token',
     ...asClient(app),
@@ -67,10 +67,10 @@ test('tokens that are issued: for a client, for a user, for a refresh', async (t
   ]);
 });
 
-test('tokens that are refused, with the reason that the client is not told', async (t) => {
+test('token_refused has a reason that the response does not have', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
   const other = await platform.registerApp({ firstParty: true });
-  const { body } = await connect(platform, other);
+  const { body } = await runCodeFlow(platform, other);
   const asked = { grant_type: 'refresh_token', ...asClient(app) };
   const answers = [
     await platform.token({ ...asked, client_secret: 'wrong', refresh_token: 'x' }),
@@ -85,7 +85,7 @@ test('tokens that are refused, with the reason that the client is not told', asy
   t.deepEqual(await eventsOf(app), [
     { ...ofRefresh, error: 'invalid_client', reason: 'invalid secret provided' },
     { ...ofRefresh, error: 'invalid_grant', reason: 'refresh token not found' },
-    // And not whose it is.
+    // Without the client that the token belongs to.
     { ...ofRefresh, error: 'invalid_grant', reason: 'client mismatch' },
     { ...ofRefresh, error: 'invalid_request', reason: "missing required parameter 'refresh_token'" },
     {
@@ -109,7 +109,7 @@ test('tokens that are refused, with the reason that the client is not told', asy
   );
 });
 
-test('a disabled app: its developer learns why it stopped', async (t) => {
+test('events of a disabled app have that as reason', async (t) => {
   const app = await platform.registerApp();
   await platform.auth.clients.disable(app.client.id);
   await platform.token({ grant_type: 'refresh_token', ...asClient(app), refresh_token: 'x' });
@@ -134,8 +134,8 @@ test('a disabled app: its developer learns why it stopped', async (t) => {
   ]);
 });
 
-test('of a client that is not there, no id is kept', async (t) => {
-  const records = await heard('token_refused', async () =>
+test('the id of an unknown client is not recorded', async (t) => {
+  const records = await eventsDuring('token_refused', async () =>
     platform.token({ grant_type: 'client_credentials', client_id: 'made-up', client_secret: 'x' }),
   );
   t.is(records.length, 1);
@@ -143,7 +143,7 @@ test('of a client that is not there, no id is kept', async (t) => {
   t.false('clientId' in records[0]!);
 });
 
-test('authorizations that are refused', async (t) => {
+test('authorization_refused for each kind of error', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   await browser.get(authorizeUrl(platform, app, { redirect_uri: 'https://evil.example' }));
@@ -165,7 +165,7 @@ test('authorizations that are refused', async (t) => {
   ]);
 });
 
-test('logins, failed ones, consents and their denial, each once', async (t) => {
+test('logins, failed logins, consents and denials are recorded once each', async (t) => {
   const app = await platform.registerApp();
   const clientId = app.client.id;
   const browser = new Browser();
@@ -182,7 +182,7 @@ test('logins, failed ones, consents and their denial, each once', async (t) => {
     { type: 'consent_denied', ...decided },
     { type: 'consent_given', ...decided },
   ]);
-  const records = await heard('logout', async () => {
+  const records = await eventsDuring('logout', async () => {
     const page = await browser.open(platform.url('/oauth/logout'));
     await browser.submit(page, 'Sign out');
     await browser.post(platform.url('/oauth/logout'), new URLSearchParams());
@@ -191,10 +191,10 @@ test('logins, failed ones, consents and their denial, each once', async (t) => {
   t.like(records[0], { userId: '1', ...HERE });
 });
 
-test('POST /oauth/revoke: what the client revoked', async (t) => {
+test('POST /oauth/revoke records which token or grant was revoked', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
   const service = await platform.registerService();
-  const { body } = await connect(platform, app);
+  const { body } = await runCodeFlow(platform, app);
   const own = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
   for (const [by, token] of [
     [app, body.access_token],
@@ -217,12 +217,12 @@ test('POST /oauth/revoke: what the client revoked', async (t) => {
   ]);
 });
 
-test('auth.revoke(): what the host revoked, and nothing that was not there', async (t) => {
+test('auth.revoke() records what was revoked, and nothing for unknown tokens and grants', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
   const clientId = app.client.id;
   const browser = new Browser();
   const family = async (): Promise<{ access: string; refresh: string; grantId: string }> => {
-    const { body } = await connect(platform, app, { browser });
+    const { body } = await runCodeFlow(platform, app, { browser });
     const grantId = decodeJwt(body.access_token)['grant_id'] as string;
     return { access: body.access_token, refresh: body.refresh_token, grantId };
   };
@@ -243,11 +243,11 @@ test('auth.revoke(): what the host revoked, and nothing that was not there', asy
     { ...revoked, target: 'grant', grantId: three.grantId },
     { type: 'tokens_revoked', target: 'client', clientId },
   ]);
-  const records = await heard('tokens_revoked', async () => auth.revoke({ user: 'nobody' }));
-  t.like(records[0], { target: 'user', userId: 'nobody' });
+  const records = await eventsDuring('tokens_revoked', async () => auth.revoke({ user: 'unknown' }));
+  t.like(records[0], { target: 'user', userId: 'unknown' });
 });
 
-test('a code that comes back: the family is revoked, and both are recorded', async (t) => {
+test('a code that is used twice records the refused request and the revoked grant', async (t) => {
   const storage = memoryStorage();
   await using own = await startPlatform({ storage });
   const app = await own.registerApp({ firstParty: true });
@@ -278,7 +278,7 @@ test('a code that comes back: the family is revoked, and both are recorded', asy
   ]);
 });
 
-test('keys that are rotated', async (t) => {
+test('key_rotated has the id of the new key', async (t) => {
   await using own = await startPlatform();
   const { id } = await own.auth.keys.rotate();
   const [record, ...more] = await own.auth.audit.list();
@@ -286,9 +286,9 @@ test('keys that are rotated', async (t) => {
   t.deepEqual(more, []);
 });
 
-test('no storage for events: requests are answered, and listeners hear of them', async (t) => {
+test('when events cannot be stored, requests are answered and listeners are called', async (t) => {
   const storage = around(memoryStorage(), async (name, call) => {
-    if (name.startsWith('audit.')) throw Object.assign(new Error('away'), { code: 'ERR_STORAGE' });
+    if (name.startsWith('audit.')) throw Object.assign(new Error('unreachable'), { code: 'ERR_STORAGE' });
     return call();
   });
   await using own = await startPlatform({ storage });
@@ -302,16 +302,16 @@ test('no storage for events: requests are answered, and listeners hear of them',
   await t.throwsAsync(own.auth.audit.flush());
 });
 
-test('a storage that is away: the developer is given what finds the line in the log', async (t) => {
-  let isAway = false;
+test('after an error of the storage the reason names the request id of the log line', async (t) => {
+  let isBroken = false;
   const storage = around(memoryStorage(), async (name, call) => {
-    if (isAway && name === 'clients.find') throw new Error('a driver says: password=hunter2');
+    if (isBroken && name === 'clients.find') throw new Error('a driver says: password=hunter2');
     return call();
   });
   await using own = await startPlatform({ storage });
   const records: AuditRecord[] = [];
   own.auth.events.on('token_refused', (record) => records.push(record));
-  isAway = true;
+  isBroken = true;
   const { status } = await own.token({
     grant_type: 'client_credentials',
     client_id: 'x',
@@ -324,7 +324,7 @@ test('a storage that is away: the developer is given what finds the line in the 
   t.like(records[0], { error: 'server_error', reason: `the server failed; see ${id} in its log` });
 });
 
-test('close() writes what was recorded in the last second', async (t) => {
+test('close() writes events that are not written yet', async (t) => {
   const storage = memoryStorage();
   const own = await startPlatform({ storage });
   const service = await own.registerService();
@@ -336,7 +336,7 @@ test('close() writes what was recorded in the last second', async (t) => {
   );
 });
 
-test('one node lists what happened on another', async (t) => {
+test('a node lists the events of another node', async (t) => {
   const storage = memoryStorage();
   await using here = await startPlatform({ storage });
   await using there = await startPlatform({ storage, issuer: here.origin });
@@ -345,7 +345,7 @@ test('one node lists what happened on another', async (t) => {
   t.is((await recordsOf(service, there)).length, 2);
 });
 
-test('auditRetention: 0 keeps nothing and tells listeners still', async (t) => {
+test('with auditRetention: 0 nothing is stored, and listeners are called', async (t) => {
   const storage = memoryStorage();
   await using own = await startPlatform({ storage, auditRetention: 0 });
   const types: string[] = [];
@@ -370,16 +370,16 @@ test.serial('events are pruned after auditRetention', async (t) => {
   t.deepEqual(await own.auth.audit.list(), []);
 });
 
-test('behind a proxy the address is the one that it tells, and never other text', async (t) => {
+test('behind a trusted proxy the recorded address is that of X-Forwarded-For, if it is an address', async (t) => {
   await using own = await startPlatform({ trustProxy: true }, { app: ({ auth }) => auth.callback() });
   const service = await own.registerService();
   const url = own.url('/oauth/token');
   const asked = { grant_type: 'client_credentials', ...asClient(service) };
   await postJson(url, asked, { 'x-forwarded-for': '203.0.113.9' });
-  await postJson(url, asked, { 'x-forwarded-for': 'PLANTED, 203.0.113.9' });
-  await postJson(url, asked, { 'x-forwarded-for': 'PLANTED' });
-  const [text, planted, told] = await own.auth.audit.list({ types: ['token_issued'] });
-  t.is(told?.address, '203.0.113.9');
-  t.is(planted?.address, '203.0.113.9');
+  await postJson(url, asked, { 'x-forwarded-for': 'no address, 203.0.113.9' });
+  await postJson(url, asked, { 'x-forwarded-for': 'no address' });
+  const [text, appended, alone] = await own.auth.audit.list({ types: ['token_issued'] });
+  t.is(alone?.address, '203.0.113.9');
+  t.is(appended?.address, '203.0.113.9');
   t.is(text?.address, undefined);
 });

@@ -6,9 +6,9 @@ import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorize, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
-import { held } from '../harness/storage.ts';
+import { pausable } from '../harness/storage.ts';
 
-const { storage, gather, pause } = held(memoryStorage());
+const { storage, gather, pause } = pausable(memoryStorage());
 const platform = await startPlatform({ storage, throttling: false });
 const app = await platform.registerApp({ firstParty: true });
 const other = await platform.registerApp({ name: 'Other' });
@@ -44,7 +44,7 @@ async function refresh(token: string, by: RegisteredApp = app): Promise<TokenAns
 
 const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };
 
-test.serial('a code is good for a minute', async (t) => {
+test.serial('a code works for a minute', async (t) => {
   const [early, late] = [await codeFor(app), await codeFor(app)];
   passTime(50);
   t.is((await redeem(early)).status, 200);
@@ -54,8 +54,8 @@ test.serial('a code is good for a minute', async (t) => {
   t.deepEqual(body, REFUSED);
 });
 
-// 50 requests that have all found the code unspent before the first of them spends it.
-test.serial('of 50 redemptions at the same time one gets tokens, and they work', async (t) => {
+// All 50 requests have read the unused code before the first of them marks it as used.
+test.serial('of 50 concurrent redemptions one gets tokens, and they work', async (t) => {
   const code = await codeFor(app);
   gather('credentials.redeem', 50);
   const answers = await Promise.all(Array.from({ length: 50 }, () => redeem(code)));
@@ -69,7 +69,7 @@ test.serial('of 50 redemptions at the same time one gets tokens, and they work',
   t.is((await refresh(winner!.body.refresh_token)).status, 200);
 });
 
-test.serial('the same when each has only looked at it', async (t) => {
+test.serial('of 50 redemptions that have read the code at the same time one gets tokens', async (t) => {
   const code = await codeFor(app);
   gather('credentials.find', 50);
   gather('credentials.redeem', 50);
@@ -80,9 +80,9 @@ test.serial('the same when each has only looked at it', async (t) => {
   t.is((await platform.api('/identity', winners[0]!.body.access_token)).status, 200);
 });
 
-// As they come: some before the first of them spends the code, some afterwards.
+// Some requests read the code before it is marked as used, and some afterwards.
 test.serial(
-  'of a burst of redemptions one gets tokens at most, and what comes after it ends them',
+  'of 100 concurrent redemptions one gets tokens, and a later redemption revokes them',
   async (t) => {
     for (let round = 0; round < 3; round += 1) {
       const code = await codeFor(app);
@@ -100,24 +100,27 @@ test.serial(
   },
 );
 
-// A thief without the secret, or with another client, is among them.
-test.serial('nobody else wins the race', async (t) => {
-  const code = await codeFor(app);
-  gather('credentials.redeem', 10);
-  const answers = await Promise.all([
-    ...Array.from({ length: 10 }, () => redeem(code)),
-    ...Array.from({ length: 10 }, () => redeem(code, other)),
-    ...Array.from({ length: 10 }, () => redeem(code, app, { client_secret: 'wrong' })),
-    ...Array.from({ length: 10 }, () => redeem(code, app, { redirect_uri: 'https://evil.example/' })),
-    ...Array.from({ length: 10 }, () => redeem(code, app, { code_verifier: 'x'.repeat(43) })),
-  ]);
-  const winners = answers.filter(({ status }) => status === 200);
-  t.is(winners.length, 1);
-  t.true(answers.indexOf(winners[0]!) < 10);
-  t.is((await platform.api('/identity', winners[0]!.body.access_token)).status, 200);
-});
+// Some of the requests have another client, or a wrong secret, redirect URI or verifier.
+test.serial(
+  'of concurrent redemptions only one of the client with the right parameters gets tokens',
+  async (t) => {
+    const code = await codeFor(app);
+    gather('credentials.redeem', 10);
+    const answers = await Promise.all([
+      ...Array.from({ length: 10 }, () => redeem(code)),
+      ...Array.from({ length: 10 }, () => redeem(code, other)),
+      ...Array.from({ length: 10 }, () => redeem(code, app, { client_secret: 'wrong' })),
+      ...Array.from({ length: 10 }, () => redeem(code, app, { redirect_uri: 'https://evil.example/' })),
+      ...Array.from({ length: 10 }, () => redeem(code, app, { code_verifier: 'x'.repeat(43) })),
+    ]);
+    const winners = answers.filter(({ status }) => status === 200);
+    t.is(winners.length, 1);
+    t.true(answers.indexOf(winners[0]!) < 10);
+    t.is((await platform.api('/identity', winners[0]!.body.access_token)).status, 200);
+  },
+);
 
-test.serial('a grant that is revoked while its code is redeemed issues nothing', async (t) => {
+test.serial('no token is issued when the grant is revoked during the redemption', async (t) => {
   const code = await codeFor(app);
   const { reached, resume } = pause('credentials.redeem');
   const redeeming = redeem(code);
@@ -130,7 +133,7 @@ test.serial('a grant that is revoked while its code is redeemed issues nothing',
   t.is((await redeem(await codeFor(app))).status, 200);
 });
 
-test('a code works once; the second time ends what it gave', async (t) => {
+test('a code works once; using it again revokes the tokens of its first use', async (t) => {
   const code = await codeFor(app);
   const { status, body } = await redeem(code);
   t.is(status, 200);
@@ -153,7 +156,7 @@ test('a code works once; the second time ends what it gave', async (t) => {
   }
 });
 
-test('only what that code gave: other logins of the same person go on', async (t) => {
+test('using a code again does not revoke tokens of other codes of the user', async (t) => {
   const [one, two] = [await codeFor(app), await codeFor(app)];
   await redeem(one);
   const { body } = await redeem(two);
@@ -162,7 +165,7 @@ test('only what that code gave: other logins of the same person go on', async (t
   t.is((await refresh(body.refresh_token)).status, 200);
 });
 
-test('another client cannot redeem it, nor burn it, nor end what it gave', async (t) => {
+test('another client cannot redeem a code, mark it as used or revoke its tokens', async (t) => {
   const code = await codeFor(app);
   const service = await platform.registerService();
   const publicApp = await platform.registerApp({ confidential: false });
@@ -183,7 +186,7 @@ test('another client cannot redeem it, nor burn it, nor end what it gave', async
   t.is((await refresh(body.refresh_token)).status, 200);
 });
 
-test('a mistake does not burn it', async (t) => {
+test('a request with a wrong parameter does not mark the code as used', async (t) => {
   const code = await codeFor(app);
   for (const mistake of [
     { redirect_uri: 'https://evil.example/' },
@@ -197,7 +200,7 @@ test('a mistake does not burn it', async (t) => {
   t.is((await redeem(code)).status, 200);
 });
 
-test('a code is exact', async (t) => {
+test('a code is compared exactly', async (t) => {
   const code = await codeFor(app);
   for (const wrong of [
     code.slice(0, -1),
@@ -218,7 +221,7 @@ test('a code is exact', async (t) => {
   t.is((await redeem(code)).status, 200);
 });
 
-test('no other credential stands in for it', async (t) => {
+test('other credentials are refused as code, and a code as other credential', async (t) => {
   const code = await codeFor(app);
   t.is((await refresh(code)).body.error, 'invalid_grant');
   t.is((await platform.api('/identity', code)).status, 401);
@@ -230,14 +233,14 @@ test('no other credential stands in for it', async (t) => {
   t.is((await refresh(body.refresh_token)).status, 200);
 });
 
-test('the scope cannot be widened when it is redeemed', async (t) => {
+test('a scope in the token request does not widen the grant', async (t) => {
   const { body, status } = await redeem(await codeFor(app), app, { scope: 'schools:read' });
   t.is(status, 200);
   t.false('scope' in body);
 });
 
-// A token without a scope may do all that its user may.
-test('when none of its scopes is allowed any more, no token comes that is allowed everything', async (t) => {
+// A token without scopes has all permissions of its user.
+test('a code whose scopes the client may no longer request gives invalid_scope, not a token without scopes', async (t) => {
   const own = await platform.registerApp({ firstParty: true });
   const code = await codeFor(own, { scope: 'schools:read' });
   await platform.auth.clients.update(own.client.id, { scopes: [] });
@@ -248,10 +251,10 @@ test('when none of its scopes is allowed any more, no token comes that is allowe
     error_description: 'the scopes of this grant are not allowed any more',
   });
   await platform.auth.clients.update(own.client.id, { scopes: undefined });
-  t.is((await redeem(code, own)).body.scope, 'schools:read', 'and nothing was lost');
+  t.is((await redeem(code, own)).body.scope, 'schools:read', 'the code is still unused');
 });
 
-test.serial('somebody who is gone, and an app that was disabled, get nothing for it', async (t) => {
+test.serial('the code of a deleted user or of a disabled client is refused', async (t) => {
   const [first, second] = [await codeFor(app), await codeFor(other)];
   const [ann] = platform.users.all.splice(0, 1);
   t.deepEqual((await redeem(first)).body, REFUSED);
@@ -262,10 +265,10 @@ test.serial('somebody who is gone, and an app that was disabled, get nothing for
   t.is((await redeem(second, other)).status, 200);
 });
 
-// The engine promises no order of the two.
+// The engine does not document the order of `consume` and `upsert`.
 for (const withRefreshToken of [true, false]) {
-  const title = withRefreshToken ? 'with its refresh token' : 'though there is no refresh token';
-  test(`a code is spent ${title}, whenever the engine says that it is consumed`, async (t) => {
+  const title = withRefreshToken ? 'with its refresh token' : 'without a refresh token';
+  test(`a code is marked as used ${title}, without a call of consume by the engine`, async (t) => {
     await using server = await startPlatform({
       configure: (configuration) => ({
         ...configuration,

@@ -1,11 +1,11 @@
 import test from 'ava';
 
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 
 const platform = await startPlatform();
-/** Somebody who is signed in: others are shown a page. */
+/** A browser with a session: without a session errors are shown on a page. */
 const signedIn = new Browser();
 await authorize(platform, await platform.registerApp(), { browser: signedIn });
 test.after.always(() => platform[Symbol.asyncDispose]());
@@ -20,7 +20,7 @@ function urlWith(app: RegisteredApp, changes: Record<string, string | undefined>
   return url;
 }
 
-/** The authorization URL with one more parameter, of a name that is there already. */
+/** The authorization URL with a repeated parameter. */
 function repeated(app: RegisteredApp, name: string, value: string): URL {
   const url = authorizeUrl(platform, app);
   url.searchParams.append(name, value);
@@ -28,7 +28,7 @@ function repeated(app: RegisteredApp, name: string, value: string): URL {
 }
 
 /** The parameters of a redirect to the app's callback. */
-async function refusal(url: URL, browser = signedIn): Promise<Record<string, string>> {
+async function errorOf(url: URL, browser = signedIn): Promise<Record<string, string>> {
   const { location, status } = await browser.get(url);
   if (status !== 303 || !location?.href.startsWith('https://reports.example/callback?')) {
     throw new Error(`${status} ${location?.href}`);
@@ -36,7 +36,7 @@ async function refusal(url: URL, browser = signedIn): Promise<Record<string, str
   return Object.fromEntries(location.searchParams);
 }
 
-test('login, consent, and the app gets a code, its state and the issuer', async (t) => {
+test('after login and consent the client receives code, state and iss', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   const start = await browser.get(authorizeUrl(platform, app));
@@ -48,9 +48,9 @@ test('login, consent, and the app gets a code, its state and the issuer', async 
   const consent = await signIn(browser, login);
   t.is(consent.heading, 'Authorize Reports');
 
-  const agreed = await browser.submit(consent, 'Authorize');
-  t.is(agreed.status, 303);
-  const end = await browser.get(agreed.location!);
+  const consented = await browser.submit(consent, 'Authorize');
+  t.is(consented.status, 303);
+  const end = await browser.get(consented.location!);
   t.is(end.status, 303);
   t.is(end.location!.origin + end.location!.pathname, 'https://reports.example/callback');
   t.deepEqual([...end.location!.searchParams.keys()], ['code', 'state', 'iss']);
@@ -59,7 +59,7 @@ test('login, consent, and the app gets a code, its state and the issuer', async 
   t.is(end.location!.searchParams.get('iss'), platform.origin);
 });
 
-test('what goes to the app is not cached, and other sites cannot read it', async (t) => {
+test('the authorization response is not cached, and has no CORS headers', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
   const browser = new Browser();
   await authorize(platform, app, { browser });
@@ -69,7 +69,7 @@ test('what goes to the app is not cached, and other sites cannot read it', async
   t.is(response.headers.get('access-control-allow-origin'), null);
 });
 
-test('a scope may be there, empty or absent', async (t) => {
+test('the scope may be given, empty or absent', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   for (const scope of [undefined, '', 'schools:read']) {
@@ -84,7 +84,7 @@ test('a scope may be there, empty or absent', async (t) => {
   }
 });
 
-test('state comes back byte for byte, once', async (t) => {
+test('state is returned unchanged, once', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
   const browser = new Browser();
   await authorize(platform, app, { browser });
@@ -116,7 +116,7 @@ test('state comes back byte for byte, once', async (t) => {
   }
 });
 
-test('state survives the login and the consent', async (t) => {
+test('state is returned after login and consent', async (t) => {
   const state = 'ÄöZ 学校 & + %2B "'.repeat(100);
   const callback = await authorize(platform, await platform.registerApp(), { parameters: { state } });
   t.deepEqual(callback.getAll('state'), [state]);
@@ -129,7 +129,7 @@ test('state is absent when none was sent', async (t) => {
   for (const state of [undefined, '']) {
     const { location } = await browser.get(urlWith(app, { state }));
     t.deepEqual([...location!.searchParams.keys()], ['code', 'iss']);
-    t.deepEqual(await refusal(urlWith(app, { state, scope: 'unknown' })), {
+    t.deepEqual(await errorOf(urlWith(app, { state, scope: 'unknown' })), {
       error: 'invalid_scope',
       error_description: 'requested scope is not allowed',
       scope: 'unknown',
@@ -138,7 +138,7 @@ test('state is absent when none was sent', async (t) => {
   }
 });
 
-test('only response_type=code is answered', async (t) => {
+test('response types other than code are refused', async (t) => {
   const app = await platform.registerApp();
   const missing = {
     error: 'invalid_request',
@@ -146,14 +146,14 @@ test('only response_type=code is answered', async (t) => {
     state: 'xyz',
     iss: platform.origin,
   };
-  t.deepEqual(await refusal(urlWith(app, { response_type: undefined })), missing);
-  t.deepEqual(await refusal(urlWith(app, { response_type: '' })), missing);
+  t.deepEqual(await errorOf(urlWith(app, { response_type: undefined })), missing);
+  t.deepEqual(await errorOf(urlWith(app, { response_type: '' })), missing);
   const others = ['token', 'id_token', 'none', 'code token', 'code id_token', 'CODE', '__proto__'];
   const repetitions = ['code code', 'code  code', 'code code code', 'code ', ' code'];
   for (const type of [...others, ...repetitions]) {
     const { location, status } = await signedIn.get(urlWith(app, { response_type: type }));
     t.is(status, 303, type);
-    // What would be answered in the fragment is refused there (OAuth 2.0 Multiple Response Types, section 5).
+    // Errors of response types with a fragment are in the fragment (OAuth 2.0 Multiple Response Types, section 5).
     const answer = new URLSearchParams(location!.search || location!.hash.slice(1));
     t.deepEqual(
       Object.fromEntries(answer),
@@ -176,7 +176,7 @@ test('a repeated parameter is refused', async (t) => {
     ['response_type', 'token'],
   ] as const) {
     t.deepEqual(
-      await refusal(repeated(app, name, value)),
+      await errorOf(repeated(app, name, value)),
       {
         error: 'invalid_request',
         error_description: `'${name}' parameter must not be provided twice`,
@@ -186,11 +186,11 @@ test('a repeated parameter is refused', async (t) => {
       name,
     );
   }
-  // Which of two states is the app's nobody knows.
-  t.false('state' in (await refusal(repeated(app, 'state', 'other'))));
+  // With two states neither is returned.
+  t.false('state' in (await errorOf(repeated(app, 'state', 'other'))));
 });
 
-test('a repeated client_id or redirect_uri never leads anywhere but to a registered URI', async (t) => {
+test('a repeated client_id or redirect_uri is an error page, without a redirect', async (t) => {
   const uris = ['https://reports.example/callback', 'https://reports.example/other'];
   const two = await platform.registerApp({ redirectUris: uris });
   const one = await platform.registerApp();
@@ -209,22 +209,22 @@ test('a repeated client_id or redirect_uri never leads anywhere but to a registe
   }
 });
 
-test('a parameter that nobody knows is ignored (RFC 6749 section 3.1)', async (t) => {
+test('an unknown parameter is ignored (RFC 6749 section 3.1)', async (t) => {
   const app = await platform.registerApp();
   const parameters = { audience: 'x', foo: 'bar', ['__proto__']: 'x', constructor: 'x', user_id: '2' };
   t.truthy((await authorize(platform, app, { parameters })).get('code'));
 });
 
-test('what only OpenID Connect knows is ignored, as libraries send a nonce with every request', async (t) => {
+test('parameters of OpenID Connect are ignored, because client libraries send them', async (t) => {
   const app = await platform.registerApp();
   const parameters = { nonce: 'n', max_age: '0', acr_values: 'x', claims: '{', id_token_hint: 'x' };
   t.is((await authorize(platform, app, { parameters })).get('state'), 'xyz');
 });
 
-test('an unknown scope is refused before anybody has to log in', async (t) => {
+test('an unknown scope is refused', async (t) => {
   const app = await platform.registerApp();
-  for (const scope of ['unknown', 'schools:read unknown', 'SCHOOLS:READ', 'openid', 'offline', '*']) {
-    const { scope: _refused, ...answer } = await refusal(urlWith(app, { scope }));
+  for (const scope of ['unknown', 'schools:read unknown', 'SCHOOLS:READ', 'openid', 'offline', '**']) {
+    const { scope: _refused, ...answer } = await errorOf(urlWith(app, { scope }));
     t.deepEqual(
       answer,
       {
@@ -237,28 +237,28 @@ test('an unknown scope is refused before anybody has to log in', async (t) => {
     );
   }
   for (const scope of ['sch"ools', 'a\\b', 'ä', 'a\tb']) {
-    t.like(await refusal(urlWith(app, { scope })), {
+    t.like(await errorOf(urlWith(app, { scope })), {
       error: 'invalid_scope',
       error_description: 'scope contains invalid characters',
     });
   }
 });
 
-test('offline_access, which other servers want for a refresh token, is refused like any unknown scope', async (t) => {
+test('offline_access is refused like any unknown scope', async (t) => {
   const app = await platform.registerApp();
   for (const scope of ['offline_access', 'schools:read offline_access', 'offline_access unknown']) {
     for (const prompt of ['', 'consent']) {
-      t.like(await refusal(urlWith(app, { scope, prompt })), {
+      t.like(await errorOf(urlWith(app, { scope, prompt })), {
         error: 'invalid_scope',
         error_description: 'requested scope is not allowed',
       });
     }
   }
-  const { body } = await connect(platform, app);
-  t.is(typeof body.refresh_token, 'string', 'and there is one without it');
+  const { body } = await runCodeFlow(platform, app);
+  t.is(typeof body.refresh_token, 'string', 'a refresh token is issued without it');
 });
 
-test('somebody who is not signed in is never sent to the app by an error', async (t) => {
+test('without a session an error is shown on a page, except with prompt=none', async (t) => {
   const app = await platform.registerApp();
   const errors = {
     invalid_scope: urlWith(app, { scope: 'unknown' }),
@@ -273,23 +273,23 @@ test('somebody who is not signed in is never sent to the app by an error', async
     t.is(page.status, 400, error);
     t.is(page.location, undefined, error);
     t.true(page.text.includes(error), page.text);
-    t.is((await refusal(url))['error'], error, 'who is signed in goes back to the app');
+    t.is((await errorOf(url))['error'], error, 'with a session the error is a redirect');
 
     const silent = new URL(url);
     silent.searchParams.set('prompt', 'none');
-    const answer = await refusal(silent, new Browser());
-    t.is(answer['error'], error, 'and an app that shows nothing gets its answer');
+    const answer = await errorOf(silent, new Browser());
+    t.is(answer['error'], error, 'with prompt=none the error is a redirect');
     t.is(answer['state'], 'xyz');
   }
-  t.is((await refusal(urlWith(app, { prompt: 'none' }), new Browser()))['error'], 'login_required');
+  t.is((await errorOf(urlWith(app, { prompt: 'none' }), new Browser()))['error'], 'login_required');
 });
 
-test('a scope that is not among those of the client is refused', async (t) => {
+test('a scope that the client is not registered with is refused', async (t) => {
   const app = await platform.registerApp({ scopes: [] });
-  t.is((await refusal(urlWith(app, { scope: 'schools:read' })))['error'], 'invalid_scope');
+  t.is((await errorOf(urlWith(app, { scope: 'schools:read' })))['error'], 'invalid_scope');
 });
 
-test('a client that is unknown or disabled gets a page, never a redirect', async (t) => {
+test('an unknown or disabled client gets an error page, without a redirect', async (t) => {
   const app = await platform.registerApp();
   const disabled = await platform.registerApp();
   await platform.auth.clients.disable(disabled.client.id);
@@ -319,7 +319,7 @@ test('a client that is unknown or disabled gets a page, never a redirect', async
   }
 });
 
-test('a client-credentials client cannot start the flow', async (t) => {
+test('a client-credentials client gets an error page', async (t) => {
   const service = await platform.registerService();
   for (const redirectUri of ['https://reports.example/callback', undefined]) {
     const page = await new Browser().get(urlWith(service, { redirect_uri: redirectUri }));
@@ -338,20 +338,20 @@ test('request objects and other resources are refused', async (t) => {
     ['resource', 'https://evil.example/', 'invalid_target'],
     ['resource', 'nonsense', 'invalid_target'],
   ] as const) {
-    const answer = await refusal(urlWith(app, { [name]: value }));
+    const answer = await errorOf(urlWith(app, { [name]: value }));
     t.is(answer['error'], error, name);
     t.is(answer['state'], 'xyz', name);
   }
 });
 
-test('the request may be repeated with the own server as resource, and gets no more', async (t) => {
+test('the issuer is accepted as resource', async (t) => {
   const app = await platform.registerApp();
-  const { status, body } = await connect(platform, app, { parameters: { resource: platform.origin } });
+  const { status, body } = await runCodeFlow(platform, app, { parameters: { resource: platform.origin } });
   t.is(status, 200);
   t.is((await platform.api('/identity', body.access_token)).status, 200);
 });
 
-test('the answer can come in the fragment, and in no other way', async (t) => {
+test('response_mode=fragment is supported, other modes are refused', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
   const browser = new Browser();
   await authorize(platform, app, { browser });
@@ -360,22 +360,18 @@ test('the answer can come in the fragment, and in no other way', async (t) => {
   t.truthy(new URLSearchParams(fragment.location?.hash.slice(1)).get('code'));
 
   for (const mode of ['form_post', 'web_message', 'query.jwt', 'form_post.jwt', 'nonsense', '__proto__']) {
-    const refused = await refusal(urlWith(app, { response_mode: mode }));
+    const refused = await errorOf(urlWith(app, { response_mode: mode }));
     t.is(refused['error'], 'unsupported_response_mode', mode);
     t.is(refused['code'], undefined, mode);
   }
-  const doubtful = urlWith(app, { response_mode: 'form_post', scope: 'unknown' });
-  t.is(
-    (await refusal(doubtful))['error'],
-    'unsupported_response_mode',
-    'another mistake does not bring it back',
-  );
+  const twoErrors = urlWith(app, { response_mode: 'form_post', scope: 'unknown' });
+  t.is((await errorOf(twoErrors))['error'], 'unsupported_response_mode', 'also with another error');
   const upper = new URL(urlWith(app, { response_mode: 'form_post' }));
   upper.pathname = '/OAUTH/Authorize/';
-  t.is((await refusal(upper))['error'], 'unsupported_response_mode');
+  t.is((await errorOf(upper))['error'], 'unsupported_response_mode');
 });
 
-test('a query in the redirect URI is kept', async (t) => {
+test('a query in the redirect URI is preserved', async (t) => {
   const redirectUri = 'https://reports.example/callback?tenant=7&x=%20';
   const app = await platform.registerApp({ redirectUris: [redirectUri] });
   const callback = await authorize(platform, app);

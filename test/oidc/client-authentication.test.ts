@@ -7,7 +7,7 @@ const server = await startTokenPlatform();
 const { platform, endpoint, app, other, service, publicApp, disabled, good } = server;
 test.after.always(() => server[Symbol.asyncDispose]());
 
-test('who cannot be authenticated is not told why', async (t) => {
+test('each failed client authentication gets the same response', async (t) => {
   const { secret } = service;
   const changed = secret.slice(0, -1) + (secret.endsWith('A') ? 'B' : 'A');
   const swapped = secret.replaceAll(/[a-z]|[A-Z]/g, (c) =>
@@ -47,7 +47,7 @@ test('who cannot be authenticated is not told why', async (t) => {
   }
 });
 
-test('the same over HTTP Basic, with a challenge', async (t) => {
+test('each failed authentication by HTTP Basic gets the same challenge', async (t) => {
   const grant = { grant_type: 'client_credentials' };
   const answers = [];
   for (const [id, secret] of [
@@ -69,7 +69,7 @@ test('the same over HTTP Basic, with a challenge', async (t) => {
   );
 });
 
-test('HTTP Basic works, for JSON too, in any case and with encoded characters', async (t) => {
+test('HTTP Basic works with form and JSON, in any case and with encoded characters', async (t) => {
   const grant = { grant_type: 'client_credentials' };
   const header = basic(service.client.id, service.secret);
   t.is((await postForm(endpoint, grant, header)).status, 200);
@@ -114,7 +114,7 @@ test('a malformed Authorization header is refused', async (t) => {
   }
 });
 
-test('two ways to authenticate at once are refused', async (t) => {
+test('two client authentications in one request are refused', async (t) => {
   const header = basic(service.client.id, service.secret);
   for (const post of [postForm, postJson]) {
     t.deepEqual(
@@ -128,14 +128,14 @@ test('two ways to authenticate at once are refused', async (t) => {
   }
 });
 
-test('a failed try locks nobody out', async (t) => {
+test('the right secret works after failed authentications', async (t) => {
   for (let count = 0; count < 30; count += 1) {
     await postForm(endpoint, { ...good, client_secret: 'wrong' });
   }
   t.is((await postForm(endpoint, good)).status, 200);
 });
 
-test('a secret works until it is removed, and a new one beside it', async (t) => {
+test('a secret works until it is deleted, also beside a new one', async (t) => {
   const { client, secret } = await platform.registerService();
   const { clients } = platform.auth;
   const tokenWith = async (value: string): Promise<number> => {

@@ -6,7 +6,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { onEachDatabase } from '../adapters/databases.ts';
 import { passTime } from '../harness/clock.ts';
-import { connect, startPlatform } from '../harness/platform.ts';
+import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { asClient } from './families.ts';
 
@@ -23,8 +23,8 @@ async function asService(platform: Platform, service: RegisteredApp): Promise<To
   return platform.token({ grant_type: 'client_credentials', ...asClient(service) });
 }
 
-/** From when a token was issued until it expires, in seconds. */
-function lifeOf(token: string): number {
+/** The lifetime of a token, in seconds. */
+function lifetimeOf(token: string): number {
   const { exp, iat } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as {
     exp: number;
     iat: number;
@@ -32,11 +32,11 @@ function lifeOf(token: string): number {
   return exp - iat;
 }
 
-function lives({ body, status }: TokenAnswer): readonly number[] {
-  return [status, body.expires_in, lifeOf(body.access_token)];
+function lifetimesIn({ body, status }: TokenAnswer): readonly number[] {
+  return [status, body.expires_in, lifetimeOf(body.access_token)];
 }
 
-onEachDatabase('a client has lifetimes of its own, for every grant', async (t, _database, address) => {
+onEachDatabase('lifetimes of a client hold for each grant type', async (t, _database, address) => {
   await using platform = await startPlatform({ storage: knexStorage(address) });
   const { clients } = platform.auth;
   const app = await platform.registerApp({ lifetimes: OWN, firstParty: true });
@@ -44,29 +44,29 @@ onEachDatabase('a client has lifetimes of its own, for every grant', async (t, _
   t.deepEqual((await clients.find(app.client.id))?.lifetimes, app.client.lifetimes);
   const service = await platform.registerService();
   const { id } = service.client;
-  t.deepEqual(lives(await asService(platform, service)), [200, 365 * DAY, 365 * DAY]);
+  t.deepEqual(lifetimesIn(await asService(platform, service)), [200, 365 * DAY, 365 * DAY]);
   await clients.update(id, { lifetimes: { accessToken: 600 } });
-  t.deepEqual(lives(await asService(platform, service)), [200, 600, 600], 'from the next token on');
+  t.deepEqual(lifetimesIn(await asService(platform, service)), [200, 600, 600], 'for new tokens');
   await clients.update(id, { name: 'Renamed' });
-  t.deepEqual(lives(await asService(platform, service)), [200, 600, 600]);
+  t.deepEqual(lifetimesIn(await asService(platform, service)), [200, 600, 600]);
   await clients.update(id, { lifetimes: {} });
-  t.deepEqual(lives(await asService(platform, service)), [200, 365 * DAY, 365 * DAY]);
+  t.deepEqual(lifetimesIn(await asService(platform, service)), [200, 365 * DAY, 365 * DAY]);
 
-  const first = await connect(platform, app);
-  t.deepEqual(lives(first), [200, 900, 900]);
+  const first = await runCodeFlow(platform, app);
+  t.deepEqual(lifetimesIn(first), [200, 900, 900]);
   const second = await refresh(platform, app, first.body.refresh_token);
-  t.deepEqual(lives(second), [200, 900, 900]);
+  t.deepEqual(lifetimesIn(second), [200, 900, 900]);
   await clients.update(app.client.id, { lifetimes: { accessToken: '5 minutes' } });
-  t.deepEqual(lives(await refresh(platform, app, second.body.refresh_token)), [200, 300, 300]);
+  t.deepEqual(lifetimesIn(await refresh(platform, app, second.body.refresh_token)), [200, 300, 300]);
   const records = await platform.auth.audit.list({ clientId: app.client.id, types: ['client_updated'] });
   t.like(records[0], { fields: ['lifetimes'] });
 });
 
-test.serial('a refresh token that is not used, and an authorization, end when the client says', async (t) => {
+test.serial('refreshToken and refreshTokenAbsolute of a client end refresh tokens and grants', async (t) => {
   await using platform = await startPlatform({});
   const app = await platform.registerApp({ lifetimes: OWN, firstParty: true });
-  const unused = await connect(platform, app);
-  let { body } = await connect(platform, app);
+  const unused = await runCodeFlow(platform, app);
+  let { body } = await runCodeFlow(platform, app);
   for (let time = 1; time <= 3; time += 1) {
     passTime(15 * HOUR);
     const next = await refresh(platform, app, body.refresh_token);
@@ -74,20 +74,20 @@ test.serial('a refresh token that is not used, and an authorization, end when th
     ({ body } = next);
   }
   const tooLate = await refresh(platform, app, unused.body.refresh_token);
-  t.deepEqual([tooLate.status, tooLate.body.error], [400, 'invalid_grant'], 'a day unused');
+  t.deepEqual([tooLate.status, tooLate.body.error], [400, 'invalid_grant'], 'unused for a day');
   passTime(4 * HOUR);
   const ended = await refresh(platform, app, body.refresh_token);
   t.deepEqual([ended.status, ended.body.error], [400, 'invalid_grant'], 'two days after the consent');
 });
 
-test('the smaller one counts when the lifetimes of the server are lowered, and the client can be changed still', async (t) => {
+test('when a lifetime of the server is lowered, the shorter one holds, and the client can be updated', async (t) => {
   const storage = memoryStorage();
   const start = async (lifetimes?: AuthServerOptions['lifetimes']) =>
     startPlatform({ storage, ...(lifetimes && { lifetimes }) });
   await using before = await start();
   const app = await before.registerApp({ lifetimes: OWN, firstParty: true });
   await using after = await start({ accessToken: '10 minutes' });
-  t.deepEqual(lives(await connect(after, app)), [200, 600, 600]);
+  t.deepEqual(lifetimesIn(await runCodeFlow(after, app)), [200, 600, 600]);
   const renamed = await after.auth.clients.update(app.client.id, { name: 'Renamed' });
   t.deepEqual(renamed.lifetimes, app.client.lifetimes);
   await t.throwsAsync(after.auth.clients.update(app.client.id, { lifetimes: { accessToken: '14 min' } }), {
@@ -96,7 +96,7 @@ test('the smaller one counts when the lifetimes of the server are lowered, and t
   });
 });
 
-test('lifetimes that a client cannot have are refused, with the field and the longest', async (t) => {
+test('invalid lifetimes are refused, with the field and the maximum', async (t) => {
   await using platform = await startPlatform({ lifetimes: 'short' });
   const { clients } = platform.auth;
   const fields = {
@@ -134,7 +134,7 @@ test('lifetimes that a client cannot have are refused, with the field and the lo
   });
 });
 
-test('an operator without a server has any checked that the lifetimes of the servers are given for', async (t) => {
+test('createAdministration() checks lifetimes if it is given those of the servers', async (t) => {
   const storage = memoryStorage();
   const fields = {
     name: 'Job',
@@ -151,13 +151,13 @@ test('an operator without a server has any checked that the lifetimes of the ser
   t.deepEqual((await platform.auth.clients.find('job'))?.lifetimes, { accessToken: DAY });
 });
 
-test('auth.issueToken() keeps to the lifetimes of the client', async (t) => {
+test('auth.issueToken() observes the lifetimes of the client', async (t) => {
   await using platform = await startPlatform({});
   const { auth } = platform;
   const app = await platform.registerApp({ lifetimes: OWN });
   const options = { client: app.client.id, user: '1' };
-  t.is(lifeOf(await auth.issueToken(options)), 900);
-  t.is(lifeOf(await auth.issueToken({ ...options, lifetime: '1 minute' })), 60);
+  t.is(lifetimeOf(await auth.issueToken(options)), 900);
+  t.is(lifetimeOf(await auth.issueToken({ ...options, lifetime: '1 minute' })), 60);
   await t.throwsAsync(auth.issueToken({ ...options, lifetime: 901 }), {
     code: 'ERR_CONFIG',
     message: `issueToken({ lifetime }): at most the lifetimes.accessToken of the client ${app.client.id}, which is 900 s`,

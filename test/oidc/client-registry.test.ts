@@ -8,7 +8,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { onEachDatabase } from '../adapters/databases.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
-import { around, held } from '../harness/storage.ts';
+import { around, pausable } from '../harness/storage.ts';
 
 const platform = await startPlatform();
 const { clients } = platform.auth;
@@ -20,7 +20,7 @@ const CODE = {
   redirectUris: ['https://reports.example/callback'],
 } as const;
 
-/** What was recorded of a client, oldest first, without what is different each time. */
+/** The audit events of a client, oldest first, without ids and times. */
 async function recordsOf({ auth }: Platform, clientId: string): Promise<object[]> {
   const records = await auth.audit.list({ clientId });
   return records.toReversed().map((record) => {
@@ -29,7 +29,7 @@ async function recordsOf({ auth }: Platform, clientId: string): Promise<object[]
   });
 }
 
-test('every mistake is told by its field, all at once', async (t) => {
+test('all invalid fields are reported in one error', async (t) => {
   const mistakes: [object, string[]][] = [
     [{ name: '' }, ['name: give a name of 1 to 100 characters']],
     [{ name: 'x'.repeat(101) }, ['name: give a name of 1 to 100 characters']],
@@ -77,13 +77,13 @@ test('every mistake is told by its field, all at once', async (t) => {
     );
     await t.throwsAsync(clients.update(client.id, fields), refused);
   }
-  t.deepEqual(await clients.find(client.id), client, 'and nothing is changed');
+  t.deepEqual(await clients.find(client.id), client, 'nothing is changed');
   for (const nothing of [undefined, null, {}, 'x', 7]) {
     await t.throwsAsync(clients.create(nothing as never), { code: 'ERR_CLIENT_INVALID' });
   }
 });
 
-test('every mistake has a code to match on, and what its message mentions', async (t) => {
+test('each invalid field has a code and the parameters of its message', async (t) => {
   const error = await t.throwsAsync(clients.create({ ...CODE, name: '', scopes: ['unheard-of'] as never }), {
     instanceOf: ClientInvalidError,
   });
@@ -103,7 +103,7 @@ test('every mistake has a code to match on, and what its message mentions', asyn
   ]);
 });
 
-test('the grant type is chosen at creation', async (t) => {
+test('the grant type cannot be changed', async (t) => {
   const { client } = await clients.create(CODE);
   await t.throwsAsync(clients.update(client.id, { grantType: 'client_credentials' } as object), {
     code: 'ERR_CLIENT_INVALID',
@@ -112,7 +112,7 @@ test('the grant type is chosen at creation', async (t) => {
   t.is((await clients.update(client.id, { ...CODE, name: 'New' })).name, 'New');
 });
 
-test('a copy of a client with something changed is a change, if only fields were changed', async (t) => {
+test('update() accepts a copy of the client, if only updatable fields differ', async (t) => {
   const { client } = await clients.create(CODE);
   const renamed = await clients.update(client.id, { ...client, name: 'New' } as object);
   t.is(renamed.name, 'New');
@@ -121,7 +121,7 @@ test('a copy of a client with something changed is a change, if only fields were
   });
 });
 
-test('a client that is not there', async (t) => {
+test('an unknown client gives ERR_CLIENT_NOT_FOUND', async (t) => {
   const missing = { code: 'ERR_CLIENT_NOT_FOUND', message: 'There is no client gone' };
   for (const act of [
     clients.update('gone', { name: 'x' }),
@@ -139,7 +139,7 @@ test('a client that is not there', async (t) => {
   t.deepEqual(await platform.auth.audit.list({ clientId: 'gone' }), []);
 });
 
-test('a list has pages of 1 to 200, searched by name', async (t) => {
+test('list() searches by name, in pages of 1 to 200', async (t) => {
   await using own = await startPlatform();
   const { clients: these } = own.auth;
   for (const name of ['Zebra', 'apple', 'Äpfel', '100%', 'under_score', 'a\\b']) {
@@ -168,13 +168,13 @@ test('a list has pages of 1 to 200, searched by name', async (t) => {
   });
 });
 
-for (const pause of ['clients.find', 'clients.update'] as const) {
-  test(`two people change different fields at once, and both keep theirs: ${pause}`, async (t) => {
-    const { storage, pause: hold } = held(memoryStorage());
+for (const method of ['clients.find', 'clients.update'] as const) {
+  test(`two concurrent updates of different fields are both saved: ${method}`, async (t) => {
+    const { storage, pause } = pausable(memoryStorage());
     await using own = await startPlatform({ storage });
     const { clients: these } = own.auth;
     const { client } = await these.create(CODE);
-    const { reached, resume } = hold(pause);
+    const { reached, resume } = pause(method);
     const renaming = these.update(client.id, { name: 'Renamed' });
     await reached;
     await these.update(client.id, { redirectUris: ['https://reports.example/new'] });
@@ -194,7 +194,7 @@ for (const pause of ['clients.find', 'clients.update'] as const) {
   });
 }
 
-onEachDatabase('many changes of one client at once are all kept', async (t, _database, address) => {
+onEachDatabase('concurrent updates of one client are all saved', async (t, _database, address) => {
   const storage = knexStorage(address);
   await using own = await startPlatform({ storage });
   const { clients: these } = own.auth;
@@ -217,7 +217,7 @@ onEachDatabase('many changes of one client at once are all kept', async (t, _dat
   });
 });
 
-test('what changes nothing is not recorded as a change', async (t) => {
+test('an update that changes nothing is not recorded', async (t) => {
   const { client } = await clients.create(CODE);
   t.deepEqual(await clients.update(client.id, { ...CODE }), client);
   t.deepEqual(await clients.update(client.id, {}), client);
@@ -230,10 +230,10 @@ test('what changes nothing is not recorded as a change', async (t) => {
   ]);
 });
 
-test('a client that is gone is recorded as deleted, although an error says that something of it is left', async (t) => {
+test('a client that was deleted is recorded once as deleted, although the storage reported an error', async (t) => {
   const storage = around(memoryStorage(), async (name, call) => {
     const result = await call();
-    if (name === 'clients.delete') throw new StorageError('The database went away.');
+    if (name === 'clients.delete') throw new StorageError('The database is unreachable.');
     return result;
   });
   const own = await startPlatform({ storage });
@@ -245,13 +245,13 @@ test('a client that is gone is recorded as deleted, although an error says that 
   t.deepEqual((await recordsOf(own, client.id)).slice(2), [{ type: 'client_deleted', name: 'Reports' }]);
 });
 
-test('a secret is given out once, in one shape wherever it is made: as it is listed, and its value', async (t) => {
+test('create(), addSecret() and rotateSecret() return a secret as it is listed, and its value', async (t) => {
   const created = await clients.create(CODE);
   const { id } = created.client;
   const made = [created.secret!, await clients.addSecret(id, { label: 'May' })];
   for (const { value } of made) t.regex(value, /^gatehouse_secret_[\w-]{43}$/);
   const listed = await clients.secrets(id);
-  // Without their order: secrets that were created in the same second are listed by their ids, which are random.
+  // In any order: secrets of the same second are listed by their ids, which are random.
   t.deepEqual(
     Object.fromEntries(made.map(({ value: _value, ...secret }) => [secret.id, secret])),
     Object.fromEntries(listed.map((secret) => [secret.id, secret])),
@@ -263,7 +263,7 @@ test('a secret is given out once, in one shape wherever it is made: as it is lis
   t.is(secret, undefined);
 });
 
-test('every change is recorded, with the names of the fields and no values', async (t) => {
+test('each change is recorded, with the names of the fields and without values', async (t) => {
   const { client, secret } = await clients.create(CODE);
   const { id } = client;
   await clients.update(id, { name: 'Renamed', scopes: [] });

@@ -1,3 +1,4 @@
+import test from 'ava';
 import { decodeJwt } from 'jose';
 
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
@@ -5,12 +6,12 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { onEachDatabase } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
-import { authorizeUrl, connect, signIn } from '../harness/platform.ts';
+import { authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { platformOn } from './on-databases.ts';
 
-/** Cleo is a registrar: she may view and edit schools. */
+/** A registrar, with the permissions to view and edit schools. */
 const CLEO = { person: 'cleo@school.example', password: 'open sesame' };
 
 async function asCleo(platform: Platform): Promise<Browser> {
@@ -60,7 +61,7 @@ async function identity(
   return body['data'] as { permissions: string[]; scopes: string[] };
 }
 
-/** A list, what a token without a scope is then good for, and what it says. */
+/** The scopes of a client, and the permissions and the scope of a token that was requested without a scope. */
 const LISTS = [
   { scopes: undefined, permissions: ['edit_schools', 'view_schools'], scope: undefined },
   { scopes: ['schools:read'], permissions: ['view_schools'], scope: 'schools:read' },
@@ -69,36 +70,33 @@ const LISTS = [
   { scopes: [], permissions: [], scope: undefined },
 ] as const;
 
-onEachDatabase(
-  'who names no scope gets those that the client is registered with, and never more',
-  async (t, _, address) => {
-    const platform = await platformOn(t, address);
-    for (const { permissions, scope, scopes } of LISTS) {
-      const browser = await asCleo(platform);
-      const stored = scopes?.filter((name) => name !== 'gone');
-      const app = await platform.registerApp({ scopes: stored });
-      const machine = await service(platform, stored);
-      if (scopes?.includes('gone' as never)) {
-        const storage = knexStorage(address);
-        for (const { client } of [app, machine]) await storage.clients.update({ ...client, scopes });
-        await storage.close();
-      }
-      const message = JSON.stringify(scopes);
-
-      const first = (await connect(platform, app, { browser })).body;
-      const next = (await refresh(platform, app, first.refresh_token)).body;
-      const own = (await serviceToken(platform, machine)).body;
-      for (const body of [first, next, own]) {
-        t.deepEqual((await identity(platform, body.access_token)).permissions, [...permissions], message);
-        t.is(body.scope, scope, message);
-        t.is(decodeJwt(body.access_token)['scope'], scope, message);
-        t.is((await platform.api('/schools', body.access_token)).status, permissions.length > 0 ? 200 : 403);
-      }
+onEachDatabase('without a scope parameter the scopes of the registration apply', async (t, _, address) => {
+  const platform = await platformOn(t, address);
+  for (const { permissions, scope, scopes } of LISTS) {
+    const browser = await asCleo(platform);
+    const stored = scopes?.filter((name) => name !== 'gone');
+    const app = await platform.registerApp({ scopes: stored });
+    const machine = await service(platform, stored);
+    if (scopes?.includes('gone' as never)) {
+      const storage = knexStorage(address);
+      for (const { client } of [app, machine]) await storage.clients.update({ ...client, scopes });
+      await storage.close();
     }
-  },
-);
+    const message = JSON.stringify(scopes);
 
-onEachDatabase('the consent page says what is asked for, and what is not', async (t, _, address) => {
+    const first = (await runCodeFlow(platform, app, { browser })).body;
+    const next = (await refresh(platform, app, first.refresh_token)).body;
+    const own = (await serviceToken(platform, machine)).body;
+    for (const body of [first, next, own]) {
+      t.deepEqual((await identity(platform, body.access_token)).permissions, [...permissions], message);
+      t.is(body.scope, scope, message);
+      t.is(decodeJwt(body.access_token)['scope'], scope, message);
+      t.is((await platform.api('/schools', body.access_token)).status, permissions.length > 0 ? 200 : 403);
+    }
+  }
+});
+
+onEachDatabase('the consent page shows the scopes of the registration', async (t, _, address) => {
   const platform = await platformOn(t, address);
   const browser = await asCleo(platform);
   const open = async (scopes: readonly string[] | undefined): Promise<string> => {
@@ -113,13 +111,13 @@ onEachDatabase('the consent page says what is asked for, and what is not', async
 });
 
 onEachDatabase(
-  'what was limited to nothing stays so when the client is registered for more',
+  'tokens that were issued with no scopes stay without when the client is registered for more',
   async (t, _, address) => {
     const platform = await platformOn(t, address, { revocationLag: 1 });
     const browser = await asCleo(platform);
     const app = await platform.registerApp({ scopes: [] });
     const machine = await service(platform, []);
-    const { body } = await connect(platform, app, { browser });
+    const { body } = await runCodeFlow(platform, app, { browser });
     const own = (await serviceToken(platform, machine)).body;
     for (const scopes of [undefined, ['schools:read']]) {
       for (const { client } of [app, machine]) await platform.auth.clients.update(client.id, { scopes });
@@ -135,13 +133,13 @@ onEachDatabase(
       });
       t.like(introspected.body, { active: true, limited: true });
       const page = await browser.open(authorizeUrl(platform, app));
-      t.is(page.heading, 'Authorize Reports', 'and more is asked about');
+      t.is(page.heading, 'Authorize Reports', 'consent is asked for the new scopes');
     }
   },
 );
 
 onEachDatabase(
-  'a page that says "nothing" gives nothing, whatever the client is made meanwhile',
+  'when the client is registered for more while the consent page is open, consent is asked for again',
   async (t, _, address) => {
     const platform = await platformOn(t, address);
     const browser = await asCleo(platform);
@@ -158,7 +156,7 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('a list that is made shorter narrows the tokens that are there', async (t, _, address) => {
+onEachDatabase('removing scopes from a client narrows its existing tokens', async (t, _, address) => {
   const platform = await platformOn(t, address, { revocationLag: 1 });
   const browser = await asCleo(platform);
   const [unlimited, listed] = [
@@ -166,7 +164,7 @@ onEachDatabase('a list that is made shorter narrows the tokens that are there', 
     await platform.registerApp({ scopes: ['schools:read', 'schools:write'] }),
   ];
   for (const app of [unlimited, listed]) {
-    const { body } = await connect(platform, app, { browser });
+    const { body } = await runCodeFlow(platform, app, { browser });
     t.deepEqual((await identity(platform, body.access_token)).permissions, ['edit_schools', 'view_schools']);
     await platform.auth.clients.update(app.client.id, { scopes: ['schools:read'] });
     const narrowed = { permissions: ['view_schools'], scopes: ['schools:read'] };
@@ -190,24 +188,76 @@ onEachDatabase('a list that is made shorter narrows the tokens that are there', 
   }
 });
 
-onEachDatabase('offline_access never becomes a request for everything', async (t, _, address) => {
-  const platform = await platformOn(t, address);
+onEachDatabase(
+  'offline_access is refused, and never treated as a request without scopes',
+  async (t, _, address) => {
+    const platform = await platformOn(t, address);
+    const browser = await asCleo(platform);
+    const app = await platform.registerApp({ scopes: ['schools:read'], firstParty: true });
+    const { body } = await runCodeFlow(platform, app, { browser });
+    const page = await browser.get(authorizeUrl(platform, app, { scope: 'offline_access' }));
+    t.is(page.location?.searchParams.get('error'), 'invalid_scope');
+    t.is(page.location?.searchParams.get('code'), null);
+    t.is(
+      (await serviceToken(platform, await service(platform, undefined), 'offline_access')).body.error,
+      'invalid_scope',
+    );
+    const refused = await platform.token({
+      grant_type: 'refresh_token',
+      client_id: app.client.id,
+      client_secret: app.secret,
+      refresh_token: body.refresh_token,
+      scope: 'offline_access',
+    });
+    t.is(refused.body.error, 'invalid_scope');
+  },
+);
+
+const SCOPES = {
+  'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
+  'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
+} as const;
+
+test('the scope * is a request for all that the client may have, as apps of Laravel Passport send it', async (t) => {
+  await using platform = await startPlatform({ scopes: SCOPES });
   const browser = await asCleo(platform);
-  const app = await platform.registerApp({ scopes: ['schools:read'], firstParty: true });
-  const { body } = await connect(platform, app, { browser });
-  const page = await browser.get(authorizeUrl(platform, app, { scope: 'offline_access' }));
-  t.is(page.location?.searchParams.get('error'), 'invalid_scope');
-  t.is(page.location?.searchParams.get('code'), null);
-  t.is(
-    (await serviceToken(platform, await service(platform, undefined), 'offline_access')).body.error,
-    'invalid_scope',
-  );
-  const refused = await platform.token({
-    grant_type: 'refresh_token',
-    client_id: app.client.id,
-    client_secret: app.secret,
-    refresh_token: body.refresh_token,
-    scope: 'offline_access',
-  });
-  t.is(refused.body.error, 'invalid_scope');
+  for (const { permissions, scope, scopes } of LISTS.slice(0, 2)) {
+    const app = await platform.registerApp({ scopes });
+    const machine = await service(platform, scopes);
+    const page = await browser.open(authorizeUrl(platform, app, { scope: '*' }));
+    t.is(page.text, (await browser.open(authorizeUrl(platform, app))).text, 'what is asked for');
+    const authorized = await runCodeFlow(platform, app, { browser, parameters: { scope: '*' } });
+    for (const { body } of [authorized, await serviceToken(platform, machine, '*')]) {
+      t.is(body.scope, scope);
+      t.deepEqual((await identity(platform, body.access_token)).permissions, [...permissions]);
+    }
+  }
+});
+
+test('beside other scopes, * decides for client credentials, and is ignored for authorization codes', async (t) => {
+  await using platform = await startPlatform({ scopes: SCOPES });
+  const browser = await asCleo(platform);
+  const parameters = { scope: '* schools:read' };
+  const { body } = await runCodeFlow(platform, await platform.registerApp(), { browser, parameters });
+  t.is(body.scope, 'schools:read');
+  t.deepEqual((await identity(platform, body.access_token)).permissions, ['view_schools']);
+
+  const machine = await service(platform, undefined);
+  const own = await serviceToken(platform, machine, 'schools:read *');
+  t.is(own.body.scope, undefined);
+  t.deepEqual((await identity(platform, own.body.access_token)).permissions, [
+    'edit_schools',
+    'view_schools',
+  ]);
+  const refused = await serviceToken(platform, machine, '* unknown');
+  t.is(refused.status, 400);
+  t.like(refused.body, { error: 'invalid_scope', scope: 'unknown' });
+});
+
+test('a server can define * itself', async (t) => {
+  const all = { description: 'See your schools', permissions: ['view_schools'] };
+  await using platform = await startPlatform({ scopes: { ...SCOPES, '*': all } } as object);
+  const { body } = await serviceToken(platform, await service(platform, undefined), '*');
+  t.is(body.scope, '*');
+  t.deepEqual((await identity(platform, body.access_token)).permissions, ['view_schools']);
 });

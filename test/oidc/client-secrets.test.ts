@@ -4,11 +4,11 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { passTime } from '../harness/clock.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
-import { around, held } from '../harness/storage.ts';
+import { around, pausable } from '../harness/storage.ts';
 
-// Two nodes behind one name. All tests set the clock ahead.
+// Two nodes with one issuer. All tests set the clock ahead.
 const LAG = 10;
-const { storage, pause } = held(memoryStorage());
+const { storage, pause } = pausable(memoryStorage());
 const here = await startPlatform({ storage, revocationLag: LAG });
 const there = await startPlatform({ storage, revocationLag: LAG, issuer: here.origin });
 const { clients } = here.auth;
@@ -24,17 +24,20 @@ async function works({ client }: Pick<RegisteredApp, 'client'>, secret: string):
 
 const now = (): number => Math.floor(Date.now() / 1000);
 
-test.serial('a secret that is removed stops at once here, and within the lag there', async (t) => {
-  const service = await here.registerService();
-  t.deepEqual(await works(service, service.secret), [true, true]);
-  const [first] = await clients.secrets(service.client.id);
-  t.true(await clients.deleteSecret(service.client.id, first!.id));
-  t.false((await works(service, service.secret))[0]);
-  passTime(LAG);
-  t.deepEqual(await works(service, service.secret), [false, false]);
-});
+test.serial(
+  'a deleted secret stops at once on this node, and within revocationLag on the other',
+  async (t) => {
+    const service = await here.registerService();
+    t.deepEqual(await works(service, service.secret), [true, true]);
+    const [first] = await clients.secrets(service.client.id);
+    t.true(await clients.deleteSecret(service.client.id, first!.id));
+    t.false((await works(service, service.secret))[0]);
+    passTime(LAG);
+    t.deepEqual(await works(service, service.secret), [false, false]);
+  },
+);
 
-test.serial('so do all of a client that is disabled, deleted, or given a new one', async (t) => {
+test.serial('the secrets of a client that is disabled, deleted or rotated stop on both nodes', async (t) => {
   const acts: ((id: string) => Promise<unknown>)[] = [
     (id) => clients.disable(id),
     (id) => clients.delete(id),
@@ -50,7 +53,7 @@ test.serial('so do all of a client that is disabled, deleted, or given a new one
   }
 });
 
-test.serial('a secret works until it expires, and never after', async (t) => {
+test.serial('a secret works until it expires', async (t) => {
   const service = await here.registerService();
   const brief = await clients.addSecret(service.client.id, { expiresAt: now() + 60 });
   t.deepEqual(await works(service, brief.value), [true, true]);
@@ -59,31 +62,24 @@ test.serial('a secret works until it expires, and never after', async (t) => {
   t.deepEqual(await works(service, service.secret), [true, true]);
 });
 
-test.serial(
-  'rotation without downtime: the old secrets work for as long as is asked, and then stop',
-  async (t) => {
-    const service = await here.registerService();
-    const { id } = service.client;
-    const brief = await clients.addSecret(id, { expiresAt: now() + 60 });
-    const { value, label } = await clients.rotateSecret(id, { label: 'May', overlap: '1 hour' });
-    t.is(label, 'May');
-    passTime(LAG);
-    for (const live of [value, service.secret, brief.value])
-      t.deepEqual(await works(service, live), [true, true]);
-    passTime(100);
-    t.deepEqual(
-      await works(service, brief.value),
-      [false, false],
-      'and one that ends sooner ends as it would',
-    );
-    t.deepEqual(await works(service, service.secret), [true, true]);
-    passTime(3600);
-    t.deepEqual(await works(service, service.secret), [false, false]);
-    t.deepEqual(await works(service, value), [true, true]);
-  },
-);
+test.serial('rotateSecret({ overlap }): old secrets work during the overlap, and then stop', async (t) => {
+  const service = await here.registerService();
+  const { id } = service.client;
+  const brief = await clients.addSecret(id, { expiresAt: now() + 60 });
+  const { value, label } = await clients.rotateSecret(id, { label: 'May', overlap: '1 hour' });
+  t.is(label, 'May');
+  passTime(LAG);
+  for (const live of [value, service.secret, brief.value])
+    t.deepEqual(await works(service, live), [true, true]);
+  passTime(100);
+  t.deepEqual(await works(service, brief.value), [false, false], 'a secret that expires earlier still does');
+  t.deepEqual(await works(service, service.secret), [true, true]);
+  passTime(3600);
+  t.deepEqual(await works(service, service.secret), [false, false]);
+  t.deepEqual(await works(service, value), [true, true]);
+});
 
-test.serial('the new secret is there before the old one goes', async (t) => {
+test.serial('rotateSecret() adds the new secret before it deletes the old one', async (t) => {
   const service = await here.registerService();
   const { reached, resume } = pause('clients.deleteSecret');
   const rotating = clients.rotateSecret(service.client.id);
@@ -95,7 +91,7 @@ test.serial('the new secret is there before the old one goes', async (t) => {
   t.is((await clients.secrets(service.client.id)).length, 1);
 });
 
-test.serial('every mistake is told by its field', async (t) => {
+test.serial('all invalid fields are reported in one error', async (t) => {
   const { client } = await here.registerService();
   const label = 'label: at most 100 characters, without control characters';
   const seconds = 'expiresAt: give whole seconds since 1970';
@@ -124,7 +120,7 @@ test.serial('every mistake is told by its field', async (t) => {
   t.is((await clients.secrets(client.id)).length, 1);
 });
 
-test.serial('a public client has none', async (t) => {
+test.serial('a public client cannot have secrets', async (t) => {
   const { client } = await here.registerApp({ confidential: false });
   const refused = { code: 'ERR_CLIENT_INVALID', message: 'confidential: a public client has no secrets' };
   await t.throwsAsync(clients.addSecret(client.id), refused);
@@ -132,7 +128,7 @@ test.serial('a public client has none', async (t) => {
   t.deepEqual(await clients.secrets(client.id), []);
 });
 
-test.serial('a client has at most 20; those that have expired make room', async (t) => {
+test.serial('a client has at most 20 secrets; expired ones are deleted when another is added', async (t) => {
   const service = await here.registerService();
   const { id } = service.client;
   await clients.addSecret(id, { label: 'brief', expiresAt: now() + 60 });
@@ -147,16 +143,16 @@ test.serial('a client has at most 20; those that have expired make room', async 
 
   passTime(60);
   const labels = async (): Promise<string[]> => (await clients.secrets(id)).map(({ label }) => label);
-  t.true((await labels()).includes('brief'), 'people see for a while what has expired');
+  t.true((await labels()).includes('brief'), 'expired secrets are listed until then');
   await clients.addSecret(id, { label: 'new' });
   t.false((await labels()).includes('brief'));
   t.is((await labels()).length, 20);
 
   await clients.rotateSecret(id, { label: 'only' });
-  t.deepEqual(await labels(), ['only'], 'one that replaces all always fits');
+  t.deepEqual(await labels(), ['only'], 'a rotation without overlap is possible at the limit');
 });
 
-test.serial('what is listed tells when a secret was last used, and never its value', async (t) => {
+test.serial('the list has the time of the last use, and not the value', async (t) => {
   const service = await here.registerService();
   const usedFrom = now();
   await works(service, service.secret);
@@ -167,9 +163,9 @@ test.serial('what is listed tells when a secret was last used, and never its val
   t.false(JSON.stringify(first).includes(service.secret));
 });
 
-test.serial('a use that cannot be noted costs no token, and is logged with its error', async (t) => {
+test.serial('when the last use cannot be recorded, a token is issued and the error is logged', async (t) => {
   const failing = around(memoryStorage(), async (name, call) => {
-    if (name === 'clients.touchSecret') throw new Error('away');
+    if (name === 'clients.touchSecret') throw new Error('unreachable');
     return call();
   });
   await using platform = await startPlatform({ storage: failing });
@@ -179,6 +175,6 @@ test.serial('a use that cannot be noted costs no token, and is logged with its e
   const line = platform.logger.lines.find(({ level }) => level === 'warn');
   t.like(line, {
     message: 'recording the last use of a client secret failed',
-    fields: { err: { message: 'away' }, client_id: client.id },
+    fields: { err: { message: 'unreachable' }, client_id: client.id },
   });
 });

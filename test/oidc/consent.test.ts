@@ -4,11 +4,11 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
-import { authorize, authorizeUrl, connect, people, signIn, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, runCodeFlow, people, signIn, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
-import { around, held } from '../harness/storage.ts';
+import { around, pausable } from '../harness/storage.ts';
 
-const { storage, pause } = held(memoryStorage());
+const { storage, pause } = pausable(memoryStorage());
 const platform = await startPlatform({
   storage,
   scopes: {
@@ -18,8 +18,8 @@ const platform = await startPlatform({
 });
 test.after.always(() => platform[Symbol.asyncDispose]());
 
-/** Logs somebody in on a new browser; gives the page that comes next. */
-async function arrive(
+/** Signs a user in on a new browser; returns the next page. */
+async function openAs(
   app: RegisteredApp,
   {
     browser = new Browser(),
@@ -34,8 +34,8 @@ async function arrive(
 
 const BOB = { person: 'bob@school.example', password: 'battery staple' };
 
-// First and alone: it counts the verifications of the whole process.
-test.serial('each step verifies its URL once and reads the person once', async (t) => {
+// Serial: it counts the verifications of the process.
+test.serial('each step verifies its URL once and reads the user once', async (t) => {
   const calls: string[] = [];
   const { subtle } = globalThis.crypto;
   const verify = subtle.verify.bind(subtle);
@@ -49,7 +49,7 @@ test.serial('each step verifies its URL once and reads the person once', async (
     users: {
       ...users,
       async find(id) {
-        calls.push('person read');
+        calls.push('user read');
         return users.find(id);
       },
     },
@@ -75,25 +75,25 @@ test.serial('each step verifies its URL once and reads the person once', async (
   const consent = await browser.follow(next);
   calls.length = 0;
   t.is((await browser.submit(consent, 'Authorize')).status, 303);
-  t.deepEqual(calls, ['verified', 'session read', 'person read', 'session read']);
+  t.deepEqual(calls, ['verified', 'session read', 'user read', 'session read']);
 });
 
-test('the page says who asks, for what, for whom, and where it leads', async (t) => {
+test('the page shows the client, the scopes, the user and the redirect host', async (t) => {
   const app = await platform.registerApp({ name: 'Reports & <Co>' });
-  const page = await arrive(app, { scope: 'schools:read schools:write' });
+  const page = await openAs(app, { scope: 'schools:read schools:write' });
   t.is(page.heading, 'Authorize Reports & <Co>');
   t.true(page.text.includes('See your schools'));
   t.true(page.text.includes('Change your schools'));
   t.true(page.text.includes('Signed in as ann@school.example'));
   t.true(page.text.includes('https://reports.example'));
   t.true(page.html.includes('Acme Schools'));
-  t.true((await arrive(app)).text.includes('with the permissions that you have'));
+  t.true((await openAs(app)).text.includes('with the permissions that you have'));
 });
 
-test('Deny goes back with access_denied and the state, and nothing is remembered', async (t) => {
+test('Deny redirects with access_denied and the state, and stores nothing', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
-  const page = await arrive(app, { browser });
+  const page = await openAs(app, { browser });
   const { location, status, response } = await browser.submit(page, 'Deny');
   t.is(status, 303);
   t.is(location!.origin + location!.pathname, 'https://reports.example/callback');
@@ -106,10 +106,10 @@ test('Deny goes back with access_denied and the state, and nothing is remembered
   t.is(response.headers.get('cache-control'), 'no-store');
   t.is(await storage.consents.find('1', app.client.id), undefined);
   t.deepEqual(await storage.grants.revoke({ userId: '1', clientId: app.client.id }, 0), []);
-  t.is((await arrive(app, { browser })).heading, 'Authorize Reports');
+  t.is((await openAs(app, { browser })).heading, 'Authorize Reports');
 });
 
-test('Deny answers in the fragment when the app asks for that', async (t) => {
+test('with response_mode=fragment the error of Deny is in the fragment', async (t) => {
   const app = await platform.registerApp({
     redirectUris: ['https://reports.example/callback?from=a&error=b'],
   });
@@ -125,67 +125,67 @@ test('Deny answers in the fragment when the app asks for that', async (t) => {
   t.deepEqual([answer.get('from'), answer.getAll('error')], ['a', ['access_denied']]);
 });
 
-test('what was denied is not remembered, and the person may think again', async (t) => {
+test('a denied request can still be authorized on the same page', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
-  const page = await arrive(app, { browser });
+  const page = await openAs(app, { browser });
   await browser.follow(await browser.submit(page, 'Deny'));
   t.is(await storage.consents.find('1', app.client.id), undefined);
   const end = await browser.follow(await browser.submit(page, 'Authorize'));
   t.truthy(end.location?.searchParams.get('code'));
 });
 
-test('Deny takes nothing away that was authorized before', async (t) => {
+test('Deny does not revoke an earlier consent', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
-  const { body } = await connect(platform, app, { browser });
-  const page = await arrive(app, { browser, scope: 'schools:read' });
+  const { body } = await runCodeFlow(platform, app, { browser });
+  const page = await openAs(app, { browser, scope: 'schools:read' });
   await browser.follow(await browser.submit(page, 'Deny'));
   t.deepEqual((await storage.consents.find('1', app.client.id))?.scopes, ['']);
   t.is((await platform.api('/identity', body.access_token)).status, 200);
 });
 
-test('it is remembered for a user and a client, in every browser', async (t) => {
+test('a consent is stored per user and client, for all browsers', async (t) => {
   const app = await platform.registerApp();
   await authorize(platform, app);
-  t.truthy((await arrive(app)).location?.searchParams.get('code'));
-  t.is((await arrive(await platform.registerApp())).heading, 'Authorize Reports', 'another client');
-  t.is((await arrive(app, BOB)).heading, 'Authorize Reports', 'another user');
+  t.truthy((await openAs(app)).location?.searchParams.get('code'));
+  t.is((await openAs(await platform.registerApp())).heading, 'Authorize Reports', 'another client');
+  t.is((await openAs(app, BOB)).heading, 'Authorize Reports', 'another user');
 });
 
-test('it is remembered for the scopes: more ask again, fewer do not', async (t) => {
+test('a consent is stored per scope: more scopes ask again, fewer do not', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   await authorize(platform, app, { browser, parameters: { scope: 'schools:read' } });
-  t.truthy((await arrive(app, { browser, scope: 'schools:read' })).location);
+  t.truthy((await openAs(app, { browser, scope: 'schools:read' })).location);
 
-  const more = await arrive(app, { browser, scope: 'schools:read schools:write' });
+  const more = await openAs(app, { browser, scope: 'schools:read schools:write' });
   t.is(more.heading, 'Authorize Reports');
   t.true(more.text.includes('See your schools'));
   t.true(more.text.includes('Change your schools'));
   await browser.follow(await browser.submit(more, 'Authorize'));
   for (const scope of ['schools:write', 'schools:write schools:read']) {
-    t.truthy((await arrive(app, { browser, scope })).location, scope);
+    t.truthy((await openAs(app, { browser, scope })).location, scope);
   }
 });
 
-test('who agreed to some scopes is asked before an app may do everything, once', async (t) => {
+test('after a consent to scopes, a request without scopes asks once', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   await authorize(platform, app, { browser, parameters: { scope: 'schools:read' } });
-  const everything = await arrive(app, { browser, scope: '' });
+  const everything = await openAs(app, { browser, scope: '' });
   t.is(everything.heading, 'Authorize Reports');
   await browser.follow(await browser.submit(everything, 'Authorize'));
-  t.truthy((await arrive(app, { browser, scope: '' })).location);
-  t.truthy((await arrive(app, { browser, scope: 'schools:read' })).location);
+  t.truthy((await openAs(app, { browser, scope: '' })).location);
+  t.truthy((await openAs(app, { browser, scope: 'schools:read' })).location);
 });
 
-test('scopes that were authorized one after the other add up', async (t) => {
+test('scopes of several consents add up', async (t) => {
   const app = await platform.registerApp();
   await authorize(platform, app, { parameters: { scope: 'schools:write' } });
   await authorize(platform, app, { parameters: { scope: 'schools:read' } });
-  t.truthy((await arrive(app, { scope: 'schools:read schools:write' })).location);
-  const { body } = await connect(platform, app, { parameters: { scope: 'schools:read' } });
+  t.truthy((await openAs(app, { scope: 'schools:read schools:write' })).location);
+  const { body } = await runCodeFlow(platform, app, { parameters: { scope: 'schools:read' } });
   t.is(
     body.scope,
     'schools:read',
@@ -193,10 +193,10 @@ test('scopes that were authorized one after the other add up', async (t) => {
   );
 });
 
-test.serial('scopes that are authorized in two tabs at once add up', async (t) => {
+test.serial('scopes of two concurrent consents add up', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
-  const page = await arrive(app, { browser, scope: 'schools:read' });
+  const page = await openAs(app, { browser, scope: 'schools:read' });
   const { reached, resume } = pause('consents.add');
   const first = browser.submit(page, 'Authorize');
   await reached;
@@ -207,11 +207,11 @@ test.serial('scopes that are authorized in two tabs at once add up', async (t) =
   t.deepEqual(consent?.scopes, ['schools:read', 'schools:write']);
 });
 
-test.serial('what was disconnected while somebody authorizes more does not come back', async (t) => {
+test.serial('scopes of an app that is disconnected during a new consent are not restored', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   await authorize(platform, app, { browser, parameters: { scope: 'schools:read' } });
-  const more = await arrive(app, { browser, scope: 'schools:write' });
+  const more = await openAs(app, { browser, scope: 'schools:write' });
   const { reached, resume } = pause('consents.add');
   const answer = browser.submit(more, 'Authorize');
   await reached;
@@ -222,31 +222,31 @@ test.serial('what was disconnected while somebody authorizes more does not come 
   t.deepEqual((await storage.consents.find('1', app.client.id))?.scopes, ['schools:write']);
 });
 
-test('a consent without scopes is no consent to scopes', async (t) => {
+test('a consent without scopes does not cover scopes', async (t) => {
   const app = await platform.registerApp();
   await authorize(platform, app);
-  t.is((await arrive(app, { scope: 'schools:read' })).heading, 'Authorize Reports');
+  t.is((await openAs(app, { scope: 'schools:read' })).heading, 'Authorize Reports');
 });
 
-test('a consent that was taken back asks again', async (t) => {
+test('after the consent is deleted it is asked for again', async (t) => {
   const app = await platform.registerApp();
   await authorize(platform, app);
   await storage.consents.delete('1', app.client.id);
-  t.is((await arrive(app)).heading, 'Authorize Reports');
+  t.is((await openAs(app)).heading, 'Authorize Reports');
 });
 
-test('a first-party client does not ask, with scopes or without', async (t) => {
+test('a first-party client needs no consent, with or without scopes', async (t) => {
   const app = await platform.registerApp({ firstParty: true });
-  t.truthy((await arrive(app)).location?.searchParams.get('code'));
-  const { body } = await connect(platform, app, { parameters: { scope: 'schools:read' } });
+  t.truthy((await openAs(app)).location?.searchParams.get('code'));
+  const { body } = await runCodeFlow(platform, app, { parameters: { scope: 'schools:read' } });
   t.is(body.scope, 'schools:read');
-  t.is(await storage.consents.find('1', app.client.id), undefined, 'nobody consented to anything');
+  t.is(await storage.consents.find('1', app.client.id), undefined, 'no consent is stored');
 });
 
-test('the page is shown on a GET, but only a POST consents', async (t) => {
+test('only a POST gives consent', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
-  const page = await arrive(app, { browser });
+  const page = await openAs(app, { browser });
   const action = page.actionOf('Authorize');
   for (const url of [action, new URL(`${page.url.href}?consent=yes`), page.url]) {
     t.is((await browser.open(url)).heading, 'Authorize Reports', url.href);
@@ -254,10 +254,10 @@ test('the page is shown on a GET, but only a POST consents', async (t) => {
   t.is(await storage.consents.find('1', app.client.id), undefined);
 });
 
-test('going on without an answer leads nowhere', async (t) => {
+test('resuming the request without an answer is an error page', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
-  const page = await arrive(app, { browser });
+  const page = await openAs(app, { browser });
   const uid = page.url.pathname.split('/').at(-1)!;
   const resumed = await browser.open(`${platform.origin}/oauth/authorize/${uid}`);
   t.is(resumed.status, 400);
@@ -268,16 +268,16 @@ test('going on without an answer leads nowhere', async (t) => {
 test('a double click on Authorize gives a code', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
-  const page = await arrive(app, { browser });
+  const page = await openAs(app, { browser });
   await browser.submit(page, 'Authorize');
   const end = await browser.follow(await browser.submit(page, 'Authorize'));
   t.truthy(end.location?.searchParams.get('code'));
 });
 
-test('"Not you?" asks who it is, and then that person', async (t) => {
+test('"Not you?" asks for a login, and then asks the new user for consent', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
-  const page = await arrive(app, { browser, scope: 'schools:read' });
+  const page = await openAs(app, { browser, scope: 'schools:read' });
   const login = await browser.follow(await browser.submit(page, 'Not you?'));
   t.is(login.heading, 'Sign in');
   const consent = await signIn(browser, login, 'bob@school.example', 'battery staple');
@@ -291,20 +291,20 @@ test('"Not you?" asks who it is, and then that person', async (t) => {
   t.deepEqual((await storage.consents.find('2', app.client.id))?.scopes, ['schools:read']);
 });
 
-test('"Not you?" does not lose that the app wants the consent page to be shown', async (t) => {
+test('"Not you?" preserves prompt=consent', async (t) => {
   const app = await platform.registerApp();
   await authorize(platform, app);
   const browser = new Browser();
-  const page = await arrive(app, { browser, ...BOB, prompt: 'consent' });
+  const page = await openAs(app, { browser, ...BOB, prompt: 'consent' });
   const login = await browser.follow(await browser.submit(page, 'Not you?'));
   t.is(login.heading, 'Sign in');
   t.is((await signIn(browser, login)).heading, 'Authorize Reports');
 });
 
-test('a page of somebody who has signed out since consents to nothing', async (t) => {
+test('after a logout an open consent page gives no consent', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
-  const page = await arrive(app, { browser });
+  const page = await openAs(app, { browser });
   await browser.submit(await browser.open(`${platform.origin}/oauth/logout`), 'Sign out');
   for (const button of ['Authorize', 'Deny', 'Not you?']) {
     const late = await browser.submit(page, button);
@@ -314,11 +314,11 @@ test('a page of somebody who has signed out since consents to nothing', async (t
   t.is(await storage.consents.find('1', app.client.id), undefined);
 });
 
-test('a page of one user cannot be answered by the next one in the same browser', async (t) => {
+test('a consent page cannot be answered after a login of another user', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
-  const page = await arrive(app, { browser });
-  await arrive(await platform.registerApp(), { browser, ...BOB, prompt: 'login' });
+  const page = await openAs(app, { browser });
+  await openAs(await platform.registerApp(), { browser, ...BOB, prompt: 'login' });
   const late = await browser.submit(page, 'Authorize');
   t.is(late.status, 400);
   t.is(late.heading, 'This sign-in is no longer open');

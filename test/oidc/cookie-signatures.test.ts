@@ -26,7 +26,7 @@ function valueOf(name: string): string {
   return browser.cookies.find((cookie) => cookie.name === name)!.value;
 }
 
-/** Whether a server takes the session for that of somebody who is signed in, and the signature that it gives it. */
+/** Whether a server accepts the session cookie, and the signature that it sets. */
 async function ask(
   server: Platform,
   own: RegisteredApp,
@@ -45,7 +45,7 @@ async function ask(
   return { signedIn: status === 303 && headers.get('location')!.startsWith(own.redirectUri), given };
 }
 
-test('a session’s cookie is signed as Keygrip signs', async (t) => {
+test('the session cookie has the signature of Keygrip', async (t) => {
   t.is(signature, new Keygrip([older]).sign(`${nameOn(platform)}=${session}`));
   t.true((await ask(platform, app, signature)).signedIn);
 });
@@ -62,12 +62,12 @@ const others: Record<string, string | undefined> = {
 };
 
 for (const [kind, presented] of Object.entries(others)) {
-  test(`a session with a signature that is not right is none: ${kind}`, async (t) => {
+  test(`a session cookie with a wrong signature is ignored: ${kind}`, async (t) => {
     t.false((await ask(platform, app, presented)).signedIn);
   });
 }
 
-test('a session that was signed with an older key goes on, and is signed with the newest', async (t) => {
+test('a session cookie with the signature of an older key is accepted, and signed with the newest', async (t) => {
   await using rotated = await startPlatform({ storage, cookieKeys: [newer, older] });
   const own = await rotated.registerApp({ firstParty: true });
   const signed = `${nameOn(rotated)}=${session}`;

@@ -1,6 +1,6 @@
 /**
- * What this package relies on and oidc-provider does not document. Each test runs the engine alone and says by its name what no
- * longer holds when a version of the engine changes it.
+ * Undocumented behaviour of oidc-provider that this package relies on. Each test runs the engine alone, so that its title names
+ * the behaviour that a new version of the engine changes.
  */
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
@@ -43,7 +43,7 @@ const CLIENT = {
   response_types: ['code' as const],
 };
 
-/** The engine with a Map for a storage and somebody who is logged in and has consented to everything. */
+/** The engine with a Map as storage, and a policy without consent. */
 async function startEngine(
   change: (given: { calls: string[]; rows: Map<string, AdapterPayload> }) => Configuration = () => ({}),
   wrap: (provider: Provider) => Koa.Middleware = (provider) => async (ctx, next) => {
@@ -66,14 +66,14 @@ async function startEngine(
     cookies: { keys: ['k'.repeat(32)] },
     jwks: { keys: [SIGNING_KEY] },
     adapter: (model: string): Adapter => {
-      const note = (what: string): number => calls.push(`${model}.${what}`);
+      const record = (what: string): number => calls.push(`${model}.${what}`);
       return {
         async upsert(id, payload) {
-          note('upsert');
+          record('upsert');
           rows.set(`${model} ${id}`, structuredClone(payload));
         },
         async find(id) {
-          note('find');
+          record('find');
           return rows.get(`${model} ${id}`);
         },
         async findByUid() {
@@ -83,15 +83,15 @@ async function startEngine(
           return undefined;
         },
         async consume(id) {
-          note('consume');
+          record('consume');
           rows.get(`${model} ${id}`)!.consumed = true;
         },
         async destroy(id) {
-          note('destroy');
+          record('destroy');
           rows.delete(`${model} ${id}`);
         },
         async revokeByGrantId() {
-          note('revokeByGrantId');
+          record('revokeByGrantId');
         },
       };
     },
@@ -135,16 +135,16 @@ async function startEngine(
   };
 }
 
-/** Runs the engine's own middleware in a context of its own, as this package does. */
+/** Runs the middleware of the engine in a context of the engine, as this package does. */
 async function compose(provider: Provider, ctx: Context): Promise<void> {
-  const own = provider.createContext(ctx.req, ctx.res);
+  const engineContext = provider.createContext(ctx.req, ctx.res);
   let handled = true;
-  await composed(provider)(own, async () => {
+  await composed(provider)(engineContext, async () => {
     handled = false;
   });
   if (!handled) return;
-  ctx.status = own.status;
-  ctx.body = own.body;
+  ctx.status = engineContext.status;
+  ctx.body = engineContext.body;
 }
 
 function composed(provider: Provider): (ctx: Context, next: () => Promise<void>) => Promise<void> {
@@ -158,7 +158,7 @@ function composed(provider: Provider): (ctx: Context, next: () => Promise<void>)
   };
 }
 
-/** A cookie of somebody who is logged in, by the engine's own models. */
+/** The session cookie of a signed-in user, made with the models of the engine. */
 async function logIn({ provider }: EngineAlone): Promise<string> {
   const session = new provider.Session();
   session.loginAccount({ accountId: 'ann' });
@@ -180,7 +180,7 @@ function authorizePath(changed: Partial<typeof PARAMETERS>): string {
   return `/auth?${new URLSearchParams({ ...PARAMETERS, ...changed }).toString()}`;
 }
 
-/** The exchange of a code, but for the code. */
+/** The parameters of a code exchange, without the code. */
 const EXCHANGE = { grant_type: 'authorization_code', redirect_uri: CLIENT.redirect_uris[0]! };
 
 async function codeOf(engine: EngineAlone, changed: Partial<typeof PARAMETERS> = {}): Promise<string> {
@@ -188,7 +188,7 @@ async function codeOf(engine: EngineAlone, changed: Partial<typeof PARAMETERS> =
   return new URL(headers.get('location')!).searchParams.get('code')!;
 }
 
-test('a grant whose scope is a blank passes the check for an empty one', async (t) => {
+test('a grant with the scope " " passes the check for an empty scope', async (t) => {
   for (const [scope, given] of [
     ['', 'access_denied'],
     [' ', undefined],
@@ -207,7 +207,7 @@ test('a grant whose scope is a blank passes the check for an empty one', async (
   }
 });
 
-test('a changed session that cannot be saved is saved once more, and then the error is thrown to whoever runs the engine', async (t) => {
+test('a changed session that cannot be saved is saved once more, and then the middleware throws the error', async (t) => {
   let thrown: unknown;
   await using engine = await startEngine(
     () => ({}),
@@ -228,7 +228,7 @@ test('a changed session that cannot be saved is saved once more, and then the er
   t.is((thrown as Error | undefined)?.message, 'not saved');
 });
 
-test('a scope that is put into the parameters where it is asked whether to rotate is what the access token gets', async (t) => {
+test('a scope that rotateRefreshToken() sets in the parameters is that of the access token', async (t) => {
   await using engine = await startEngine(() => ({
     scopes: ['read', 'write'],
     async loadExistingGrant(ctx) {
@@ -249,7 +249,7 @@ test('a scope that is put into the parameters where it is asked whether to rotat
   t.is((await engine.token(refresh)).body['scope'], 'read');
 });
 
-test('what is thrown where it is asked whether to rotate is the answer, and the refresh token is not consumed', async (t) => {
+test('an error of rotateRefreshToken() is the response, and the refresh token is not consumed', async (t) => {
   await using engine = await startEngine(() => ({
     async rotateRefreshToken() {
       throw new errors.InvalidTarget();
@@ -266,7 +266,7 @@ test('what is thrown where it is asked whether to rotate is the answer, and the 
   );
 });
 
-test('a scope that is put into the parameters where a resource is described is asked for', async (t) => {
+test('a scope that getResourceServerInfo() sets in the parameters is the requested scope', async (t) => {
   await using engine = await startEngine(() => ({
     features: {
       devInteractions: { enabled: false },
@@ -293,7 +293,7 @@ test('a scope that is put into the parameters where a resource is described is a
   t.is(body['scope'], 'read');
 });
 
-test('a code that its adapter calls consumed ends its grant when its own client presents it, and no other', async (t) => {
+test('a consumed code destroys its grant when its client presents it, and not for other clients', async (t) => {
   await using engine = await startEngine(() => ({
     clients: [CLIENT, { ...CLIENT, client_id: 'other' }],
   }));
@@ -306,7 +306,7 @@ test('a code that its adapter calls consumed ends its grant when its own client 
   t.true(engine.calls.includes('Grant.destroy'));
 });
 
-test('an error goes to no app when a listener takes its redirect away', async (t) => {
+test('an error is not redirected when a listener sets allow_redirect to false', async (t) => {
   await using engine = await startEngine();
   const request = `${AUTHORIZE}&max_age=no-number`;
   t.is((await engine.get(request)).status, 303);
@@ -317,7 +317,7 @@ test('an error goes to no app when a listener takes its redirect away', async (t
   t.deepEqual([status, headers.get('location')], [400, null]);
 });
 
-test('the secret of a client is compared by a method of its prototype, which may be asynchronous', async (t) => {
+test('client secrets are compared by a method of the prototype, which may be asynchronous', async (t) => {
   await using engine = await startEngine();
   const presented: string[] = [];
   engine.provider.Client.prototype.compareClientSecret = async (secret: string) => {
@@ -329,7 +329,7 @@ test('the secret of a client is compared by a method of its prototype, which may
   t.deepEqual(presented, ['secret']);
 });
 
-test('clients are found by a static method that can be replaced', async (t) => {
+test('clients are looked up by a static method that can be replaced', async (t) => {
   await using engine = await startEngine();
   const asked: unknown[] = [];
   const find = engine.provider.Client.find.bind(engine.provider.Client);
@@ -342,7 +342,7 @@ test('clients are found by a static method that can be replaced', async (t) => {
   t.deepEqual([...new Set(asked)], ['client']);
 });
 
-test('URLs are made by a method of the context that can be replaced', async (t) => {
+test('URLs are built by a method of the context that can be replaced', async (t) => {
   await using engine = await startEngine();
   engine.provider.OIDCContext.prototype.urlFor = (name: string) => `https://issuer.example/${name}`;
   const metadata = (await (await engine.get('/.well-known/openid-configuration')).json()) as Record<
@@ -352,14 +352,14 @@ test('URLs are made by a method of the context that can be replaced', async (t) 
   t.is(metadata['token_endpoint'], 'https://issuer.example/token');
 });
 
-test('whether cookies are secure follows from a property of the request that can be defined', async (t) => {
+test('cookies are Secure by a property of the request that can be defined', async (t) => {
   await using engine = await startEngine();
   Object.defineProperty(engine.provider.request, 'secure', { value: true });
   const { headers } = await engine.get(`${AUTHORIZE}&prompt=login`, await logIn(engine));
   t.true(headers.getSetCookie().length > 0);
 });
 
-test('the engine reads a form that was put into an incoming message of its own', async (t) => {
+test('the engine reads a form from an IncomingMessage that was constructed', async (t) => {
   const { IncomingMessage } = await import('node:http');
   await using engine = await startEngine(
     () => ({}),
@@ -378,14 +378,14 @@ test('the engine reads a form that was put into an incoming message of its own',
       request.push(bytes);
       request.push(null);
       ctx.req.resume();
-      const own = provider.createContext(request, ctx.res);
-      await composed(provider)(own, async () => {});
-      ctx.status = own.status;
-      ctx.body = own.body;
+      const engineContext = provider.createContext(request, ctx.res);
+      await composed(provider)(engineContext, async () => {});
+      ctx.status = engineContext.status;
+      ctx.body = engineContext.body;
     },
   );
   const response = await fetch(`${engine.origin}/json`, { method: 'POST', body: '{}' });
   const body = (await response.json()) as Record<string, unknown>;
   t.is(body['error'], 'invalid_grant', JSON.stringify(body));
-  t.true(engine.calls.includes('AuthorizationCode.find'), 'it has read the code out of the form');
+  t.true(engine.calls.includes('AuthorizationCode.find'), 'the engine has read the code in the form');
 });

@@ -1,9 +1,9 @@
 import test from 'ava';
 import type { Provider } from 'oidc-provider';
 
-import { connect, startPlatform } from '../harness/platform.ts';
+import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 
-test('what a host does to each engine stays when the signing keys change', async (t) => {
+test('the option engine is called for each engine, also when the signing keys change', async (t) => {
   const made: Provider[] = [];
   let granted = 0;
   await using platform = await startPlatform({
@@ -15,18 +15,18 @@ test('what a host does to each engine stays when the signing keys change', async
     },
   });
   const app = await platform.registerApp({ firstParty: true });
-  t.is((await connect(platform, app)).status, 200);
+  t.is((await runCodeFlow(platform, app)).status, 200);
   t.deepEqual([made.length, granted], [1, 1]);
   t.is(platform.auth.provider, made[0]!);
 
   await platform.auth.keys.rotate({ after: 0 });
   t.is(made.length, 2);
   t.is(platform.auth.provider, made[1]!);
-  t.is((await connect(platform, app)).status, 200);
+  t.is((await runCodeFlow(platform, app)).status, 200);
   t.is(granted, 2);
 });
 
-test('an engine hook that is no function is refused with the remedy', async (t) => {
+test('an option engine that is not a function is refused', async (t) => {
   const engine = 'grant.success' as unknown as (provider: Provider) => void;
   const error = await t.throwsAsync(startPlatform({ engine }), { code: 'ERR_CONFIG' });
   t.true(error?.message.includes('engine'), error?.message);

@@ -1,32 +1,32 @@
 import { Browser } from '../harness/browser.ts';
-import { connect } from '../harness/platform.ts';
+import { runCodeFlow } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 
-/** The tokens that one authorization led to. */
+/** The tokens of one authorization. */
 export interface Family {
   readonly access: string;
   readonly refresh: string;
 }
 
-/** How tests of revocation get tokens and ask what is left of them. */
+/** Functions with which tests of revocation get tokens and check them. */
 export interface Families {
   readonly family: (of?: RegisteredApp, browser?: Browser) => Promise<Family>;
   readonly serviceToken: () => Promise<{ service: RegisteredApp; token: string }>;
-  /** What the guard says: 200, or why not. */
+  /** The status 200 of a request with the token, or the code of its error. */
   readonly guard: (token: string) => Promise<unknown>;
   readonly canRefresh: (token: string, by?: RegisteredApp) => Promise<boolean>;
 }
 
-/** What a client authenticates with at the token endpoint. */
+/** The credentials of a client at the token endpoint. */
 export function asClient({ client, secret }: RegisteredApp): Record<string, string> {
   return { client_id: client.id, ...(client.confidential ? { client_secret: secret } : {}) };
 }
 
-/** @param app - whose tokens they are unless a test says otherwise */
+/** @param app - the default client of the tokens */
 export function familiesOf(platform: Platform, app: RegisteredApp): Families {
   return {
     async family(of = app, browser = new Browser()) {
-      const { body } = await connect(platform, of, { browser });
+      const { body } = await runCodeFlow(platform, of, { browser });
       return { access: body.access_token, refresh: body.refresh_token };
     },
     async serviceToken() {

@@ -8,18 +8,18 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform, TokenAnswer } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
-import { around, held } from '../harness/storage.ts';
+import { around, pausable } from '../harness/storage.ts';
 
-// As Laravel Passport makes them: 40 letters and digits.
+// In the form of Laravel Passport: 40 letters and digits.
 const SECRET = 'kGxVw2bC7LpQzR9tYhN4mJ8sDf3aXeU6iOoB1vTc';
-// What bcrypt makes of them costs little here; the last test takes what Laravel takes.
+// A low cost of bcrypt, for speed. Tests of load use the cost of Laravel.
 const CHEAP = 4;
 
 const storage = memoryStorage();
 const platform = await startPlatform({ storage });
 test.after.always(() => platform[Symbol.asyncDispose]());
 
-/** The hash as PHP writes it. */
+/** A bcrypt hash in the form of PHP. */
 async function bcrypt(value: string, cost = CHEAP, version = '2y'): Promise<string> {
   return (await hash(value, cost)).replace('$2b$', `$${version}$`);
 }
@@ -61,7 +61,7 @@ async function hashesOf(id: string, from: Storage = storage): Promise<string[]> 
 const SHA256 = /^[\w-]{43}$/;
 
 for (const version of ['2a', '2b', '2y']) {
-  test(`a secret that was imported as $${version}$ works, and is kept as SHA-256 from its first use on`, async (t) => {
+  test(`a secret that was imported as $${version}$ works, and is stored as SHA-256 at its first use`, async (t) => {
     const id = await importClient([await bcrypt(SECRET, CHEAP, version)]);
     t.is((await ask(id, `${SECRET}x`)).status, 401);
     t.is((await ask(id, SECRET.toLowerCase())).status, 401);
@@ -75,7 +75,7 @@ for (const version of ['2a', '2b', '2y']) {
   });
 }
 
-test('of several imported secrets, the one that is used is replaced', async (t) => {
+test('of several imported secrets only the hash of the used one is replaced', async (t) => {
   const id = await importClient([await bcrypt('the first one'), await bcrypt(SECRET), await bcrypt('third')]);
   t.is((await ask(id, SECRET)).status, 200);
   const [first, second, third] = await hashesOf(id);
@@ -85,7 +85,7 @@ test('of several imported secrets, the one that is used is replaced', async (t) 
   for (const good of ['third', value, SECRET, 'the first one']) t.is((await ask(id, good)).status, 200, good);
 });
 
-test('one that was removed or has expired does not work', async (t) => {
+test('a deleted or expired imported secret does not work', async (t) => {
   const expired = await importClient([await bcrypt(SECRET)], { expiresAt: 1 });
   t.is((await ask(expired, SECRET)).status, 401);
   const removed = await importClient([await bcrypt(SECRET)]);
@@ -94,8 +94,8 @@ test('one that was removed or has expired does not work', async (t) => {
   t.is((await ask(removed, SECRET)).status, 401);
 });
 
-test('one that is removed while it is being checked does not work', async (t) => {
-  const { storage: own, pause } = held(memoryStorage());
+test('an imported secret that is deleted while it is checked does not work', async (t) => {
+  const { storage: own, pause } = pausable(memoryStorage());
   await using slow = await startPlatform({ storage: own });
   const id = await importClient([await bcrypt(SECRET)], { auth: slow.auth, into: own });
   const { reached, resume } = pause('clients.rehashSecret');
@@ -107,14 +107,14 @@ test('one that is removed while it is being checked does not work', async (t) =>
   t.is((await answer).status, 401);
 });
 
-test('many requests at once with the right secret all get a token, for one check', async (t) => {
+test('concurrent requests with the right secret all get a token, for one check', async (t) => {
   const calls: string[] = [];
   const own = around(memoryStorage(), async (name, call) => {
     calls.push(name);
     return call();
   });
   await using busy = await startPlatform({ storage: own });
-  // Of the cost that Laravel takes: long enough for all of them to arrive meanwhile.
+  // With the cost of Laravel a check takes long enough for all requests to arrive during it.
   const id = await importClient([await bcrypt(SECRET, 12)], { auth: busy.auth, into: own });
   const answers = await Promise.all(Array.from({ length: 30 }, async () => ask(id, SECRET, busy)));
   t.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
@@ -122,7 +122,7 @@ test('many requests at once with the right secret all get a token, for one check
   t.regex((await hashesOf(id, own))[0]!, SHA256);
 });
 
-test('what is no bcrypt hash, or one that would take seconds, is refused and breaks nothing', async (t) => {
+test('malformed bcrypt hashes, and those of a high cost, never match', async (t) => {
   const good = await bcrypt(SECRET);
   for (const bad of [
     '',
@@ -145,7 +145,7 @@ test('what is no bcrypt hash, or one that would take seconds, is refused and bre
   t.is((await ask(id, SECRET)).status, 200);
 });
 
-test('odd values are refused as any wrong one', async (t) => {
+test('unusual values are refused like wrong secrets', async (t) => {
   const id = await importClient([await bcrypt(SECRET)]);
   for (const odd of [
     `${SECRET}\0`,
@@ -160,12 +160,12 @@ test('odd values are refused as any wrong one', async (t) => {
   t.is((await ask(id, SECRET)).status, 200);
 });
 
-// bcrypt would take each of them for the secret, and whoever is first would decide what the secret is from then on.
-test('nothing is taken for the secret that bcrypt cannot tell from it', async (t) => {
+// bcrypt treats each of them as equal to the secret. The first one that was used would be stored as the secret.
+test('values that bcrypt treats as equal to the secret are refused', async (t) => {
   const long = 'x'.repeat(72);
   const [id, short] = [await importClient([await bcrypt(long)]), await importClient([await bcrypt(SECRET)])];
   for (const like of [`${long}a`, `${long}\0`, `${long}${long}`]) t.is((await ask(id, like)).status, 401);
-  // The same key over and over, to bcrypt.
+  // bcrypt repeats the key, so that these are equal.
   for (const like of [`${SECRET}\0${SECRET}`, `${SECRET}\0`, `${SECRET}\0x`, '\0']) {
     t.is((await ask(short, like)).status, 401, JSON.stringify(like));
   }
@@ -175,7 +175,7 @@ test('nothing is taken for the secret that bcrypt cannot tell from it', async (t
   t.is((await ask(short, SECRET)).status, 200);
 });
 
-test('values of the form of those made here keep nobody out, from however many connections', async (t) => {
+test('a flood of values in the form of generated secrets does not block the client', async (t) => {
   const own = memoryStorage();
   await using busy = await startPlatform(
     { storage: own, trustProxy: true },
@@ -203,11 +203,11 @@ test('values of the form of those made here keep nobody out, from however many c
   await Promise.all(flood);
 });
 
-/** A platform of its own whose flood ends with it. */
+/** A separate platform with two imported clients. */
 async function startFlooded(): Promise<{ busy: Platform; flooded: string; other: string }> {
   const own = memoryStorage();
   const busy = await startPlatform({ storage: own });
-  // What Laravel takes up to version 10; the later cost is four times as much.
+  // The cost of Laravel up to version 10; that of later versions is four times as high.
   const into = { auth: busy.auth, into: own };
   const [flooded, other] = [
     await importClient([await bcrypt(SECRET, 10)], into),
@@ -216,7 +216,7 @@ async function startFlooded(): Promise<{ busy: Platform; flooded: string; other:
   return { busy, flooded, other };
 }
 
-test('a flood of wrong values for an imported client does not keep others from their tokens', async (t) => {
+test('a flood of wrong values for an imported client does not block other clients', async (t) => {
   const { busy, flooded, other } = await startFlooded();
   t.teardown(async () => busy[Symbol.asyncDispose]());
   const service = await busy.registerService();
@@ -229,11 +229,11 @@ test('a flood of wrong values for an imported client does not keep others from t
   for (let count = 0; count < 20; count += 1) {
     t.is((await ask(service.client.id, service.secret, busy)).status, 200);
   }
-  t.is((await ask(other, SECRET, busy)).status, 200, 'nor other imported ones from their first');
-  t.true(checked < 8, 'in the time of all this the flood goes on');
+  t.is((await ask(other, SECRET, busy)).status, 200, 'nor other imported clients');
+  t.true(checked < 8, 'the flood is still in progress');
 });
 
-test('of very many different values at once, most are refused without being checked', async (t) => {
+test('of 50 concurrent different values, 40 are refused without a check', async (t) => {
   const { busy, flooded } = await startFlooded();
   t.teardown(async () => busy[Symbol.asyncDispose]());
   const refused: TokenAnswer[] = [];

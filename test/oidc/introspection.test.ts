@@ -5,7 +5,7 @@ import { issueToken, testServer } from 'koa-gatehouse/testing';
 
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
-import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { basic, postForm, postJson, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
@@ -38,25 +38,25 @@ async function refresh(token: string): Promise<TokenAnswer> {
 
 const INACTIVE = { active: false };
 
-test.serial('what has expired is inactive', async (t) => {
-  const { body } = await connect(platform, app);
+test.serial('expired tokens are inactive', async (t) => {
+  const { body } = await runCodeFlow(platform, app);
   passTime(31_536_000 + 60);
   t.teardown(() => passTime(-31_536_060));
   t.deepEqual(await introspect(body.access_token), INACTIVE);
   t.deepEqual(await introspect(body.refresh_token), INACTIVE);
 });
 
-test.serial('a refresh token that was used is inactive, once its grace is over', async (t) => {
-  const { body } = await connect(platform, app);
+test.serial('a used refresh token is inactive after refreshGrace', async (t) => {
+  const { body } = await runCodeFlow(platform, app);
   const { body: next } = await refresh(body.refresh_token);
   passTime(60);
   t.deepEqual(await introspect(body.refresh_token), INACTIVE);
   t.like(await introspect(next.refresh_token), { active: true });
-  t.is((await refresh(next.refresh_token)).status, 200, 'asking about it ends nothing');
+  t.is((await refresh(next.refresh_token)).status, 200, 'introspection does not revoke the family');
 });
 
-test('an access token of a user', async (t) => {
-  const { body } = await connect(platform, app, { parameters: { scope: 'schools:read' } });
+test('introspection of an access token of a user returns the documented members', async (t) => {
+  const { body } = await runCodeFlow(platform, app, { parameters: { scope: 'schools:read' } });
   const { iat, exp } = decodeJwt(body.access_token);
   const answer = await postForm(INTROSPECT, { ...asClient(app), token: body.access_token });
   t.deepEqual(answer.body, {
@@ -75,7 +75,7 @@ test('an access token of a user', async (t) => {
   t.is(answer.headers.get('content-type'), 'application/json; charset=utf-8');
 });
 
-test('an access token of a client', async (t) => {
+test('the members for an access token of a client', async (t) => {
   const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
   const { iat, exp } = decodeJwt(body.access_token);
   t.deepEqual(await introspect(body.access_token, service), {
@@ -90,8 +90,8 @@ test('an access token of a client', async (t) => {
   });
 });
 
-test('a refresh token', async (t) => {
-  const { body } = await connect(platform, app, { parameters: { scope: 'schools:read' } });
+test('introspection of a refresh token returns the documented members', async (t) => {
+  const { body } = await runCodeFlow(platform, app, { parameters: { scope: 'schools:read' } });
   const { exp, iat, ...rest } = (await introspect(body.refresh_token))!;
   t.deepEqual(rest, {
     active: true,
@@ -103,8 +103,8 @@ test('a refresh token', async (t) => {
   t.is(Number(exp) - Number(iat), 31_536_000);
 });
 
-test('a wrong hint still finds it', async (t) => {
-  const { body } = await connect(platform, app);
+test('a token is found with a wrong token_type_hint too', async (t) => {
+  const { body } = await runCodeFlow(platform, app);
   for (const token of [body.access_token, body.refresh_token]) {
     for (const hint of ['access_token', 'refresh_token', 'nonsense', '']) {
       t.like(await introspect(token, app, { token_type_hint: hint }), { active: true }, hint);
@@ -112,8 +112,8 @@ test('a wrong hint still finds it', async (t) => {
   }
 });
 
-test('of what is unknown, foreign or no token it says nothing but inactive', async (t) => {
-  const { body } = await connect(platform, app);
+test('unknown tokens, tokens of other clients and other credentials are inactive', async (t) => {
+  const { body } = await runCodeFlow(platform, app);
   const { body: ofService } = await platform.token({
     grant_type: 'client_credentials',
     ...asClient(service),
@@ -147,12 +147,12 @@ test('of what is unknown, foreign or no token it says nothing but inactive', asy
     redirect_uri: app.redirectUri,
     code,
   });
-  t.is(status, 200, 'asking about a code does not spend it');
+  t.is(status, 200, 'introspection does not use up a code');
 });
 
-test('an API in another process may ask about access tokens of every client, and about nothing else', async (t) => {
+test('a client with introspect_tokens gets the access tokens of all clients, and no refresh tokens', async (t) => {
   const gated = defineGate({
-    permissions: { view_schools: 'View schools', introspect_tokens: 'Ask whether a token is good' },
+    permissions: { view_schools: 'View schools', introspect_tokens: 'Introspect tokens of all clients' },
     roles: { resource_server: ['introspect_tokens'] },
   });
   await using server = await testServer({ gate: gated, users: [{ id: '1', name: 'Ann' }] });
@@ -192,18 +192,18 @@ test('an API in another process may ask about access tokens of every client, and
   t.deepEqual(await asks(api, ofJob), INACTIVE);
 });
 
-test('what was revoked is inactive', async (t) => {
+test('revoked tokens are inactive', async (t) => {
   for (const revoke of [
     (body: TokenAnswer['body']) => platform.auth.revoke({ token: body.refresh_token }),
     (body: TokenAnswer['body']) =>
       platform.auth.revoke({ grant: decodeJwt(body.access_token)['grant_id'] as string }),
   ]) {
-    const { body } = await connect(platform, app);
+    const { body } = await runCodeFlow(platform, app);
     await revoke(body);
     t.deepEqual(await introspect(body.access_token), INACTIVE);
     t.deepEqual(await introspect(body.refresh_token), INACTIVE);
   }
-  const { body } = await connect(platform, app);
+  const { body } = await runCodeFlow(platform, app);
   await platform.auth.revoke({ token: body.access_token });
   t.deepEqual(await introspect(body.access_token), INACTIVE);
   t.like(await introspect(body.refresh_token), { active: true });
@@ -214,12 +214,12 @@ test('what was revoked is inactive', async (t) => {
   t.deepEqual(await introspect(ofOwn.access_token, own), INACTIVE);
 });
 
-test('what the guard would refuse because its user is gone is inactive', async (t) => {
+test('tokens of a deleted user are inactive', async (t) => {
   const users = platform.users.all;
   users.push({ id: 'kim', name: 'Kim', email: 'kim@school.example', password: 'p', permissions: [] });
   const browser = new Browser();
   await signIn(browser, await browser.open(authorizeUrl(platform, app)), 'kim@school.example', 'p');
-  const { body } = await connect(platform, app, { browser });
+  const { body } = await runCodeFlow(platform, app, { browser });
   t.like(await introspect(body.access_token), { active: true, sub: 'kim' });
   users.splice(
     users.findIndex(({ id }) => id === 'kim'),
@@ -229,8 +229,8 @@ test('what the guard would refuse because its user is gone is inactive', async (
   t.deepEqual(await introspect(body.refresh_token), INACTIVE);
 });
 
-test('only a client that keeps a secret can ask', async (t) => {
-  const { body } = await connect(platform, app);
+test('only a confidential client can introspect tokens', async (t) => {
+  const { body } = await runCodeFlow(platform, app);
   const token = body.access_token;
   const answers = [
     await postForm(INTROSPECT, { token }),
@@ -261,17 +261,17 @@ test('only a client that keeps a secret can ask', async (t) => {
   }
 });
 
-test('an app that a person owns asks about the tokens of others only while its owner may, too', async (t) => {
+test('introspect_tokens of an app with an owner needs the permission of the owner too', async (t) => {
   const gate = defineGate({
-    permissions: { introspect_tokens: 'Ask about tokens', view_schools: 'View schools' },
+    permissions: { introspect_tokens: 'Introspect tokens', view_schools: 'View schools' },
   });
-  const held = new Map<string, readonly ('introspect_tokens' | 'view_schools')[]>();
+  const permissions = new Map<string, readonly ('introspect_tokens' | 'view_schools')[]>();
   await using server = await testServer({
     gate,
     users: {
       authenticate: async () => undefined,
-      find: async (id: string) => (held.has(id) ? { id } : undefined),
-      permissions: async ({ id }: { id: string }) => held.get(id) ?? [],
+      find: async (id: string) => (permissions.has(id) ? { id } : undefined),
+      permissions: async ({ id }: { id: string }) => permissions.get(id) ?? [],
     },
   });
   const { clients } = server.auth;
@@ -288,10 +288,10 @@ test('an app that a person owns asks about the tokens of others only while its o
       'active'
     ];
   };
-  t.true(await isActive(free), 'remove the owner');
-  t.false(await isActive(owned), 'its owner is not there');
-  held.set('olga', ['introspect_tokens']);
+  t.true(await isActive(free), 'an app without an owner');
+  t.false(await isActive(owned), 'an unknown owner');
+  permissions.set('olga', ['introspect_tokens']);
   t.true(await isActive(owned));
-  held.set('olga', ['view_schools']);
+  permissions.set('olga', ['view_schools']);
   t.false(await isActive(owned));
 });

@@ -8,7 +8,7 @@ import { people, startPlatform } from '../harness/platform.ts';
 import { platformOn } from './on-databases.ts';
 
 onEachDatabase(
-  'a token that the host issues is one of the server, for as long as it says',
+  'auth.issueToken() issues a token like the token endpoint, with the given lifetime',
   async (t, _, address) => {
     const platform = await platformOn(t, address);
     const { auth } = platform;
@@ -63,7 +63,7 @@ const REVOCATIONS: Readonly<Record<string, (token: string) => Parameters<AuthSer
   client: (token) => ({ client: String(decodeJwt(token)['client_id']) }),
 };
 
-onEachDatabase('whatever revokes tokens revokes one that the host issued', async (t, _, address) => {
+onEachDatabase('each kind of revocation covers tokens of auth.issueToken()', async (t, _, address) => {
   const platform = await platformOn(t, address);
   const { auth } = platform;
   const app = await platform.registerApp();
@@ -82,21 +82,21 @@ onEachDatabase('whatever revokes tokens revokes one that the host issued', async
   }
 });
 
-onEachDatabase('a user who is revoked while a token is issued has none', async (t, _, address) => {
+onEachDatabase('auth.revoke({ user }) during auth.issueToken() revokes the token', async (t, _, address) => {
   const users = people();
-  let whenAsked: (() => Promise<void>) | undefined;
+  let duringCall: (() => Promise<void>) | undefined;
   const platform = await platformOn(t, address, {
     users: {
       ...users,
       async find(id) {
-        await whenAsked?.();
+        await duringCall?.();
         return users.find(id);
       },
     },
   });
   const { client } = await platform.registerApp();
-  whenAsked = async () => {
-    whenAsked = undefined;
+  duringCall = async () => {
+    duringCall = undefined;
     await platform.auth.revoke({ user: '1' });
   };
   const token = await platform.auth.issueToken({ client: client.id, user: '1' });
@@ -105,28 +105,31 @@ onEachDatabase('a user who is revoked while a token is issued has none', async (
   t.is((await platform.api('/schools', next)).status, 200);
 });
 
-onEachDatabase('a client that is revoked while its token is issued has none', async (t, _, address) => {
-  let whenAsked: (() => Promise<void>) | undefined;
-  const platform = await platformOn(t, address, {
-    async tokenClaims() {
-      await whenAsked?.();
-      return undefined;
-    },
-  });
-  const { client } = await platform.registerService(['view_schools']);
-  whenAsked = async () => {
-    whenAsked = undefined;
-    await platform.auth.revoke({ client: client.id });
-  };
-  const token = await platform.auth.issueToken({ client: client.id });
-  const late = await platform.api('/schools', token);
-  t.is(late.status, 401);
-  t.is(late.body['code'], 'token_revoked');
-  const next = await platform.auth.issueToken({ client: client.id });
-  t.is((await platform.api('/schools', next)).status, 200);
-});
+onEachDatabase(
+  'auth.revoke({ client }) during auth.issueToken() revokes the token',
+  async (t, _, address) => {
+    let duringCall: (() => Promise<void>) | undefined;
+    const platform = await platformOn(t, address, {
+      async tokenClaims() {
+        await duringCall?.();
+        return undefined;
+      },
+    });
+    const { client } = await platform.registerService(['view_schools']);
+    duringCall = async () => {
+      duringCall = undefined;
+      await platform.auth.revoke({ client: client.id });
+    };
+    const token = await platform.auth.issueToken({ client: client.id });
+    const late = await platform.api('/schools', token);
+    t.is(late.status, 401);
+    t.is(late.body['code'], 'token_revoked');
+    const next = await platform.auth.issueToken({ client: client.id });
+    t.is((await platform.api('/schools', next)).status, 200);
+  },
+);
 
-test('without scopes a client has those that it is registered with', async (t) => {
+test('without scopes those of the registration of the client apply', async (t) => {
   await using platform = await startPlatform();
   const { auth } = platform;
   const listed = await platform.registerApp({ scopes: ['schools:read'] });
@@ -142,7 +145,7 @@ test('without scopes a client has those that it is registered with', async (t) =
   );
 });
 
-test('a mistake is named, and nothing is issued', async (t) => {
+test('invalid options are refused with their names, and nothing is issued', async (t) => {
   await using platform = await startPlatform({ lifetimes: { accessToken: '1 hour' } });
   const { auth } = platform;
   const app = (await platform.registerApp()).client.id;
@@ -190,7 +193,7 @@ test('a mistake is named, and nothing is issued', async (t) => {
     t.is(error.option, `issueToken({ ${option} })`);
     t.regex(error.message.slice(error.option.length + 2), remedy);
   }
-  await t.throwsAsync(auth.issueToken({ client: 'nobody' }), { instanceOf: ClientNotFoundError });
+  await t.throwsAsync(auth.issueToken({ client: 'unknown' }), { instanceOf: ClientNotFoundError });
   await auth.audit.flush();
   t.deepEqual(await auth.audit.list({ types: ['token_issued'] }), []);
 });

@@ -28,7 +28,7 @@ function kidOf(token: string): string {
   return decodeProtectedHeader(token).kid!;
 }
 
-test('a rotated key signs, the one before it still verifies, and both are published', async (t) => {
+test('after a rotation the new key signs, the old key verifies, and both are published', async (t) => {
   await using platform = await startPlatform();
   const before = await issue(platform);
   const key = await platform.auth.keys.rotate({ after: 0 });
@@ -56,7 +56,7 @@ test('a new key is published before it signs', async (t) => {
   t.deepEqual(await publishedBy(platform), [kidOf(token), key.id]);
 });
 
-test('a token of a key that this node does not know yet is not refused', async (t) => {
+test('a node accepts a token of a key that another node has just created', async (t) => {
   const storage = memoryStorage();
   await using here = await startPlatform({ storage });
   await using there = await startPlatform({ storage, issuer: here.origin });
@@ -65,7 +65,7 @@ test('a token of a key that this node does not know yet is not refused', async (
   t.is((await there.api('/identity', token)).status, 200);
 });
 
-test('two nodes that rotate at once agree on one key', async (t) => {
+test('two concurrent rotations on two nodes create one key', async (t) => {
   const storage = memoryStorage();
   await using here = await startPlatform({ storage });
   await using there = await startPlatform({ storage, issuer: here.origin });
@@ -75,7 +75,7 @@ test('two nodes that rotate at once agree on one key', async (t) => {
 });
 
 // Sets the clock ahead.
-test.serial('a key whose last token has expired is published no longer, and verifies nothing', async (t) => {
+test.serial('a key whose last token has expired is not published and verifies no token', async (t) => {
   const storage = memoryStorage();
   await using platform = await startPlatform({ storage, lifetimes: { accessToken: 60 }, revocationLag: 1 });
   const [old] = await storage.keys.list('token');
@@ -93,11 +93,11 @@ test.serial('a key whose last token has expired is published no longer, and veri
   t.deepEqual(
     listed.map(({ id }) => id),
     [key.id],
-    'and an operator is told of it no longer',
+    'the administration does not list it',
   );
-  // Who finds the old key in a backup makes no token with it.
+  // The old key may be in a backup of the database.
   const token = await issue(platform);
-  const claims = { ...decodeJwt(token), jti: 'made with a key of last year' };
+  const claims = { ...decodeJwt(token), jti: 'signed by the test' };
   const [newest] = (await storage.keys.list('token')).toReversed();
   for (const [signer, status] of [
     [old!, 401],
@@ -110,7 +110,7 @@ test.serial('a key whose last token has expired is published no longer, and veri
   }
 });
 
-test('keys rest encrypted, and another key-encryption key may take over', async (t) => {
+test('keys are stored encrypted, and the key-encryption key can be replaced', async (t) => {
   const storage = memoryStorage();
   const token = await (async () => {
     await using platform = await startPlatform({ storage, keyEncryptionKey: SECRET });
@@ -125,7 +125,7 @@ test('keys rest encrypted, and another key-encryption key may take over', async 
   t.deepEqual(await publishedBy(platform), [kidOf(token)]);
 });
 
-test('without the key that encrypted them, the server does not start', async (t) => {
+test('without the key-encryption key of the stored keys the server does not start', async (t) => {
   const storage = memoryStorage();
   await (await startPlatform({ storage, keyEncryptionKey: SECRET }))[Symbol.asyncDispose]();
   await t.throwsAsync(startPlatform({ storage }), {
@@ -138,7 +138,7 @@ test('without the key that encrypted them, the server does not start', async (t)
   });
 });
 
-test('a key that is old enough is replaced by itself', async (t) => {
+test('a key is rotated after keyRotation', async (t) => {
   await using platform = await startPlatform({ keyRotation: 1 });
   const [first] = platform.auth.keys.list();
   await until(() => platform.auth.keys.list().length > 1);
@@ -147,7 +147,7 @@ test('a key that is old enough is replaced by itself', async (t) => {
   t.is(keys.at(-1)!.id, first!.id);
 });
 
-test('expired rows are removed by themselves', async (t) => {
+test('expired rows are deleted after pruneInterval', async (t) => {
   const storage = memoryStorage();
   const session = { id: 'old', uid: 'old', userId: '1', payload: {}, expiresAt: 1, sequence: 0 };
   await storage.sessions.insert(session);
@@ -160,7 +160,7 @@ async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-test('how long a new key waits is a duration, and checked', async (t) => {
+test('rotate({ after }) accepts a duration, and refuses other values', async (t) => {
   await using platform = await startPlatform();
   const before = Math.floor(Date.now() / 1000);
   const key = await platform.auth.keys.rotate({ after: '2 minutes' });

@@ -7,48 +7,48 @@ import { contentsOf } from '../adapters/contents.ts';
 import { onEachDatabase } from '../adapters/databases.ts';
 import type { TestDatabase } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
-import { authorize, connect, startPlatform } from '../harness/platform.ts';
+import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { postJson } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
 import { asClient } from './families.ts';
 import { startProcess, stopAt } from './nodes.ts';
 
-// In seconds: so long that a retry comes in time on a machine that is slow.
+// In seconds. Long enough for a retry on a slow machine.
 const GRACE = 60;
 
 const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };
 
-interface Place {
+interface Setup {
   readonly t: ExecutionContext;
   readonly database: TestDatabase;
   readonly address: string;
-  /** A node that lives. */
+  /** A node that is not killed. */
   readonly platform: Platform;
 }
 
 type Tokens = TokenAnswer['body'];
 
-/** A token request, and what it presents. */
+/** A token request, and its code or refresh token. */
 interface Request {
   readonly app: RegisteredApp;
   readonly credential: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** What is left when a node has died over a request. */
-interface Remains extends Request {
-  /** What the client got all the same, because the node died a moment later. */
+/** The state after a node was killed during a request. */
+interface Outcome extends Request {
+  /** The response, if the node was killed after it was sent. */
   readonly answer: Tokens | undefined;
-  /** What the database says of the credential. */
-  readonly isSpent: boolean;
-  /** The node that is started afterwards. */
+  /** Whether the credential is marked as used in the database. */
+  readonly isUsed: boolean;
+  /** A node that is started afterwards. */
   readonly next: Platform;
-  /** Where the other one died, in words. */
+  /** The call at which the node was killed, for messages. */
   readonly where: string;
 }
 
-function onEachPlace(title: string, run: (place: Place) => Promise<void>): void {
+function onEachSetup(title: string, run: (setup: Setup) => Promise<void>): void {
   onEachDatabase(title, async (t, database, address) => {
     await using platform = await startServer(address);
     await run({ t, database, address, platform });
@@ -67,49 +67,47 @@ async function startServer(
 }
 
 /**
- * Kills a node that has stopped a token request between any two calls of its storage, each time another request: what was
- * done of one cannot be seen from another, so it dies over all of them at once.
+ * Stops token requests on a node before and after each call of its storage, one request for each place, and then kills the
+ * node. The requests are of different families, so one process serves for all of them.
  */
 async function atEachCall(
-  place: Place,
+  setup: Setup,
   prepare: () => Promise<Request>,
-  look: (remains: Remains) => Promise<void>,
+  verify: (outcome: Outcome) => Promise<void>,
 ): Promise<void> {
-  const { t, address, platform } = place;
+  const { t, address, platform } = setup;
   const issuer = platform.origin;
-  const calls = await callsOf(place, await prepare());
-  // What is after a call is before the next one.
-  const deaths = [
+  const calls = await callsOf(setup, await prepare());
+  // After a call means before the next one.
+  const stops = [
     ...calls.map((name, index) => ({ when: 'before' as const, call: index + 1, where: `before ${name}` })),
     { when: 'after' as const, call: calls.length, where: `after ${calls.at(-1)}` },
   ];
   const requests: Request[] = [];
-  while (requests.length < deaths.length) requests.push(await prepare());
+  while (requests.length < stops.length) requests.push(await prepare());
 
-  const death = { stopped: deaths.length };
-  const dying = startProcess();
-  const node = await dying.open({ address, issuer, death, refreshGrace: GRACE });
+  const kill = { stopped: stops.length };
+  const killed = startProcess();
+  const node = await killed.open({ address, issuer, kill, refreshGrace: GRACE });
   const answers = await Promise.all(
-    deaths.map(async (stop, index) =>
-      ask(node.origin, requests[index]!, stopAt(stop)).catch(() => undefined),
-    ),
+    stops.map(async (stop, index) => ask(node.origin, requests[index]!, stopAt(stop)).catch(() => undefined)),
   );
-  t.is(await dying.end, 'SIGKILL');
+  t.is(await killed.end, 'SIGKILL');
 
-  const spent = new Set<boolean>();
+  const seen = new Set<boolean>();
   await using next = await startServer(address, { issuer });
-  for (const [index, { where }] of deaths.entries()) {
+  for (const [index, { where }] of stops.entries()) {
     const request = requests[index]!;
-    const { isSpent } = await familyOf(place, request);
-    spent.add(isSpent);
-    await look({ ...request, answer: answers[index], isSpent, next, where });
+    const { isUsed } = await familyOf(setup, request);
+    seen.add(isUsed);
+    await verify({ ...request, answer: answers[index], isUsed, next, where });
   }
-  t.is(spent.size, 2, 'some died before the credential was spent, and some afterwards');
-  t.log(`survived ${deaths.length} of ${deaths.length} kills, around ${calls.join(', ')}`);
+  t.is(seen.size, 2, 'some were stopped before the credential was marked as used, and some afterwards');
+  t.log(`survived ${stops.length} of ${stops.length} kills, around ${calls.join(', ')}`);
 }
 
-/** The calls of the storage that a token request leads to on a node that has just started. */
-async function callsOf({ t, address, platform }: Place, request: Request): Promise<readonly string[]> {
+/** The calls of the storage for a token request on a new node. */
+async function callsOf({ t, address, platform }: Setup, request: Request): Promise<readonly string[]> {
   const calls: string[] = [];
   await using node = await startServer(address, {
     issuer: platform.origin,
@@ -120,7 +118,7 @@ async function callsOf({ t, address, platform }: Place, request: Request): Promi
   return [...calls];
 }
 
-/** Sends a request. Rejects when there is no answer, or none with tokens. */
+/** Sends a request. Rejects without a response with tokens. */
 async function ask(
   origin: string,
   { fields }: Pick<Request, 'fields'>,
@@ -131,20 +129,20 @@ async function ask(
   return body as unknown as Tokens;
 }
 
-/** What the database has of a credential and of its family. */
+/** The state of a credential and of its family in the database. */
 async function familyOf(
-  { database, address }: Place,
+  { database, address }: Setup,
   { credential }: Pick<Request, 'credential'>,
-): Promise<{ isSpent: boolean; unspentRefreshTokens: number }> {
+): Promise<{ isUsed: boolean; unusedRefreshTokens: number }> {
   const rows = (await contentsOf(database, address)).get('gatehouse_credentials') ?? [];
   const id = createHash('sha256').update(credential).digest('base64url');
   const presented = rows.find((row) => row['id'] === id);
-  const unspent = rows.filter(
+  const unused = rows.filter(
     (row) => row['grant_id'] === presented?.['grant_id'] && row['consumed_at'] === null,
   );
   return {
-    isSpent: presented?.['consumed_at'] !== null,
-    unspentRefreshTokens: unspent.filter((row) => row['kind'] === 'refresh_token').length,
+    isUsed: presented?.['consumed_at'] !== null,
+    unusedRefreshTokens: unused.filter((row) => row['kind'] === 'refresh_token').length,
   };
 }
 
@@ -157,75 +155,79 @@ async function refreshAt(node: Platform, app: RegisteredApp, token: string): Ret
   return node.token(refreshBy(app, token).fields);
 }
 
-onEachPlace('a node killed during a code exchange leaves the code good, or spent for good', async (place) => {
-  const { t, platform } = place;
-  const browser = new Browser();
-  async function exchangeBy(app: RegisteredApp): Promise<Request> {
-    const credential = (await authorize(platform, app, { browser })).get('code') ?? '';
-    const fields = { grant_type: 'authorization_code', ...asClient(app), redirect_uri: app.redirectUri };
-    return { app, credential, fields: { ...fields, code: credential } };
-  }
-  // Each of a new app, because the first request of an app also notes that its secret was used.
-  const prepare = async () => exchangeBy(await platform.registerApp({ firstParty: true }));
-  await atEachCall(place, prepare, async ({ app, answer, isSpent, next, where, ...request }) => {
-    t.is((await familyOf(place, request)).unspentRefreshTokens, isSpent ? 1 : 0, where);
-    let tokens = answer;
-    if (isSpent && !answer) {
-      t.deepEqual((await next.token(request.fields)).body, REFUSED, where);
-      // The tokens are nobody's. A code is good for one answer (RFC 6749 section 4.1.2), so the person starts again.
-      tokens = await ask(next.origin, await exchangeBy(app));
-    }
-    tokens ??= await ask(next.origin, request);
-    t.is((await next.api('/identity', tokens.access_token)).status, 200, where);
-    t.is((await refreshAt(next, app, tokens.refresh_token)).status, 200, where);
-  });
-});
-
-onEachPlace(
-  'a node killed during a refresh loses no family: a retry gives its one successor',
-  async (place) => {
-    const { t, platform } = place;
+onEachSetup(
+  'a node that is killed during a code exchange leaves the code unused, or used with its tokens',
+  async (setup) => {
+    const { t, platform } = setup;
     const browser = new Browser();
-    async function prepare(): Promise<Request> {
-      const app = await platform.registerApp({ firstParty: true });
-      return refreshBy(app, (await connect(platform, app, { browser })).body.refresh_token);
+    async function exchangeBy(app: RegisteredApp): Promise<Request> {
+      const credential = (await authorize(platform, app, { browser })).get('code') ?? '';
+      const fields = { grant_type: 'authorization_code', ...asClient(app), redirect_uri: app.redirectUri };
+      return { app, credential, fields: { ...fields, code: credential } };
     }
-    await atEachCall(place, prepare, async ({ answer, app, next, where, ...request }) => {
-      t.is((await familyOf(place, request)).unspentRefreshTokens, 1, where);
-      const { status, body } = await next.token(request.fields);
-      t.is(status, 200, where);
-      if (answer) t.is(answer.refresh_token, body.refresh_token, where);
-      t.is((await familyOf(place, request)).unspentRefreshTokens, 1, where);
-      t.is((await next.api('/identity', body.access_token)).status, 200, where);
-      t.is((await refreshAt(next, app, body.refresh_token)).status, 200, where);
+    // Each of a new app, because the first request of an app also records the use of its secret.
+    const prepare = async () => exchangeBy(await platform.registerApp({ firstParty: true }));
+    await atEachCall(setup, prepare, async ({ app, answer, isUsed, next, where, ...request }) => {
+      t.is((await familyOf(setup, request)).unusedRefreshTokens, isUsed ? 1 : 0, where);
+      let tokens = answer;
+      if (isUsed && !answer) {
+        t.deepEqual((await next.token(request.fields)).body, REFUSED, where);
+        // The response was lost. A code works once (RFC 6749 section 4.1.2), so that the client needs a new one.
+        tokens = await ask(next.origin, await exchangeBy(app));
+      }
+      tokens ??= await ask(next.origin, request);
+      t.is((await next.api('/identity', tokens.access_token)).status, 200, where);
+      t.is((await refreshAt(next, app, tokens.refresh_token)).status, 200, where);
     });
   },
 );
 
-onEachPlace('a node killed with twenty refreshes under way loses no family', async (place) => {
-  const { t, address, platform } = place;
-  const issuer = platform.origin;
-  const app = await platform.registerApp({ firstParty: true });
+onEachSetup('after a node is killed during a refresh, a retry gets the one successor', async (setup) => {
+  const { t, platform } = setup;
   const browser = new Browser();
-  const tokens: string[] = [];
-  while (tokens.length < 20) tokens.push((await connect(platform, app, { browser })).body.refresh_token);
-
-  const death = { redeemed: 10 };
-  const dying = startProcess();
-  const node = await dying.open({ address, issuer, death, refreshGrace: GRACE });
-  const answers = await Promise.all(
-    tokens.map(async (token) => ask(node.origin, refreshBy(app, token)).catch(() => undefined)),
-  );
-  t.is(await dying.end, 'SIGKILL');
-
-  await using next = await startServer(address, { issuer });
-  for (const [index, token] of tokens.entries()) {
-    const { status, body } = await refreshAt(next, app, token);
-    t.is(status, 200);
-    const answer = answers[index];
-    if (answer) t.is(answer.refresh_token, body.refresh_token);
-    t.is((await familyOf(place, { credential: token })).unspentRefreshTokens, 1);
-    t.is((await refreshAt(next, app, body.refresh_token)).status, 200);
+  async function prepare(): Promise<Request> {
+    const app = await platform.registerApp({ firstParty: true });
+    return refreshBy(app, (await runCodeFlow(platform, app, { browser })).body.refresh_token);
   }
-  t.log(`answered: ${answers.filter(Boolean).length} of ${tokens.length}`);
+  await atEachCall(setup, prepare, async ({ answer, app, next, where, ...request }) => {
+    t.is((await familyOf(setup, request)).unusedRefreshTokens, 1, where);
+    const { status, body } = await next.token(request.fields);
+    t.is(status, 200, where);
+    if (answer) t.is(answer.refresh_token, body.refresh_token, where);
+    t.is((await familyOf(setup, request)).unusedRefreshTokens, 1, where);
+    t.is((await next.api('/identity', body.access_token)).status, 200, where);
+    t.is((await refreshAt(next, app, body.refresh_token)).status, 200, where);
+  });
 });
+
+onEachSetup(
+  'after a node is killed during twenty refreshes, each retry gets the one successor',
+  async (setup) => {
+    const { t, address, platform } = setup;
+    const issuer = platform.origin;
+    const app = await platform.registerApp({ firstParty: true });
+    const browser = new Browser();
+    const tokens: string[] = [];
+    while (tokens.length < 20)
+      tokens.push((await runCodeFlow(platform, app, { browser })).body.refresh_token);
+
+    const kill = { redeemed: 10 };
+    const killed = startProcess();
+    const node = await killed.open({ address, issuer, kill, refreshGrace: GRACE });
+    const answers = await Promise.all(
+      tokens.map(async (token) => ask(node.origin, refreshBy(app, token)).catch(() => undefined)),
+    );
+    t.is(await killed.end, 'SIGKILL');
+
+    await using next = await startServer(address, { issuer });
+    for (const [index, token] of tokens.entries()) {
+      const { status, body } = await refreshAt(next, app, token);
+      t.is(status, 200);
+      const answer = answers[index];
+      if (answer) t.is(answer.refresh_token, body.refresh_token);
+      t.is((await familyOf(setup, { credential: token })).unusedRefreshTokens, 1);
+      t.is((await refreshAt(next, app, body.refresh_token)).status, 200);
+    }
+    t.log(`answered: ${answers.filter(Boolean).length} of ${tokens.length}`);
+  },
+);

@@ -5,28 +5,28 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
-import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 
 const storage = memoryStorage();
 const platform = await startPlatform({ storage });
 test.after.always(() => platform[Symbol.asyncDispose]());
 
-// On loopback the name tells the port, so that two servers on one machine do not meet each other's sessions.
+// On loopback the name has the port, because cookies are shared by the ports of a host (RFC 6265 section 8.5).
 const SESSION_COOKIE = `gatehouse_session_${new URL(platform.origin).port}`;
 
-// How far the clocks of two nodes may be apart, in seconds (the engine's own default).
+// The tolerance for the clocks of two nodes, in seconds (the default of the engine).
 const TOLERANCE = 15;
 
 function sessionOf(browser: Browser): string | undefined {
   return browser.cookies.find(({ name }) => name === SESSION_COOKIE)?.value;
 }
 
-function isOver(page: Page): boolean {
+function isExpired(page: Page): boolean {
   return page.status === 400 && page.heading === 'This sign-in is no longer open';
 }
 
 // Sets the clock ahead: the tests below it start afterwards.
-test.serial('a login or consent page that was left open for an hour is over', async (t) => {
+test.serial('a login or consent page expires after an hour', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   const login = await browser.open(authorizeUrl(platform, app));
@@ -34,17 +34,17 @@ test.serial('a login or consent page that was left open for an hour is over', as
   const consent = await signIn(other, await other.open(authorizeUrl(platform, app)));
   t.is(consent.heading, 'Authorize Reports');
   passTime(3600 + TOLERANCE);
-  t.true(isOver(await browser.get(login.url)));
+  t.true(isExpired(await browser.get(login.url)));
   t.true(
-    isOver(
+    isExpired(
       await browser.submit(login, 'Sign in', { login: 'ann@school.example', password: 'correct horse' }),
     ),
   );
-  t.true(isOver(await other.submit(consent, 'Authorize')));
+  t.true(isExpired(await other.submit(consent, 'Authorize')));
   t.is(await storage.consents.find('1', app.client.id), undefined);
 });
 
-test.serial('a login lasts for 14 days', async (t) => {
+test.serial('an unused session ends after 14 days', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   await authorize(platform, app, { browser });
@@ -54,14 +54,14 @@ test.serial('a login lasts for 14 days', async (t) => {
   t.is((await browser.open(authorizeUrl(platform, app))).heading, 'Sign in');
 });
 
-test('an unknown login and a wrong password are refused alike, and may be tried again', async (t) => {
+test('an unknown login and a wrong password get the same response, and can be corrected', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   const page = await browser.open(authorizeUrl(platform, app));
   const pages = [];
   for (const [person, password] of [
     ['ann@school.example', 'wrong'],
-    ['nobody@school.example', 'correct horse'],
+    ['unknown@school.example', 'correct horse'],
     ['ann@school.example', 'correct horse '],
     ['ann@school.example', 'correct horse\u0000'],
   ] as const) {
@@ -76,14 +76,14 @@ test('an unknown login and a wrong password are refused alike, and may be tried 
   t.is((await signIn(browser, page)).heading, 'Authorize Reports');
 });
 
-test('a login is no longer asked for by other apps', async (t) => {
+test('with a session other apps do not ask for a login', async (t) => {
   const browser = new Browser();
   await authorize(platform, await platform.registerApp(), { browser });
   const page = await browser.open(authorizeUrl(platform, await platform.registerApp()));
   t.is(page.heading, 'Authorize Reports');
 });
 
-test('the session gets a new id at login, and the old one is worthless', async (t) => {
+test('a login gives the session a new id, and the old id stops working', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   await authorize(platform, app, { browser });
@@ -95,11 +95,11 @@ test('the session gets a new id at login, and the old one is worthless', async (
   t.not(sessionOf(browser), before);
 
   const cookie = old.map(({ name, value }) => `${name}=${value}`).join('; ');
-  const thief = await new Browser().get(authorizeUrl(platform, app, { prompt: 'none' }), { cookie });
-  t.is(thief.location?.searchParams.get('error'), 'login_required');
+  const copied = await new Browser().get(authorizeUrl(platform, app, { prompt: 'none' }), { cookie });
+  t.is(copied.location?.searchParams.get('error'), 'login_required');
 });
 
-test('the session gets a new id when another user logs in', async (t) => {
+test('a login of another user gives the session a new id', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   await authorize(platform, app, { browser });
@@ -109,7 +109,7 @@ test('the session gets a new id when another user logs in', async (t) => {
   t.not(sessionOf(browser), before);
 });
 
-test('a planted or changed session cookie logs nobody in', async (t) => {
+test('a forged or altered session cookie is ignored', async (t) => {
   const app = await platform.registerApp();
   const victim = new Browser();
   await authorize(platform, app, { browser: victim });
@@ -120,7 +120,7 @@ test('a planted or changed session cookie logs nobody in', async (t) => {
     `${SESSION_COOKIE}=${session}`,
     `${SESSION_COOKIE}=${session}; ${SESSION_COOKIE}.sig=x`,
     `${SESSION_COOKIE}=${session}x; ${SESSION_COOKIE}.sig=${signature}`,
-    `${SESSION_COOKIE}=planted; ${SESSION_COOKIE}.sig=${signature}`,
+    `${SESSION_COOKIE}=forged; ${SESSION_COOKIE}.sig=${signature}`,
     `${SESSION_COOKIE}=__proto__`,
     `${SESSION_COOKIE}=%00`,
   ]) {
@@ -129,7 +129,7 @@ test('a planted or changed session cookie logs nobody in', async (t) => {
   }
 });
 
-test('another user who logs in mid-flow gets their own code', async (t) => {
+test('after a login of another user during the flow, the code is for the new user', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   await authorize(platform, app, { browser });
@@ -150,7 +150,7 @@ test('another user who logs in mid-flow gets their own code', async (t) => {
   t.like(identity.body['data'], { type: 'user', id: '2', name: 'Bob' });
 });
 
-test('two tabs at once each end with their own state', async (t) => {
+test('concurrent requests in two tabs each get their own state and code', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   const one = await browser.open(authorizeUrl(platform, app, { state: 'one' }));
@@ -167,7 +167,7 @@ test('two tabs at once each end with their own state', async (t) => {
   t.not(endOne.location!.searchParams.get('code'), endTwo.location!.searchParams.get('code'));
 });
 
-test('two users in two browsers never mix', async (t) => {
+test('concurrent logins in two browsers get their own sessions', async (t) => {
   const app = await platform.registerApp();
   const [ann, bob] = [new Browser(), new Browser()];
   const start = authorizeUrl(platform, app);
@@ -180,11 +180,11 @@ test('two users in two browsers never mix', async (t) => {
   t.true(consents[1].text.includes('Signed in as bob@school.example'));
 });
 
-test('a login gives its session to the browser that sent the password, whoever began the request', async (t) => {
+test('a login sets the session in the browser that sends the password, not where the request began', async (t) => {
   const app = await platform.registerApp();
   const [attacker, victim] = [new Browser(), new Browser()];
   const login = await attacker.open(authorizeUrl(platform, app));
-  t.deepEqual(attacker.cookies, [], 'there is nothing that could be planted in another browser');
+  t.deepEqual(attacker.cookies, [], 'before the login no cookie is set');
   await signIn(victim, login);
   t.is((await attacker.open(authorizeUrl(platform, app))).heading, 'Sign in');
   t.is((await attacker.get(login.url)).heading, 'Sign in');
@@ -195,7 +195,7 @@ test('a login gives its session to the browser that sent the password, whoever b
   t.is((await victim.open(authorizeUrl(platform, app))).heading, 'Authorize Reports');
 });
 
-test('a foreign browser can neither see nor answer a consent page', async (t) => {
+test('a consent page cannot be opened or answered in another browser', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   const foreign = new Browser();
@@ -203,9 +203,9 @@ test('a foreign browser can neither see nor answer a consent page', async (t) =>
   const scoped = authorizeUrl(platform, app, { scope: 'schools:read' });
   const consent = await signIn(browser, await browser.open(scoped));
   t.is(consent.heading, 'Authorize Reports');
-  t.true(isOver(await foreign.get(consent.url)));
+  t.true(isExpired(await foreign.get(consent.url)));
   for (const button of ['Authorize', 'Deny', 'Not you?']) {
-    t.true(isOver(await foreign.submit(consent, button)), button);
+    t.true(isExpired(await foreign.submit(consent, button)), button);
   }
   const uid = consent.url.pathname.split('/').at(-1)!;
   const resumed = await foreign.get(`${platform.origin}/oauth/authorize/${uid}`);
@@ -213,10 +213,10 @@ test('a foreign browser can neither see nor answer a consent page', async (t) =>
   t.is(resumed.location, undefined);
 
   const end = await browser.follow(await browser.submit(consent, 'Authorize'));
-  t.truthy(end.location?.searchParams.get('code'), 'and the browser it belongs to goes on');
+  t.truthy(end.location?.searchParams.get('code'), 'its own browser can answer it');
 });
 
-test('a request that was changed, or written by another server, is over', async (t) => {
+test('the signed URL of a page is refused when it was changed or signed by another server', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   const { url } = await browser.open(authorizeUrl(platform, app));
@@ -234,23 +234,23 @@ test('a request that was changed, or written by another server, is over', async 
     `${none}.${payload}.`,
     `${header}.${payload}.${signature}x`,
   ]) {
-    t.true(isOver(await browser.get(`${platform.origin}/oauth/interaction/${uid}`)), uid);
+    t.true(isExpired(await browser.get(`${platform.origin}/oauth/interaction/${uid}`)), uid);
   }
   t.is((await browser.get(url)).heading, 'Sign in');
 });
 
-test('a login form of another tab signs in whoever fills it, and ends the pages of the one before', async (t) => {
+test('a login of another user in a second tab ends the open pages of the first user', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   const login = await browser.open(authorizeUrl(platform, app));
   const consent = await signIn(browser, login);
   const next = await signIn(browser, login, 'bob@school.example', 'battery staple');
   t.true(next.text.includes('Signed in as bob@school.example'));
-  t.true(isOver(await browser.get(consent.url)));
-  t.true(isOver(await browser.submit(consent, 'Authorize')));
+  t.true(isExpired(await browser.get(consent.url)));
+  t.true(isExpired(await browser.submit(consent, 'Authorize')));
 });
 
-test('a request that is too long for a page goes back to the app, or stays here when nobody is signed in', async (t) => {
+test('a request that is too long is an error: a redirect with a session, a page without', async (t) => {
   const app = await platform.registerApp();
   const long = authorizeUrl(platform, app, { state: 's'.repeat(6000) });
   const page = await new Browser().get(long);
@@ -265,40 +265,40 @@ test('a request that is too long for a page goes back to the app, or stays here 
   t.is((await new Browser().open(fits)).heading, 'Sign in');
 });
 
-test('interactions that were never there', async (t) => {
+test('unknown interaction ids get an error page', async (t) => {
   const browser = new Browser();
   await authorize(platform, await platform.registerApp(), { browser });
   for (const uid of ['x', 'x'.repeat(3000), '%00', '%E0%A4%A', '..%2f', '__proto__', "'--"]) {
-    t.true(isOver(await browser.get(`${platform.origin}/oauth/interaction/${uid}`)), uid);
+    t.true(isExpired(await browser.get(`${platform.origin}/oauth/interaction/${uid}`)), uid);
     const resumed = await browser.get(`${platform.origin}/oauth/authorize/${uid}`);
     t.is(resumed.status, 400, uid);
     t.is(resumed.location, undefined, uid);
   }
 });
 
-test('a client that is disabled or deleted mid-flow', async (t) => {
+test('a client that is disabled or deleted during the flow gets no code', async (t) => {
   for (const how of ['disable', 'delete'] as const) {
     const app = await platform.registerApp();
     const browser = new Browser();
     const consent = await signIn(browser, await browser.open(authorizeUrl(platform, app)));
-    const agreed = await browser.submit(consent, 'Authorize');
+    const consented = await browser.submit(consent, 'Authorize');
     await platform.auth.clients[how](app.client.id);
-    const end = await browser.get(agreed.location!);
+    const end = await browser.get(consented.location!);
     t.is(end.status, 400, how);
     t.is(end.location, undefined, how);
     t.is(end.heading, 'This app is not known here', how);
   }
 });
 
-test('a page of a client that was disabled since', async (t) => {
+test('a login page of a client that was disabled since is an error page', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   const login = await browser.open(authorizeUrl(platform, app));
   await platform.auth.clients.disable(app.client.id);
-  t.true(isOver(await browser.get(login.url)));
+  t.true(isExpired(await browser.get(login.url)));
 });
 
-test('nobody has a cookie who is not logged in, and who is, has those of the session and of the browser, for the server only', async (t) => {
+test('cookies are set at login only: session and device, HttpOnly and SameSite=Lax', async (t) => {
   const browser = new Browser();
   const page = await browser.open(authorizeUrl(platform, await platform.registerApp()));
   t.deepEqual(browser.cookies, []);
@@ -313,7 +313,7 @@ test('nobody has a cookie who is not logged in, and who is, has those of the ses
     t.deepEqual({ httpOnly, path, sameSite }, { httpOnly: true, path: '/', sameSite: 'lax' });
 });
 
-test('revoking a user ends the login too', async (t) => {
+test('auth.revoke({ user }) ends the session', async (t) => {
   const users = platform.users.all;
   users.push({ id: 'dan', name: 'Dan', email: 'dan@school.example', password: 'p', permissions: [] });
   const app = await platform.registerApp();
@@ -323,7 +323,7 @@ test('revoking a user ends the login too', async (t) => {
   t.is((await browser.open(authorizeUrl(platform, app))).heading, 'Sign in');
 });
 
-test('a user who is removed mid-flow gets no code', async (t) => {
+test('a user who is deleted during the flow gets no code', async (t) => {
   const users = platform.users.all;
   users.push({ id: 'eve', name: 'Eve', email: 'eve@school.example', password: 'p', permissions: [] });
   const app = await platform.registerApp();
@@ -344,13 +344,13 @@ test('a user who is removed mid-flow gets no code', async (t) => {
   t.falsy(end.location?.searchParams.get('code'));
 
   const next = await browser.open(authorizeUrl(platform, app));
-  t.is(next.heading, 'Sign in', 'and the browser is free for somebody else');
+  t.is(next.heading, 'Sign in', 'another user can sign in');
   t.is((await signIn(browser, next)).heading, 'Authorize Reports');
-  const { status } = await connect(platform, app, { browser });
+  const { status } = await runCodeFlow(platform, app, { browser });
   t.is(status, 200);
 });
 
-test('host names and other origins in the request lead nowhere', async (t) => {
+test('forwarded hosts and other origins in header fields do not change redirects', async (t) => {
   const app = await platform.registerApp();
   const page = await new Browser().get(authorizeUrl(platform, app), {
     'x-forwarded-host': 'evil.example',
@@ -361,7 +361,7 @@ test('host names and other origins in the request lead nowhere', async (t) => {
   t.is(page.location?.origin, platform.origin);
 });
 
-test('a login at another server on this machine, at another port, leaves the one here', async (t) => {
+test('servers on two ports of one host have separate sessions', async (t) => {
   await using neighbour = await startPlatform();
   const browser = new Browser();
   await authorize(platform, await platform.registerApp(), { browser });

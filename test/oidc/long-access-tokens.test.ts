@@ -2,18 +2,18 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { onEachDatabase } from '../adapters/databases.ts';
 import { passTime } from '../harness/clock.ts';
-import { connect, startPlatform } from '../harness/platform.ts';
+import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 
 const HOUR = 3600;
 
-// Sets the clock ahead; the tests run one after the other.
+// Sets the clock ahead. The tests run serially.
 onEachDatabase(
-  'where access tokens live longer than refresh tokens, pruning ends no grant and no revocation before them',
+  'prune() preserves grants and revocations until access tokens expire that outlive refresh tokens',
   async (t, _database, address) => {
     const lifetimes = { accessToken: '1 day', refreshToken: '1 minute', authorizationCode: 10 } as const;
     await using platform = await startPlatform({ storage: knexStorage(address), lifetimes });
     const [app, other] = [await platform.registerApp(), await platform.registerApp({ name: 'Other' })];
-    const refreshed = await connect(platform, app);
+    const refreshed = await runCodeFlow(platform, app);
     const { status, body: successor } = await platform.token({
       grant_type: 'refresh_token',
       client_id: app.client.id,
@@ -21,12 +21,12 @@ onEachDatabase(
       refresh_token: refreshed.body.refresh_token,
     });
     t.is(status, 200);
-    const revoked = await connect(platform, other);
+    const revoked = await runCodeFlow(platform, other);
     await platform.auth.revoke({ token: revoked.body.refresh_token });
 
     passTime(3 * HOUR);
     t.true((await platform.auth.prune()) > 0);
-    // A node that starts now knows nothing but what the database holds.
+    // A new node has only the state of the database.
     await using fresh = await startPlatform({
       storage: knexStorage(address),
       lifetimes,
@@ -40,7 +40,7 @@ onEachDatabase(
       t.deepEqual([refused, body['code']], [401, 'token_revoked']);
     }
 
-    // Revoked after its refresh tokens are gone, for the rest of its day.
+    // A revocation after the refresh tokens were pruned holds until the access tokens expire.
     await platform.auth.revoke({ user: '1' });
     passTime(3 * HOUR);
     await platform.auth.prune();

@@ -1,9 +1,9 @@
 import test from 'ava';
 
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, connect, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
-import { Wire } from '../harness/wire.ts';
+import { RawConnection } from '../harness/raw-connection.ts';
 
 const platform = await startPlatform();
 const below = await startPlatform({}, { path: '/auth' });
@@ -41,7 +41,7 @@ function sorted(document: object | undefined): object {
   );
 }
 
-test('both documents say the same, and nothing that is not true', async (t) => {
+test('both metadata documents are equal, and correct', async (t) => {
   for (const path of DOCUMENTS) {
     const { status, body, headers } = await send(platform.origin + path);
     t.is(status, 200);
@@ -52,14 +52,14 @@ test('both documents say the same, and nothing that is not true', async (t) => {
   }
 });
 
-test('every endpoint in it answers', async (t) => {
+test('each endpoint of the metadata exists', async (t) => {
   const { body } = await send(platform.origin + DOCUMENTS[0]!);
   for (const [name, url] of Object.entries(body!)) {
     if (!/_endpoint$|^jwks_uri$/.test(name)) continue;
     const answer = await send(url as string);
     t.true([200, 400, 405].includes(answer.status), `${name} ${answer.status}`);
   }
-  const tokens = await connect(platform, app);
+  const tokens = await runCodeFlow(platform, app);
   for (const auth of [{ client_id: app.client.id, client_secret: app.secret }]) {
     const fields = { ...auth, token: tokens.body.access_token };
     t.is((await postForm(body!['introspection_endpoint'] as string, fields)).status, 200);
@@ -67,7 +67,7 @@ test('every endpoint in it answers', async (t) => {
   }
 });
 
-test('the keys can be read from anywhere', async (t) => {
+test('the keys can be read from any origin', async (t) => {
   const { status, body, headers } = await send(`${platform.origin}/oauth/jwks`);
   t.is(status, 200);
   t.is((body as { keys: object[] }).keys.length, 1);
@@ -75,7 +75,7 @@ test('the keys can be read from anywhere', async (t) => {
   t.is(headers.get('access-control-allow-origin'), '*');
 });
 
-test('an issuer with a path: the well-known part goes in between (RFC 8414 section 3.1)', async (t) => {
+test('for an issuer with a path the well-known part is inserted before it (RFC 8414 section 3.1)', async (t) => {
   const issuer = `${below.origin}/auth`;
   for (const path of [
     '/.well-known/oauth-authorization-server/auth',
@@ -110,7 +110,7 @@ test('all URLs and cookies of an issuer with a path have the path', async (t) =>
   t.is(callback.get('iss'), `${below.origin}/auth`);
   t.truthy(callback.get('code'));
   for (const { path, name } of browser.cookies) t.true(path === '/auth' || path.startsWith('/auth/'), name);
-  const { body } = await connect(below, one, { browser });
+  const { body } = await runCodeFlow(below, one, { browser });
   t.is((await send(`${below.origin}/auth/oauth/token`, { method: 'POST' })).status, 400);
   t.is(typeof body.access_token, 'string');
 });
@@ -138,7 +138,7 @@ const HOSTS = [
   '\u00e4',
 ];
 
-test('the Host header changes no URL, and breaks nothing', async (t) => {
+test('the Host header does not change URLs, and causes no 5xx', async (t) => {
   const query = authorizeUrl(platform, app).search;
   const paths = [
     ...DOCUMENTS,
@@ -153,12 +153,12 @@ test('the Host header changes no URL, and breaks nothing', async (t) => {
   ];
   for (const host of HOSTS) {
     for (const path of paths) {
-      const wire = await Wire.open(platform.origin);
-      wire.write(
+      const connection = await RawConnection.open(platform.origin);
+      connection.write(
         `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nX-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n\r\n`,
       );
-      const { status, headers, body } = await wire.answer();
-      wire.close();
+      const { status, headers, body } = await connection.answer();
+      connection.close();
       t.true(status < 500, `${host} ${path}: ${status}`);
       t.false(`${body}${[...headers.values()].join(' ')}`.toLowerCase().includes('evil.'), `${host} ${path}`);
       if (status === 303)
@@ -171,25 +171,25 @@ test('the Host header changes no URL, and breaks nothing', async (t) => {
   }
 });
 
-test('nor does a request for another origin', async (t) => {
-  const wire = await Wire.open(platform.origin);
-  wire.write(`GET http://evil.example${DOCUMENTS[0]} HTTP/1.1\r\nHost: evil.example\r\n\r\n`);
-  const { status, body } = await wire.answer();
-  wire.close();
+test('an absolute request target of another origin does not change URLs', async (t) => {
+  const connection = await RawConnection.open(platform.origin);
+  connection.write(`GET http://evil.example${DOCUMENTS[0]} HTTP/1.1\r\nHost: evil.example\r\n\r\n`);
+  const { status, body } = await connection.answer();
+  connection.close();
   t.true(status < 500);
   t.false(body.includes('evil'));
 });
 
-test('without a Host header at all', async (t) => {
+test('requests without a Host header cause no 5xx', async (t) => {
   for (const path of [
     DOCUMENTS[0],
     `/oauth/authorize${authorizeUrl(platform, app).search}`,
     '/oauth/logout',
   ]) {
-    const wire = await Wire.open(platform.origin);
-    wire.write(`GET ${path} HTTP/1.0\r\n\r\n`);
-    const { status } = await wire.answer();
-    wire.close();
+    const connection = await RawConnection.open(platform.origin);
+    connection.write(`GET ${path} HTTP/1.0\r\n\r\n`);
+    const { status } = await connection.answer();
+    connection.close();
     t.true(status < 500, `${path} ${status}`);
   }
 });

@@ -1,6 +1,6 @@
 /**
- * Nodes in a process of their own. Reads orders, one a line as JSON, and says where each node listens; ends with its input,
- * or by its own hand when it was told to die.
+ * Runs nodes in a separate process. Reads commands as lines of JSON and writes the origin of each node. Ends with its input,
+ * or kills itself as configured.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createInterface } from 'node:readline';
@@ -11,24 +11,24 @@ import { bareApp, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { around } from '../harness/storage.ts';
 import { stopOf } from './nodes.ts';
-import type { NodeSettings, Order, Stop } from './nodes.ts';
+import type { NodeSettings, Command, Stop } from './nodes.ts';
 
-interface UnderWay {
+interface RunningRequest {
   readonly stop: Stop | undefined;
-  /** Of the storage, so far. */
+  /** The calls of the storage so far. */
   calls: number;
   isStopped: boolean;
 }
 
-const requests = new AsyncLocalStorage<UnderWay>();
+const requests = new AsyncLocalStorage<RunningRequest>();
 const nodes = new Map<string, Platform>();
 
-for await (const line of createInterface(process.stdin)) void obey(JSON.parse(line) as Order);
+for await (const line of createInterface(process.stdin)) void run(JSON.parse(line) as Command);
 await Promise.all([...nodes.keys()].map(close));
 
-async function obey(order: Order): Promise<void> {
-  const origin = 'open' in order ? await open(order.open) : await close(order.close);
-  process.stdout.write(`${JSON.stringify({ number: order.number, origin })}\n`);
+async function run(command: Command): Promise<void> {
+  const origin = 'open' in command ? await open(command.open) : await close(command.close);
+  process.stdout.write(`${JSON.stringify({ number: command.number, origin })}\n`);
 }
 
 async function close(origin: string): Promise<string> {
@@ -38,15 +38,15 @@ async function close(origin: string): Promise<string> {
   return origin;
 }
 
-async function open({ address, death, ...options }: NodeSettings): Promise<string> {
+async function open({ address, kill, ...options }: NodeSettings): Promise<string> {
   let stopped = 0;
   let redeemed = 0;
 
-  /** Nothing of the request reaches the storage from here on. */
-  async function stop(request: UnderWay): Promise<never> {
+  /** Stops a request: its further calls of the storage do not return. */
+  async function stop(request: RunningRequest): Promise<never> {
     if (!request.isStopped) stopped += 1;
     request.isStopped = true;
-    if (stopped === death?.stopped) die();
+    if (stopped === kill?.stopped) killProcess();
     return new Promise(() => {});
   }
 
@@ -59,7 +59,7 @@ async function open({ address, death, ...options }: NodeSettings): Promise<strin
     const result = await call();
     if (name === 'credentials.redeem') {
       redeemed += 1;
-      if (redeemed === death?.redeemed) die();
+      if (redeemed === kill?.redeemed) killProcess();
     }
     return isStop(request.stop, number, 'after') ? stop(request) : result;
   });
@@ -83,6 +83,6 @@ function isStop(stopAt: Stop | undefined, call: number, when: Stop['when']): boo
   return stopAt?.call === call && stopAt.when === when;
 }
 
-function die(): void {
+function killProcess(): void {
   process.kill(process.pid, 'SIGKILL');
 }

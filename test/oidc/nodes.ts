@@ -7,51 +7,50 @@ import { compileCache } from '../harness/compile-cache.ts';
 
 const NODE = new URL('node-process.ts', import.meta.url).pathname;
 
-/** What a node is told when it is started. */
 export interface NodeSettings {
-  /** Of the database. */
+  /** The URL of the database. */
   readonly address: string;
   readonly issuer: string;
   readonly refreshGrace?: number;
-  /** It kills itself as soon as so many requests have stopped, or so many credentials are redeemed. */
-  readonly death?: { readonly stopped?: number; readonly redeemed?: number };
+  /** The number of stopped requests, or of redeemed credentials, at which the process kills itself. */
+  readonly kill?: { readonly stopped?: number; readonly redeemed?: number };
 }
 
-/** A call of the storage at which a request stops, for ever. */
+/** A call of the storage at which a request stops for good. */
 export interface Stop {
-  /** Of the calls that the request leads to; 1 for the first. */
+  /** The number of the call within the request; 1 for the first. */
   readonly call: number;
   readonly when: 'before' | 'after';
 }
 
 const STOP = 'test-stop';
 
-/** The header field of a request that is to stop. */
+/** The header field that makes a request stop. */
 export function stopAt({ call, when }: Stop): Record<string, string> {
   return { [STOP]: `${when} ${call}` };
 }
 
-/** Where a request is to stop. */
+/** The call at which a request stops. */
 export function stopOf(headers: IncomingHttpHeaders): Stop | undefined {
   const [, when, call] = /^(before|after) (\d+)$/.exec(String(headers[STOP])) ?? [];
   return call === undefined ? undefined : { call: Number(call), when: when as Stop['when'] };
 }
 
-/** What a process of nodes is told. */
-export type Order = { readonly number: number } & (
+/** A command for a process of nodes. */
+export type Command = { readonly number: number } & (
   | { readonly open: NodeSettings }
-  | { /** Its origin. */ readonly close: string }
+  | { /** The origin of the node. */ readonly close: string }
 );
 
-/** A node that somebody else's process runs. */
+/** A node of another process. */
 export interface Node extends AsyncDisposable {
   readonly origin: string;
 }
 
-/** A process that runs nodes, as many as are opened. Disposing lets it end, and them. */
+/** A process that runs any number of nodes. Disposing ends it and its nodes. */
 export interface NodeProcess extends AsyncDisposable {
   open(settings: NodeSettings): Promise<Node>;
-  /** The signal that it died of, when it did. */
+  /** Resolves at the end of the process to the signal that ended it, or null. */
   readonly end: Promise<NodeJS.Signals | null>;
 }
 
@@ -68,19 +67,19 @@ export function startProcess(): NodeProcess {
   });
   let count = 0;
 
-  async function tell(what: { open: NodeSettings } | { close: string }): Promise<string> {
+  async function send(what: { open: NodeSettings } | { close: string }): Promise<string> {
     count += 1;
-    const order: Order = { number: count, ...what };
+    const command: Command = { number: count, ...what };
     return new Promise((resolve) => {
-      answers.set(order.number, resolve);
-      child.stdin.write(`${JSON.stringify(order)}\n`);
+      answers.set(command.number, resolve);
+      child.stdin.write(`${JSON.stringify(command)}\n`);
     });
   }
 
   return {
     async open(settings) {
-      const origin = await tell({ open: settings });
-      return { origin, [Symbol.asyncDispose]: async () => void (await tell({ close: origin })) };
+      const origin = await send({ open: settings });
+      return { origin, [Symbol.asyncDispose]: async () => void (await send({ close: origin })) };
     },
     end,
     async [Symbol.asyncDispose]() {

@@ -4,7 +4,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 
-/** A platform on a database, until the test ends. */
+/** Starts a platform on a database until the test ends. */
 export async function platformOn(
   t: ExecutionContext,
   address: string,

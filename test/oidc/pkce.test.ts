@@ -9,7 +9,7 @@ import { basic, postForm } from '../harness/requests.ts';
 const platform = await startPlatform();
 const confidential = await platform.registerApp({ firstParty: true });
 const publicApp = await platform.registerApp({ firstParty: true, confidential: false });
-/** Somebody who is signed in: others are shown a page. */
+/** A browser with a session: without a session errors are shown on a page. */
 const signedIn = new Browser();
 await authorize(platform, confidential, { browser: signedIn });
 test.after.always(() => platform[Symbol.asyncDispose]());
@@ -35,7 +35,7 @@ async function redeem(
 
 const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };
 
-async function refusal(
+async function errorOf(
   app: RegisteredApp,
   parameters: Record<string, string>,
   { browser = signedIn, at = platform } = {},
@@ -49,8 +49,8 @@ async function refusal(
   return answer;
 }
 
-test('a public client must use it, and gets a token with the verifier and no secret', async (t) => {
-  t.deepEqual(await refusal(publicApp, {}), {
+test('a public client must use PKCE, and gets a token with the verifier and without a secret', async (t) => {
+  t.deepEqual(await errorOf(publicApp, {}), {
     error: 'invalid_request',
     error_description: 'Authorization Server policy requires PKCE to be used for this request',
   });
@@ -66,11 +66,11 @@ test('a public client must use it, and gets a token with the verifier and no sec
   t.not(refreshed.body.refresh_token, answer.body.refresh_token);
 });
 
-test('a confidential client may leave it out', async (t) => {
+test('a confidential client may omit PKCE', async (t) => {
   t.is((await redeem(await codeFor(confidential), confidential)).status, 200);
 });
 
-test('once it is used, the verifier is needed and must be the right one', async (t) => {
+test('after a challenge the matching verifier is required', async (t) => {
   for (const app of [confidential, publicApp]) {
     const { parameters, verifier } = pkce();
     const code = await codeFor(app, parameters);
@@ -116,7 +116,7 @@ test('a verifier has 43 to 128 unreserved characters', async (t) => {
   }
 });
 
-// RFC 9700 section 4.8.2: else somebody could take the challenge out of the request and nobody would notice.
+// Against the removal of the challenge from the request by an attacker (RFC 9700 section 4.8.2).
 test('a verifier for a code without a challenge is refused', async (t) => {
   const code = await codeFor(confidential);
   const { status, body } = await redeem(code, confidential, { code_verifier: pkce().verifier });
@@ -129,19 +129,19 @@ test('S256 is the only method', async (t) => {
   const { code_challenge: challenge } = pkce().parameters;
   for (const app of [confidential, publicApp]) {
     for (const method of ['plain', 's256', 'S512', 'none', '__proto__']) {
-      const answer = await refusal(app, { code_challenge: challenge, code_challenge_method: method });
+      const answer = await errorOf(app, { code_challenge: challenge, code_challenge_method: method });
       t.deepEqual(
         answer,
         { error: 'invalid_request', error_description: 'not supported value of code_challenge_method' },
         method,
       );
     }
-    t.like(await refusal(app, { code_challenge: challenge }), { error: 'invalid_request' });
-    t.like(await refusal(app, { code_challenge_method: 'S256' }), { error: 'invalid_request' });
+    t.like(await errorOf(app, { code_challenge: challenge }), { error: 'invalid_request' });
+    t.like(await errorOf(app, { code_challenge_method: 'S256' }), { error: 'invalid_request' });
   }
 });
 
-test('a challenge has the form of one', async (t) => {
+test('a malformed challenge is refused', async (t) => {
   for (const challenge of [
     'x',
     'x'.repeat(42),
@@ -150,14 +150,14 @@ test('a challenge has the form of one', async (t) => {
     `${'x'.repeat(42)} `,
   ]) {
     t.like(
-      await refusal(confidential, { code_challenge: challenge, code_challenge_method: 'S256' }),
+      await errorOf(confidential, { code_challenge: challenge, code_challenge_method: 'S256' }),
       { error: 'invalid_request' },
       challenge,
     );
   }
 });
 
-test('a verifier is no secret: it does not authenticate a confidential client', async (t) => {
+test('a verifier does not authenticate a confidential client', async (t) => {
   const { parameters, verifier } = pkce();
   const code = await codeFor(confidential, parameters);
   for (const secret of [undefined, '', verifier, 'x']) {
@@ -171,7 +171,7 @@ test('a verifier is no secret: it does not authenticate a confidential client', 
   t.is((await redeem(code, confidential, { code_verifier: verifier })).status, 200);
 });
 
-test('a public client has no secret that could be sent', async (t) => {
+test('a public client cannot authenticate with a secret', async (t) => {
   const { parameters, verifier } = pkce();
   const code = await codeFor(publicApp, parameters);
   t.is(publicApp.secret, '');
@@ -188,14 +188,14 @@ test('a public client has no secret that could be sent', async (t) => {
   t.is((await redeem(code, publicApp, { client_secret: '', code_verifier: verifier })).status, 200);
 });
 
-test('requirePkce asks it of every client, also of one that keeps a secret', async (t) => {
+test('requirePkce requires PKCE of confidential clients too', async (t) => {
   const strict = await startPlatform({ requirePkce: true });
   t.teardown(async () => strict[Symbol.asyncDispose]());
   const app = await strict.registerApp({ firstParty: true });
   const browser = new Browser();
   const { parameters, verifier } = pkce();
   const code = (await authorize(strict, app, { browser, parameters })).get('code');
-  t.deepEqual(await refusal(app, {}, { browser, at: strict }), {
+  t.deepEqual(await errorOf(app, {}, { browser, at: strict }), {
     error: 'invalid_request',
     error_description: 'Authorization Server policy requires PKCE to be used for this request',
   });

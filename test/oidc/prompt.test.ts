@@ -6,7 +6,7 @@ import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platf
 const platform = await startPlatform();
 test.after.always(() => platform[Symbol.asyncDispose]());
 
-test('prompt=none asks nobody: login_required, then consent_required, then a code', async (t) => {
+test('prompt=none shows no page: login_required, then consent_required, then a code', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   const url = authorizeUrl(platform, app, { prompt: 'none' });
@@ -30,7 +30,7 @@ test('prompt=none asks nobody: login_required, then consent_required, then a cod
   t.is((await answer()).get('error'), 'consent_required');
 });
 
-test('prompt=login asks for the password of somebody who is logged in', async (t) => {
+test('prompt=login asks for the password again', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   await authorize(platform, app, { browser });
@@ -40,7 +40,7 @@ test('prompt=login asks for the password of somebody who is logged in', async (t
   t.truthy(end.location?.searchParams.get('code'));
 });
 
-test('prompt=consent asks again', async (t) => {
+test('prompt=consent asks for consent again', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   await authorize(platform, app, { browser });
@@ -50,7 +50,7 @@ test('prompt=consent asks again', async (t) => {
   t.truthy(end.location?.searchParams.get('code'));
 });
 
-test('an odd prompt is refused', async (t) => {
+test('an invalid prompt is refused', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   await authorize(platform, app, { browser });

@@ -12,7 +12,7 @@ const GOOD = 'https://reports.example/callback';
 const NEW = 'https://evil.example/callback';
 const TIMES = 5;
 
-/** Opens the authorization of an app, for somebody who is signed in. */
+/** Opens the authorization URL of an app in the browser of a signed-in user. */
 async function ask(
   platform: Platform,
   app: RegisteredApp,
@@ -26,7 +26,7 @@ function isAsked(page: Page): boolean {
   return page.heading === 'Authorize Reports' && page.location === undefined;
 }
 
-/** A public app on people's own machines. */
+/** Registers a native app, which is public. */
 async function registerNative(
   platform: Platform,
   redirectUris: readonly string[],
@@ -41,7 +41,7 @@ async function signedIn(platform: Platform, t: ExecutionContext): Promise<Browse
   return browser;
 }
 
-onEachDatabase('an app that has got a redirect URI on a new host asks again', async (t, _, address) => {
+onEachDatabase('consent is asked for again for a redirect URI on a new host', async (t, _, address) => {
   const platform = await platformOn(t, address);
   const browser = new Browser();
   for (let time = 0; time < TIMES; time += 1) {
@@ -57,12 +57,12 @@ onEachDatabase('an app that has got a redirect URI on a new host asks again', as
       const silent = await ask(platform, app, browser, { redirect_uri: NEW, scope, prompt: 'none' });
       t.is(silent.location?.searchParams.get('error'), 'consent_required');
       const known = await ask(platform, app, browser, { scope });
-      t.truthy(known.location?.searchParams.get('code'), 'the host that was agreed to');
+      t.truthy(known.location?.searchParams.get('code'), 'the host with consent');
     }
   }
 });
 
-onEachDatabase('what was agreed to for one host is not agreed to for another', async (t, _, address) => {
+onEachDatabase('the scopes of a consent are stored per redirect host', async (t, _, address) => {
   const platform = await platformOn(t, address);
   const browser = new Browser();
   const app = await platform.registerApp({ redirectUris: [GOOD, NEW] });
@@ -76,7 +76,7 @@ onEachDatabase('what was agreed to for one host is not agreed to for another', a
   t.falsy(await codeAt(NEW, ''));
 });
 
-onEachDatabase('another port of the same host asks again, another path does not', async (t, _, address) => {
+onEachDatabase('another port of a host needs a new consent, another path does not', async (t, _, address) => {
   const platform = await platformOn(t, address);
   const browser = new Browser();
   const [path, port] = ['https://reports.example/other', 'https://reports.example:8443/callback'];
@@ -87,7 +87,7 @@ onEachDatabase('another port of the same host asks again, another path does not'
 });
 
 onEachDatabase(
-  'a native app is asked about on each port of its own choice, and on each scheme (RFC 8252 section 8.6)',
+  'consent is asked for each free port and each scheme of a native app (RFC 8252 section 8.6)',
   async (t, _, address) => {
     const platform = await platformOn(t, address);
     const browser = await signedIn(platform, t);
@@ -105,19 +105,19 @@ onEachDatabase(
         t.truthy(end.location?.searchParams.get('code'), redirect_uri);
         t.true(end.location?.href.startsWith(redirect_uri), end.location?.href);
       }
-      // Those that are registered to the letter have been agreed to by now.
+      // The exactly registered URIs have a consent now.
       for (const redirect_uri of uris) {
         const page = await ask(platform, app, browser, { ...pkce().parameters, redirect_uri });
         t.truthy(page.location?.searchParams.get('code'), redirect_uri);
       }
-      const connections = await browser.open(platform.url('/account/apps'));
-      t.true(connections.text.includes('Reports'), 'and the person can disconnect it');
+      const list = await browser.open(platform.url('/account/apps'));
+      t.true(list.text.includes('Reports'), 'the user can disconnect it');
     }
   },
 );
 
 onEachDatabase(
-  'an address that the system keeps for a first-party app is not asked about',
+  'a first-party native app with a claimed https redirect URI needs no consent',
   async (t, _, address) => {
     const platform = await platformOn(t, address);
     const browser = await signedIn(platform, t);
@@ -128,7 +128,7 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'an address that was taken away while the page was open gets no code, and no answer',
+  'a redirect URI that is removed while the consent page is open gets no redirect',
   async (t, _, address) => {
     const platform = await platformOn(t, address);
     const browser = await signedIn(platform, t);
@@ -148,7 +148,7 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'the proof that somebody has just agreed is good for that request, in that session',
+  'the consent proof in the redirect is accepted only for its request and session',
   async (t, _, address) => {
     const platform = await platformOn(t, address);
     const browser = await signedIn(platform, t);

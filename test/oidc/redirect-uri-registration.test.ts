@@ -3,19 +3,19 @@ import { ClientInvalidError } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, connect, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { registerAsBefore } from '../harness/storage.ts';
 
 const platform = await startPlatform();
 const CALLBACK = 'https://reports.example/callback';
 
-// Somebody who is logged in: nothing but the redirect URI stands between this browser and a code.
+// A browser with a session: with a registered redirect URI it gets a code at once.
 const browser = new Browser();
 await authorize(platform, await platform.registerApp({ firstParty: true }), { browser });
 test.after.always(() => platform[Symbol.asyncDispose]());
 
-/** What registration says about one redirect URI; `undefined`: it takes it. */
-async function refusalOf(uri: unknown, fields: object = {}): Promise<string | undefined> {
+/** The error of the registration of a redirect URI; `undefined` if it is accepted. */
+async function registrationError(uri: unknown, fields: object = {}): Promise<string | undefined> {
   try {
     await platform.registerApp({ redirectUris: [uri as string], ...fields });
     return undefined;
@@ -29,7 +29,7 @@ async function refusalOf(uri: unknown, fields: object = {}): Promise<string | un
 
 const NATIVE = { native: true, confidential: false };
 
-test('registration takes what can be matched exactly', async (t) => {
+test('absolute https URIs and loopback http URIs are accepted', async (t) => {
   for (const uri of [
     'https://app.example',
     'https://app.example/',
@@ -38,14 +38,14 @@ test('registration takes what can be matched exactly', async (t) => {
     'http://127.0.0.1/callback',
     'https://xn--bcher-kva.example/callback',
   ]) {
-    t.is(await refusalOf(uri), undefined, uri);
+    t.is(await registrationError(uri), undefined, uri);
     const app = await platform.registerApp({ redirectUris: [uri], firstParty: true });
     const { location } = await browser.get(authorizeUrl(platform, app));
     t.truthy(location?.searchParams.get('code'), uri);
   }
 });
 
-test('registration refuses what cannot, and what runs or leads elsewhere', async (t) => {
+test('other schemes, relative URIs, wildcards, fragments and user names are refused', async (t) => {
   const OTHER_SCHEME = 'use https; other schemes are for native apps';
   const BLANK = 'percent-encode spaces, control characters and letters outside of ASCII';
   const ABSOLUTE = 'give an absolute URI, such as https://app.example/callback';
@@ -99,39 +99,39 @@ test('registration refuses what cannot, and what runs or leads elsewhere', async
     ['', 'give a URI'],
     [`https://app.example/${'x'.repeat(2000)}`, 'at most 2000 characters'],
   ] as const) {
-    t.is(await refusalOf(uri), `redirectUris[0]: ${message}`, uri);
+    t.is(await registrationError(uri), `redirectUris[0]: ${message}`, uri);
   }
 });
 
-test('registration lets native apps have a scheme of their own, if it is a domain of theirs', async (t) => {
+test('native apps may register a private-use scheme that is a reversed domain name', async (t) => {
   for (const uri of [
     'com.example.app:/callback',
     'com.example.app://callback',
     'http://127.0.0.1/callback',
   ]) {
-    t.is(await refusalOf(uri, NATIVE), undefined, uri);
+    t.is(await registrationError(uri, NATIVE), undefined, uri);
   }
   for (const uri of ['javascript:alert(1)', 'data:text/html,x', 'file:///x', 'blob:x', 'myapp:/callback']) {
     t.is(
-      await refusalOf(uri, NATIVE),
+      await registrationError(uri, NATIVE),
       'redirectUris[0]: a scheme of your own is a reversed domain name, such as com.example.app:/callback (RFC 8252 section 7.1)',
       uri,
     );
   }
 });
 
-// The engine would refuse every request of such a client.
-test('registration refuses a native app what could not be used afterwards', async (t) => {
+// The engine would refuse each request of such a client.
+test('native apps may not register http outside of loopback addresses, nor https on them', async (t) => {
   for (const uri of ['http://app.example/callback', 'http://127.0.0.2/callback', 'http://0.0.0.0/callback']) {
     t.is(
-      await refusalOf(uri, NATIVE),
+      await registrationError(uri, NATIVE),
       'redirectUris[0]: a native app uses http on 127.0.0.1, [::1] or localhost only (RFC 8252 section 7.3)',
       uri,
     );
   }
   for (const uri of ['https://127.0.0.1/callback', 'https://localhost/callback', 'https://[::1]/callback']) {
     t.is(
-      await refusalOf(uri, NATIVE),
+      await registrationError(uri, NATIVE),
       'redirectUris[0]: use http on a loopback address (RFC 8252 section 7.3)',
       uri,
     );
@@ -141,7 +141,7 @@ test('registration refuses a native app what could not be used afterwards', asyn
 const INSECURE =
   'use https; http is for loopback addresses only, such as http://localhost (RFC 9700 section 2.6)';
 
-test('registration refuses http to anything but a loopback address', async (t) => {
+test('http is refused except for loopback addresses', async (t) => {
   for (const uri of [
     'http://app.example/callback',
     'http://localhost.example/callback',
@@ -152,8 +152,8 @@ test('registration refuses http to anything but a loopback address', async (t) =
     'http://[::ffff:10.0.0.7]/callback',
     'http://portal/callback',
   ]) {
-    t.is(await refusalOf(uri), `redirectUris[0]: ${INSECURE}`, uri);
-    t.is(await refusalOf(uri, { confidential: false }), `redirectUris[0]: ${INSECURE}`, uri);
+    t.is(await registrationError(uri), `redirectUris[0]: ${INSECURE}`, uri);
+    t.is(await registrationError(uri, { confidential: false }), `redirectUris[0]: ${INSECURE}`, uri);
   }
   for (const uri of [
     'http://localhost:3000/cb',
@@ -161,10 +161,10 @@ test('registration refuses http to anything but a loopback address', async (t) =
     'http://127.1.2.3/cb',
     'http://[::1]:8/cb',
   ])
-    t.is(await refusalOf(uri), undefined, uri);
+    t.is(await registrationError(uri), undefined, uri);
 });
 
-test('an http address that was registered before works on, and no other comes beside it', async (t) => {
+test('an http redirect URI of an earlier version stays, and no other can be added', async (t) => {
   const storage = memoryStorage();
   await using older = await startPlatform({ storage });
   const { clients } = older.auth;
@@ -190,7 +190,7 @@ test('an http address that was registered before works on, and no other comes be
   });
 });
 
-test('every mistake is named, with its place in the list', async (t) => {
+test('each invalid redirect URI is reported with its index', async (t) => {
   const error = await t.throwsAsync(
     platform.registerApp({ redirectUris: [CALLBACK, 'javascript:x', CALLBACK, '/y'], name: '' }),
     { instanceOf: ClientInvalidError, code: 'ERR_CLIENT_INVALID' },
@@ -201,7 +201,7 @@ test('every mistake is named, with its place in the list', async (t) => {
   );
 });
 
-test('the list itself', async (t) => {
+test('an empty list, a value that is not a list, and a list for client credentials are refused', async (t) => {
   for (const [redirectUris, message] of [
     [[], 'an authorization code client needs at least one'],
     [undefined, 'an authorization code client needs at least one'],
@@ -227,6 +227,6 @@ test('an update is checked like a registration', async (t) => {
       instanceOf: ClientInvalidError,
     });
   }
-  const { status } = await connect(platform, app);
+  const { status } = await runCodeFlow(platform, app);
   t.is(status, 200);
 });

@@ -23,7 +23,7 @@ const native = await platform.registerApp({
   redirectUris: ['http://127.0.0.1/done', 'http://[::1]:4000/done', 'com.example.desk:/done'],
 });
 
-// Logged in and first in line: nothing but the redirect URI stands between this browser and a code.
+// A browser with a session and consents: with a registered redirect URI it gets a code at once.
 const browser = new Browser();
 for (const redirect_uri of web.client.redirectUris)
   await authorize(platform, web, { browser, parameters: { redirect_uri } });
@@ -40,7 +40,7 @@ function isRefused({ status, location, heading, response, html }: Page): boolean
   );
 }
 
-const NEAR_MISSES = [
+const SIMILAR = [
   // letters
   'https://reports.example/Callback',
   'https://reports.example/CALLBACK',
@@ -145,7 +145,7 @@ const NEAR_MISSES = [
   'x'.repeat(4000),
 ];
 
-test('the three that are registered are served', async (t) => {
+test('registered redirect URIs get a code', async (t) => {
   for (const redirectUri of web.client.redirectUris) {
     const { location } = await browser.get(authorizeUrl(platform, web, { redirect_uri: redirectUri }));
     t.truthy(location?.searchParams.get('code'), redirectUri);
@@ -153,15 +153,15 @@ test('the three that are registered are served', async (t) => {
   }
 });
 
-test('one that is nearly registered gets a page with 400, and no redirect', async (t) => {
-  t.true(NEAR_MISSES.length > 80);
-  for (const redirectUri of NEAR_MISSES) {
+test('a redirect URI that is similar to a registered one gets an error page with 400', async (t) => {
+  t.true(SIMILAR.length > 80);
+  for (const redirectUri of SIMILAR) {
     const page = await browser.get(authorizeUrl(platform, web, { redirect_uri: redirectUri }));
     t.true(isRefused(page), `${redirectUri} -> ${page.status} ${page.location?.href}`);
   }
 });
 
-test('encoded once more it is another one', async (t) => {
+test('a redirect URI that is encoded twice does not match', async (t) => {
   for (const written of [
     encodeURIComponent(encodeURIComponent(CALLBACK)),
     `${encodeURIComponent(CALLBACK)}%ff`,
@@ -175,7 +175,7 @@ test('encoded once more it is another one', async (t) => {
   }
 });
 
-test('nothing else that is wrong makes it a redirect', async (t) => {
+test('a wrong redirect URI gets an error page whatever other errors the request has', async (t) => {
   for (const parameters of [
     { response_type: 'token' },
     { response_type: '' },
@@ -195,14 +195,14 @@ test('nothing else that is wrong makes it a redirect', async (t) => {
     { state: 'x'.repeat(4000) },
   ]) {
     const evil = { redirect_uri: 'https://evil.example/callback', ...parameters };
-    for (const who of [browser, new Browser()]) {
-      const page = await who.get(authorizeUrl(platform, web, evil));
+    for (const agent of [browser, new Browser()]) {
+      const page = await agent.get(authorizeUrl(platform, web, evil));
       t.true(isRefused(page), `${JSON.stringify(parameters)} -> ${page.status} ${page.location?.href}`);
     }
   }
 });
 
-test('a repeated parameter does not make it one either', async (t) => {
+test('a wrong redirect URI with repeated parameters gets an error page', async (t) => {
   for (const name of ['state', 'scope', 'response_type', 'client_id', 'redirect_uri']) {
     const url = authorizeUrl(platform, web, { redirect_uri: 'https://evil.example/callback' });
     url.searchParams.append(name, name === 'redirect_uri' ? CALLBACK : 'x');
@@ -212,7 +212,7 @@ test('a repeated parameter does not make it one either', async (t) => {
   }
 });
 
-test('redirect_uri is required at both endpoints, also of a client that has only one', async (t) => {
+test('redirect_uri is required at both endpoints, also for a client with one redirect URI', async (t) => {
   const app = await platform.registerApp({ redirectUris: [CALLBACK] });
   for (const client of [app, web, native]) {
     const url = authorizeUrl(platform, client, S256);
@@ -237,19 +237,19 @@ test('redirect_uri is required at both endpoints, also of a client that has only
   t.is((await platform.token({ ...exchange, redirect_uri: CALLBACK })).status, 200);
 });
 
-test('the page does not repeat the address as a link', async (t) => {
+test('the error page does not show the redirect URI', async (t) => {
   const redirectUri = 'https://evil.example/?"><a href="https://evil.example/">click</a>';
   const { html } = await browser.get(authorizeUrl(platform, web, { redirect_uri: redirectUri }));
   t.false(html.includes('evil.example'));
 });
 
-test('the URI of another client is none of this one', async (t) => {
+test('the redirect URI of another client is refused', async (t) => {
   const other = await platform.registerApp({ redirectUris: ['https://other.example/callback'] });
   const page = await browser.get(authorizeUrl(platform, web, { redirect_uri: other.redirectUri }));
   t.true(isRefused(page));
 });
 
-test('one that was taken off the list is refused at once', async (t) => {
+test('a removed redirect URI is refused at once', async (t) => {
   const app = await platform.registerApp({ redirectUris: [CALLBACK, 'https://reports.example/old'] });
   const old = authorizeUrl(platform, app, { redirect_uri: 'https://reports.example/old' });
   t.is((await browser.get(old)).status, 303);
@@ -257,7 +257,7 @@ test('one that was taken off the list is refused at once', async (t) => {
   t.true(isRefused(await browser.get(old)));
 });
 
-test('the loopback port of a native app is free (RFC 8252 section 7.3)', async (t) => {
+test('a native app may use any port of its loopback redirect URI (RFC 8252 section 7.3)', async (t) => {
   for (const redirectUri of [
     'http://127.0.0.1/done',
     'http://127.0.0.1:51004/done',
@@ -274,7 +274,7 @@ test('the loopback port of a native app is free (RFC 8252 section 7.3)', async (
   }
 });
 
-test('and nothing but the port', async (t) => {
+test('other parts of the loopback redirect URI of a native app are compared exactly', async (t) => {
   for (const redirectUri of [
     'http://localhost/done',
     'http://localhost:51004/done',
@@ -316,7 +316,7 @@ test('and nothing but the port', async (t) => {
   }
 });
 
-test('the code of a native app is bound to the port that it was sent to', async (t) => {
+test('the code of a native app is bound to the port of its redirect URI', async (t) => {
   const parameters = { ...S256, redirect_uri: 'http://127.0.0.1:51004/done' };
   const exchange = async (redirectUri: string): Promise<number> => {
     const callback = await authorize(platform, native, { parameters });
@@ -334,7 +334,7 @@ test('the code of a native app is bound to the port that it was sent to', async 
   t.is(await exchange('http://127.0.0.1:51004/done'), 200);
 });
 
-test('a confidential client has no free port', async (t) => {
+test('the port of a loopback redirect URI of a confidential client is compared exactly', async (t) => {
   const app = await platform.registerApp({ redirectUris: ['http://127.0.0.1/done'] });
   const page = await new Browser().get(
     authorizeUrl(platform, app, { redirect_uri: 'http://127.0.0.1:51004/done' }),

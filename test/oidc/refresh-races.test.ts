@@ -2,13 +2,13 @@ import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { passTime } from '../harness/clock.ts';
-import { authorize, connect, startPlatform } from '../harness/platform.ts';
+import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { Platform, TokenAnswer } from '../harness/platform.ts';
-import { held, slow } from '../harness/storage.ts';
+import { pausable, slow } from '../harness/storage.ts';
 
-// Two nodes on one storage that takes its time, and two more that give no grace.
-const kept = held(memoryStorage());
-const storage = slow(kept.storage);
+// Two nodes on one slow storage, and two more nodes without grace.
+const pauses = pausable(memoryStorage());
+const storage = slow(pauses.storage);
 const first = await startPlatform({ storage });
 const second = await startPlatform({ storage, issuer: first.origin });
 const strict = await startPlatform({ storage, issuer: first.origin, refreshGrace: 0 });
@@ -26,7 +26,7 @@ async function refresh(token: string, at: Platform = first): Promise<TokenAnswer
 }
 
 async function newToken(): Promise<string> {
-  return (await connect(first, app)).body.refresh_token;
+  return (await runCodeFlow(first, app)).body.refresh_token;
 }
 
 async function worksAt(token: string, at: Platform = first): Promise<boolean> {
@@ -37,7 +37,7 @@ function times<T>(count: number, make: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
-test.serial('a hundred refreshes at the same time all get one and the same successor', async (t) => {
+test.serial('100 concurrent refreshes all get the same successor', async (t) => {
   const token = await newToken();
   const answers = await Promise.all(times(100, (index) => refresh(token, index % 2 ? first : second)));
   t.true(answers.every(({ status }) => status === 200));
@@ -48,12 +48,12 @@ test.serial('a hundred refreshes at the same time all get one and the same succe
 
   const successor = answers[0]!.body.refresh_token;
   t.not(successor, token);
-  t.is((await refresh(successor)).status, 200, 'and there is one line that goes on');
+  t.is((await refresh(successor)).status, 200, 'the successor works');
 });
 
-test.serial('the same when every one of them has found it unspent', async (t) => {
+test.serial('40 refreshes that have all read the unused token get the same successor', async (t) => {
   const token = await newToken();
-  kept.gather('credentials.redeem', 40);
+  pauses.gather('credentials.redeem', 40);
   const answers = await Promise.all(times(40, (index) => refresh(token, index % 2 ? first : second)));
   t.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
   t.is(new Set(answers.map(({ body }) => body.refresh_token)).size, 1);
@@ -61,11 +61,11 @@ test.serial('the same when every one of them has found it unspent', async (t) =>
 });
 
 test.serial(
-  'without grace one wins, the rest get invalid_grant, and those that found it unspent harm nobody',
+  'without grace one of 50 concurrent refreshes succeeds, and the others do not revoke the family',
   async (t) => {
     for (const nodes of [[strict], [strict, strictToo]]) {
       const token = await newToken();
-      kept.gather('credentials.redeem', 50);
+      pauses.gather('credentials.redeem', 50);
       const answers = await Promise.all(times(50, (index) => refresh(token, nodes[index % nodes.length])));
       const [winner, ...more] = answers.filter(({ status }) => status === 200);
       t.is(more.length, 0);
@@ -79,7 +79,7 @@ test.serial(
   },
 );
 
-test.serial('without grace a second use afterwards ends the family', async (t) => {
+test.serial('without grace a later second use revokes the family', async (t) => {
   const token = await newToken();
   const { body } = await refresh(token, strict);
   const again = await refresh(token, strict);
@@ -89,7 +89,7 @@ test.serial('without grace a second use afterwards ends the family', async (t) =
   t.deepEqual((await refresh(body.refresh_token, strict)).body, REFUSED);
 });
 
-test.serial('on another node, too, some seconds later', async (t) => {
+test.serial('without grace a later second use on another node revokes the family', async (t) => {
   const token = await newToken();
   const { body } = await refresh(token, strict);
   passTime(6);
@@ -97,7 +97,7 @@ test.serial('on another node, too, some seconds later', async (t) => {
   t.deepEqual((await refresh(body.refresh_token, strict)).body, REFUSED);
 });
 
-test.serial('the chain goes on however often each link is used at once', async (t) => {
+test.serial('a family can be refreshed after concurrent uses of each token', async (t) => {
   let token = await newToken();
   for (let link = 0; link < 5; link += 1) {
     const answers = await Promise.all(times(5, () => refresh(token)));
@@ -108,9 +108,9 @@ test.serial('the chain goes on however often each link is used at once', async (
   t.is((await refresh(token)).status, 200);
 });
 
-test.serial('a family that is revoked during a refresh issues nothing that works', async (t) => {
+test.serial('a family that is revoked during a refresh issues no tokens', async (t) => {
   const token = await newToken();
-  const { reached, resume } = kept.pause('credentials.redeem');
+  const { reached, resume } = pauses.pause('credentials.redeem');
   const refreshing = refresh(token);
   await reached;
   await first.auth.revoke({ token });
@@ -121,9 +121,9 @@ test.serial('a family that is revoked during a refresh issues nothing that works
   t.deepEqual((await refresh(token)).body, REFUSED);
 });
 
-test.serial('a refresh whose answer was lost can be tried again', async (t) => {
+test.serial('a refresh whose response was lost can be repeated', async (t) => {
   const token = await newToken();
-  const { reached, resume } = kept.pause('credentials.redeem');
+  const { reached, resume } = pauses.pause('credentials.redeem');
   const aborted = new AbortController();
   const lost = fetch(`${first.origin}/oauth/token`, {
     method: 'POST',
@@ -140,11 +140,11 @@ test.serial('a refresh whose answer was lost can be tried again', async (t) => {
 });
 
 test.serial(
-  'of a hundred redemptions of a code that all have found it unspent, one gets tokens, and they work',
+  'of 100 code exchanges that have all read the unused code one gets tokens, and they work',
   async (t) => {
     const code = (await authorize(first, app)).get('code');
     const fields = { grant_type: 'authorization_code', ...client, redirect_uri: app.redirectUri, code };
-    kept.gather('credentials.redeem', 100);
+    pauses.gather('credentials.redeem', 100);
     const answers = await Promise.all(times(100, (index) => (index % 2 ? first : second).token(fields)));
     const [winner, ...more] = answers.filter(({ status }) => status === 200);
     t.is(more.length, 0);
@@ -157,26 +157,32 @@ test.serial(
   },
 );
 
-test.serial('a token whose successor was used gets nothing more, and ends the family', async (t) => {
-  const token = await newToken();
-  const retried = [await refresh(token), await refresh(token, second)];
-  const [successor, same] = retried.map(({ body }) => body.refresh_token);
-  t.is(successor, same);
-  const { body } = await refresh(successor!, second);
-  t.deepEqual((await refresh(token)).body, REFUSED);
-  t.false(await worksAt(body.access_token));
-  t.deepEqual((await refresh(body.refresh_token)).body, REFUSED);
-});
+test.serial(
+  'a refresh token whose successor was used revokes the family when it is used again',
+  async (t) => {
+    const token = await newToken();
+    const retried = [await refresh(token), await refresh(token, second)];
+    const [successor, same] = retried.map(({ body }) => body.refresh_token);
+    t.is(successor, same);
+    const { body } = await refresh(successor!, second);
+    t.deepEqual((await refresh(token)).body, REFUSED);
+    t.false(await worksAt(body.access_token));
+    t.deepEqual((await refresh(body.refresh_token)).body, REFUSED);
+  },
+);
 
-test.serial('nor does a token of some generations before', async (t) => {
-  const oldest = await newToken();
-  let newest = oldest;
-  for (let link = 0; link < 3; link += 1) newest = (await refresh(newest)).body.refresh_token;
-  t.deepEqual((await refresh(oldest)).body, REFUSED);
-  t.deepEqual((await refresh(newest)).body, REFUSED);
-});
+test.serial(
+  'a refresh token of an earlier generation revokes the family when it is used again',
+  async (t) => {
+    const oldest = await newToken();
+    let newest = oldest;
+    for (let link = 0; link < 3; link += 1) newest = (await refresh(newest)).body.refresh_token;
+    t.deepEqual((await refresh(oldest)).body, REFUSED);
+    t.deepEqual((await refresh(newest)).body, REFUSED);
+  },
+);
 
-test.serial('a retry a minute later is none', async (t) => {
+test.serial('a second use of a refresh token after refreshGrace revokes the family', async (t) => {
   const token = await newToken();
   const { body } = await refresh(token);
   passTime(59);

@@ -3,7 +3,7 @@ import test from 'ava';
 
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
-import { connect, signIn, authorizeUrl, startPlatform } from '../harness/platform.ts';
+import { runCodeFlow, signIn, authorizeUrl, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 
 const platform = await startPlatform({
@@ -38,8 +38,8 @@ async function worksAt(token: string): Promise<boolean> {
   return (await platform.api('/identity', token)).status === 200;
 }
 
-test.serial('inside of ten seconds a used token gives the same successor again', async (t) => {
-  const { body } = await connect(platform, app);
+test.serial('within refreshGrace a used refresh token gets the same successor again', async (t) => {
+  const { body } = await runCodeFlow(platform, app);
   const first = await refresh(body.refresh_token);
   passTime(5);
   const second = await refresh(body.refresh_token);
@@ -54,9 +54,9 @@ test.serial('inside of ten seconds a used token gives the same successor again',
   t.not(next.body.refresh_token, first.body.refresh_token);
 });
 
-test.serial('afterwards it ends the family', async (t) => {
-  const { body } = await connect(platform, app);
-  const elsewhere = await connect(platform, app);
+test.serial('a refresh token that is used again after its successor revokes the family', async (t) => {
+  const { body } = await runCodeFlow(platform, app);
+  const elsewhere = await runCodeFlow(platform, app);
   const first = await refresh(body.refresh_token);
   const second = await refresh(first.body.refresh_token);
   passTime(11);
@@ -69,12 +69,12 @@ test.serial('afterwards it ends the family', async (t) => {
     t.is((await platform.api('/identity', answer.access_token)).body['code'], 'token_revoked');
   }
   t.false(await worksAt(body.access_token));
-  t.true(await worksAt(elsewhere.body.access_token), 'another login of the same person goes on');
+  t.true(await worksAt(elsewhere.body.access_token), 'another family of the user still works');
   t.is((await refresh(elsewhere.body.refresh_token)).status, 200);
 });
 
-test.serial('a stranger with another client cannot end a family with a used token', async (t) => {
-  const { body } = await connect(platform, app);
+test.serial('another client cannot revoke a family with a used refresh token', async (t) => {
+  const { body } = await runCodeFlow(platform, app);
   const { body: next } = await refresh(body.refresh_token);
   passTime(11);
   t.deepEqual((await refresh(body.refresh_token, other)).body, REFUSED);
@@ -83,28 +83,31 @@ test.serial('a stranger with another client cannot end a family with a used toke
   t.is((await refresh(next.refresh_token)).status, 200);
 });
 
-test.serial('a year after the last refresh it has expired; each refresh starts the year anew', async (t) => {
-  const { body } = await connect(platform, app);
-  passTime(364 * 86_400);
-  const { body: second } = await refresh(body.refresh_token);
-  passTime(364 * 86_400);
-  t.false(await worksAt(body.access_token), 'the access token of the beginning has had its year');
-  t.true(await worksAt(second.access_token));
-  const { body: third, status } = await refresh(second.refresh_token);
-  t.is(status, 200);
-  passTime(366 * 86_400);
-  t.deepEqual((await refresh(third.refresh_token)).body, REFUSED);
-  t.false(await worksAt(third.access_token));
-});
+test.serial(
+  'a refresh token expires a year after its issue, and each refresh issues one for a year',
+  async (t) => {
+    const { body } = await runCodeFlow(platform, app);
+    passTime(364 * 86_400);
+    const { body: second } = await refresh(body.refresh_token);
+    passTime(364 * 86_400);
+    t.false(await worksAt(body.access_token), 'the first access token has expired');
+    t.true(await worksAt(second.access_token));
+    const { body: third, status } = await refresh(second.refresh_token);
+    t.is(status, 200);
+    passTime(366 * 86_400);
+    t.deepEqual((await refresh(third.refresh_token)).body, REFUSED);
+    t.false(await worksAt(third.access_token));
+  },
+);
 
-test.serial('the end of the browser session ends no token', async (t) => {
-  const { body } = await connect(platform, app);
+test.serial('tokens outlive the session', async (t) => {
+  const { body } = await runCodeFlow(platform, app);
   passTime(30 * 86_400);
   t.is((await refresh(body.refresh_token)).status, 200);
 });
 
-test.serial('a request that is refused does not cost the token', async (t) => {
-  const { body } = await connect(platform, app, BOTH);
+test.serial('a refused request does not mark the refresh token as used', async (t) => {
+  const { body } = await runCodeFlow(platform, app, BOTH);
   for (const [mistake, error] of [
     [{ resource: 'https://evil.example/' }, 'invalid_target'],
     [{ resource: 'nonsense' }, 'invalid_target'],
@@ -121,7 +124,7 @@ test.serial('a request that is refused does not cost the token', async (t) => {
 });
 
 test('each refresh gives new tokens for the same user, client and grant', async (t) => {
-  const { body } = await connect(platform, app, BOTH);
+  const { body } = await runCodeFlow(platform, app, BOTH);
   const before = decodeJwt(body.access_token);
   let token = body.refresh_token;
   const seen = new Set([token]);
@@ -148,19 +151,19 @@ test('each refresh gives new tokens for the same user, client and grant', async 
     seen.add(successor);
     token = successor;
   }
-  t.true(await worksAt(body.access_token), 'the access token of before is good until it expires');
+  t.true(await worksAt(body.access_token), 'the first access token still works');
 });
 
-test('an empty scope asks for what there was', async (t) => {
-  const { body } = await connect(platform, app, BOTH);
+test('an empty scope is the same as no scope parameter', async (t) => {
+  const { body } = await runCodeFlow(platform, app, BOTH);
   const { body: next } = await refresh(body.refresh_token, app, { scope: '' });
   t.is(next.scope, 'schools:read schools:write');
-  const { body: without } = await connect(platform, app);
+  const { body: without } = await runCodeFlow(platform, app);
   t.false('scope' in (await refresh(without.refresh_token, app, { scope: '' })).body);
 });
 
-test('a narrower scope is for that one access token', async (t) => {
-  const { body } = await connect(platform, app, BOTH);
+test('a narrower scope applies to the new access token only', async (t) => {
+  const { body } = await runCodeFlow(platform, app, BOTH);
   const narrow = await refresh(body.refresh_token, app, { scope: 'schools:write' });
   t.is(narrow.body.scope, 'schools:write');
   t.is(decodeJwt(narrow.body.access_token)['scope'], 'schools:write');
@@ -169,9 +172,9 @@ test('a narrower scope is for that one access token', async (t) => {
   t.is(wide.body.scope, 'schools:read schools:write');
 });
 
-test('a wider scope is refused, and does not cost the token', async (t) => {
-  const { body } = await connect(platform, app, { parameters: { scope: 'schools:read' } });
-  const { body: unscoped } = await connect(platform, app);
+test('a wider scope is refused, and does not mark the token as used', async (t) => {
+  const { body } = await runCodeFlow(platform, app, { parameters: { scope: 'schools:read' } });
+  const { body: unscoped } = await runCodeFlow(platform, app);
   for (const [token, scope] of [
     [body.refresh_token, 'schools:write'],
     [body.refresh_token, 'schools:read schools:write'],
@@ -189,10 +192,10 @@ test('a wider scope is refused, and does not cost the token', async (t) => {
   t.is((await refresh(unscoped.refresh_token)).status, 200);
 });
 
-// A token without a scope may do all that its user may.
-test('when none of its scopes is allowed any more, no token comes that is allowed everything', async (t) => {
+// A token without scopes has all permissions of its user.
+test('a refresh of scopes that the client may no longer request gives invalid_scope', async (t) => {
   const narrow = await platform.registerApp({ firstParty: true });
-  const { body } = await connect(platform, narrow, { parameters: { scope: 'schools:read' } });
+  const { body } = await runCodeFlow(platform, narrow, { parameters: { scope: 'schools:read' } });
   await platform.auth.clients.update(narrow.client.id, { scopes: ['schools:write'] });
   for (const more of [{}, { scope: '' }, { scope: 'schools:read' }]) {
     const answer = await refresh(body.refresh_token, narrow, more);
@@ -204,12 +207,12 @@ test('when none of its scopes is allowed any more, no token comes that is allowe
   }
   await platform.auth.clients.update(narrow.client.id, { scopes: undefined });
   const answer = await refresh(body.refresh_token, narrow);
-  t.is(answer.body.scope, 'schools:read', 'and nothing was lost');
+  t.is(answer.body.scope, 'schools:read', 'the token is still unused');
 });
 
-test('what is left of the scopes is what the next token has', async (t) => {
+test('the new token has the scopes that the client may still request', async (t) => {
   const narrow = await platform.registerApp({ firstParty: true });
-  const { body } = await connect(platform, narrow, BOTH);
+  const { body } = await runCodeFlow(platform, narrow, BOTH);
   await platform.auth.clients.update(narrow.client.id, { scopes: ['schools:write'] });
   const { body: next } = await refresh(body.refresh_token, narrow);
   t.is(next.scope, 'schools:write');
@@ -218,8 +221,8 @@ test('what is left of the scopes is what the next token has', async (t) => {
   t.is(refused.body.error, 'invalid_scope');
 });
 
-test('another client cannot use it, nor burn it', async (t) => {
-  const { body } = await connect(platform, app);
+test('another client cannot use a refresh token, nor mark it as used', async (t) => {
+  const { body } = await runCodeFlow(platform, app);
   const service = await platform.registerService();
   for (const [by, status, error] of [
     [other, 400, 'invalid_grant'],
@@ -236,8 +239,8 @@ test('another client cannot use it, nor burn it', async (t) => {
   t.is((await refresh(body.refresh_token)).status, 200);
 });
 
-test('a refresh token is exact', async (t) => {
-  const { body } = await connect(platform, app);
+test('a refresh token is compared exactly', async (t) => {
+  const { body } = await runCodeFlow(platform, app);
   const token = body.refresh_token;
   for (const wrong of [
     token.slice(1),
@@ -252,12 +255,12 @@ test('a refresh token is exact', async (t) => {
   t.is((await refresh(token)).status, 200);
 });
 
-test('somebody who is removed gets no more tokens; somebody who comes back does', async (t) => {
+test('the refresh token of a deleted user is refused until the user exists again', async (t) => {
   const users = platform.users.all;
   users.push({ id: 'gus', name: 'Gus', email: 'gus@school.example', password: 'p', permissions: [] });
   const browser = new Browser();
   await signIn(browser, await browser.open(authorizeUrl(platform, app)), 'gus@school.example', 'p');
-  const { body } = await connect(platform, app, { browser });
+  const { body } = await runCodeFlow(platform, app, { browser });
   const [gus] = users.splice(
     users.findIndex(({ id }) => id === 'gus'),
     1,
@@ -269,9 +272,9 @@ test('somebody who is removed gets no more tokens; somebody who comes back does'
   t.is((await refresh(body.refresh_token)).status, 200);
 });
 
-test('a disabled client gets no more tokens until it is enabled', async (t) => {
+test('a disabled client gets no tokens until it is enabled', async (t) => {
   const own = await platform.registerApp({ firstParty: true });
-  const { body } = await connect(platform, own);
+  const { body } = await runCodeFlow(platform, own);
   await platform.auth.clients.disable(own.client.id);
   const answer = await refresh(body.refresh_token, own);
   t.is(answer.status, 401);
@@ -280,9 +283,9 @@ test('a disabled client gets no more tokens until it is enabled', async (t) => {
   t.is((await refresh(body.refresh_token, own)).status, 200);
 });
 
-test('a client that is deleted takes its tokens along', async (t) => {
+test('deleting a client ends its tokens', async (t) => {
   const own = await platform.registerApp({ firstParty: true });
-  const { body } = await connect(platform, own);
+  const { body } = await runCodeFlow(platform, own);
   await platform.auth.clients.delete(own.client.id);
   t.is((await refresh(body.refresh_token, own)).status, 401);
   t.false(await worksAt(body.access_token));

@@ -27,7 +27,7 @@ async function revoke(
   if (status !== 200 || text !== '{}') throw new Error(`${status} ${text}`);
 }
 
-test('POST /oauth/revoke: an access token ends at once, and its refresh token goes on', async (t) => {
+test('revoking an access token does not revoke its refresh token', async (t) => {
   const { access, refresh } = await family();
   t.is(await guard(access), 200);
   await revoke(access);
@@ -35,18 +35,18 @@ test('POST /oauth/revoke: an access token ends at once, and its refresh token go
   t.true(await canRefresh(refresh));
 });
 
-test('a refresh token ends with its family', async (t) => {
+test('revoking a refresh token revokes its family', async (t) => {
   const { access, refresh } = await family();
   const another = await family();
   t.is(await guard(access), 200);
   await revoke(refresh);
   t.is(await guard(access), 'token_revoked');
   t.false(await canRefresh(refresh));
-  t.is(await guard(another.access), 200, 'and no other');
+  t.is(await guard(another.access), 200, 'other families still work');
   t.true(await canRefresh(another.refresh));
 });
 
-test('so does one that was used already', async (t) => {
+test('revoking a used refresh token revokes its family', async (t) => {
   const { access, refresh } = await family();
   const { body } = await platform.token({
     grant_type: 'refresh_token',
@@ -59,7 +59,7 @@ test('so does one that was used already', async (t) => {
   t.false(await canRefresh(body.refresh_token));
 });
 
-test('a token of a client ends alone', async (t) => {
+test('revoking a token of a client does not revoke its other tokens', async (t) => {
   const { service, token } = await serviceToken();
   const { body } = await platform.token({ grant_type: 'client_credentials', ...asClient(service) });
   await revoke(token, service);
@@ -67,7 +67,7 @@ test('a token of a client ends alone', async (t) => {
   t.is(await guard(body.access_token), 200);
 });
 
-test('a wrong hint still finds it', async (t) => {
+test('a token is found with a wrong token_type_hint too', async (t) => {
   for (const hint of ['access_token', 'refresh_token', 'id_token', 'nonsense', '']) {
     const one = await family();
     await revoke(one.access, app, { token_type_hint: hint });
@@ -81,7 +81,7 @@ test('a wrong hint still finds it', async (t) => {
   }
 });
 
-test('a token of another client is left alone, and nobody is told', async (t) => {
+test('a token of another client is not revoked, with the same response', async (t) => {
   const { access, refresh } = await family();
   const { token } = await serviceToken();
   for (const by of [other, publicApp]) {
@@ -92,7 +92,7 @@ test('a token of another client is left alone, and nobody is told', async (t) =>
   t.true(await canRefresh(refresh));
 });
 
-test('what is no token is answered the same', async (t) => {
+test('an unknown token gets the same response', async (t) => {
   const { access } = await family();
   const [head, payload] = access.split('.');
   const { jti, grant_id: grantId } = decodeJwt(access);
@@ -113,16 +113,16 @@ test('what is no token is answered the same', async (t) => {
   ]) {
     await revoke(token);
   }
-  t.is(await guard(access), 200, 'neither its id nor its grant stands for it');
+  t.is(await guard(access), 200, 'neither its jti nor its grant_id revokes it');
 });
 
-test('it may be revoked twice', async (t) => {
+test('a token can be revoked twice', async (t) => {
   const { access, refresh } = await family();
   for (const token of [access, access, refresh, refresh, access]) await revoke(token);
   t.is(await guard(access), 'token_revoked');
 });
 
-test('only a client can ask, JSON or form, and only with POST', async (t) => {
+test('the endpoint requires client authentication and POST, and accepts JSON and form', async (t) => {
   const { access } = await family();
   const answers = [
     await postForm(REVOKE, { token: access }),
@@ -151,7 +151,7 @@ test('only a client can ask, JSON or form, and only with POST', async (t) => {
   t.is(await guard(access), 'token_revoked');
 });
 
-test('a public client revokes its own', async (t) => {
+test('a public client can revoke its own tokens', async (t) => {
   const { verifier, parameters } = pkce();
   const callback = await authorize(platform, publicApp, { parameters });
   const { body } = await platform.token({

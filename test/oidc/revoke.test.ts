@@ -14,7 +14,7 @@ test.after.always(() => platform[Symbol.asyncDispose]());
 
 const { family, serviceToken, guard, canRefresh } = familiesOf(platform, app);
 
-test('auth.revoke({ token })', async (t) => {
+test('auth.revoke({ token }) revokes an access token, or the family of a refresh token', async (t) => {
   const one = await family();
   await platform.auth.revoke({ token: one.access });
   t.is(await guard(one.access), 'token_revoked');
@@ -31,7 +31,7 @@ test('auth.revoke({ token })', async (t) => {
   await t.notThrowsAsync(platform.auth.revoke({ token: 'nonsense' }));
 });
 
-test('auth.revoke({ token }) with a code that nobody has redeemed yet', async (t) => {
+test('auth.revoke({ token }) revokes an unused code', async (t) => {
   const code = (await authorize(platform, app)).get('code')!;
   await platform.auth.revoke({ token: code });
   const { status, body } = await platform.token({
@@ -44,7 +44,7 @@ test('auth.revoke({ token }) with a code that nobody has redeemed yet', async (t
   t.is(body.error, 'invalid_grant');
 });
 
-test('auth.revoke({ grant })', async (t) => {
+test('auth.revoke({ grant }) revokes the tokens of the grant', async (t) => {
   const { access, refresh } = await family();
   const another = await family();
   t.is(await guard(access), 200);
@@ -54,7 +54,7 @@ test('auth.revoke({ grant })', async (t) => {
   t.is(await guard(another.access), 200);
 });
 
-test('auth.revoke({ user }) ends all that the user gave, everywhere, and the logins', async (t) => {
+test('auth.revoke({ user }) revokes the tokens for the user and ends the sessions', async (t) => {
   platform.users.all.push({
     id: 'hal',
     name: 'Hal',
@@ -72,11 +72,11 @@ test('auth.revoke({ user }) ends all that the user gave, everywhere, and the log
   t.false(await canRefresh(families[0]!.refresh));
   t.false(await canRefresh(families[1]!.refresh, other));
   t.is((await browser.open(authorizeUrl(platform, app))).heading, 'Sign in');
-  t.is(await guard(ofAnn.access), 200, "and nobody else's");
+  t.is(await guard(ofAnn.access), 200, 'those of other users still work');
   t.true(await canRefresh(ofAnn.refresh));
 });
 
-test('auth.revoke({ client }) ends all its tokens, its own and those of its users', async (t) => {
+test('auth.revoke({ client }) revokes the tokens of the client and those for its users', async (t) => {
   const own = await platform.registerApp({ firstParty: true });
   const { access, refresh } = await family(own);
   const { service, token } = await serviceToken();
@@ -87,10 +87,10 @@ test('auth.revoke({ client }) ends all its tokens, its own and those of its user
   t.deepEqual([await guard(access), await guard(token)], ['token_revoked', 'token_revoked']);
   t.false(await canRefresh(refresh, own));
   t.is(await guard(ofOther.access), 200);
-  t.is(await guard((await family(own)).access), 200, 'people can connect it again');
+  t.is(await guard((await family(own)).access), 200, 'users can authorize it again');
 });
 
-test('tokens that a client gets when its tokens have been revoked are good', async (t) => {
+test('tokens that a client gets after auth.revoke({ client }) work', async (t) => {
   for (let round = 0; round < 2; round += 1) {
     const { service, token } = await serviceToken();
     await platform.auth.revoke({ client: service.client.id });
@@ -99,7 +99,7 @@ test('tokens that a client gets when its tokens have been revoked are good', asy
   }
 });
 
-test('a client that is disabled is out at once, and back when it is enabled', async (t) => {
+test('tokens of a disabled client are refused at once, until it is enabled', async (t) => {
   const own = await platform.registerApp({ firstParty: true });
   const { access } = await family(own);
   const { service, token } = await serviceToken();
@@ -110,7 +110,7 @@ test('a client that is disabled is out at once, and back when it is enabled', as
   t.deepEqual([await guard(access), await guard(token)], [200, 200]);
 });
 
-test('a client that is deleted is out at once', async (t) => {
+test('tokens of a deleted client are refused at once', async (t) => {
   const own = await platform.registerApp({ firstParty: true });
   const { access } = await family(own);
   const { service, token } = await serviceToken();
@@ -119,7 +119,7 @@ test('a client that is deleted is out at once', async (t) => {
   t.deepEqual([await guard(access), await guard(token)], ['token_holder_gone', 'token_holder_gone']);
 });
 
-test('a target that says nothing is a mistake, not a success', async (t) => {
+test('an invalid target is refused', async (t) => {
   const { access } = await family();
   for (const target of [
     {},
@@ -129,12 +129,15 @@ test('a target that says nothing is a mistake, not a success', async (t) => {
     { client: '' },
     { grant: 1 },
     { user: '1', client: app.client.id },
+    { all: false },
+    { all: true, user: '1' },
     '1',
     null,
   ]) {
     await t.throwsAsync(platform.auth.revoke(target as never), {
       code: 'ERR_CONFIG',
-      message: 'revoke(): pass one of { token }, { grant }, { user } and { client }, with a string',
+      message:
+        'revoke(): pass one of { token }, { grant }, { user } and { client }, with a string, or { all: true }',
     });
   }
   t.is(await guard(access), 200);

@@ -7,12 +7,12 @@ import { authorize, authorizeUrl, startPlatform } from '../harness/platform.ts';
 import { credentialsOf } from './token-platform.ts';
 
 onEachDatabase(
-  'no request takes more statements than it has to',
+  'each kind of request sends at most a fixed number of SQL statements',
   async (t, { client }, address) => {
     let seen: string[] = [];
     const host = countedKnex(client, address, (sql) => seen.push(sql));
     t.teardown(async () => host.destroy());
-    // What is remembered stays so, and nothing is read again by the clock.
+    // Cached entries do not expire during the test.
     await using platform = await startPlatform({ storage: knexStorage(host), revocationLag: '1 hour' });
     const app = await platform.registerApp();
     const service = await platform.registerService(['view_schools']);
@@ -29,7 +29,7 @@ onEachDatabase(
     const refresh = async (refreshToken: string) =>
       platform.token({ grant_type: 'refresh_token', ...credentialsOf(app), refresh_token: refreshToken });
 
-    /** What is sent for a request itself; what happened is recorded behind its back. */
+    /** The number of statements for a request, without those of the audit log. */
     async function statementsOf<T>(run: () => Promise<T>): Promise<[number, T]> {
       await platform.auth.audit.flush();
       seen = [];
@@ -38,12 +38,12 @@ onEachDatabase(
       return [own.length, result];
     }
 
-    // Reads the clients, and notes that their secrets and the consent are in use, once a minute and once an hour.
+    // Caches the clients, and records the uses of secrets and of the consent, which happens at most once a minute.
     await platform.token(asService);
     const first = await exchange((await authorize(platform, app, { browser })).get('code'));
     await refresh(first.body.refresh_token);
 
-    // Where PostgreSQL does it in one query, SQLite needs a transaction, whose begin and commit count.
+    // Where PostgreSQL needs one query, SQLite needs a transaction, whose begin and commit count.
     const most =
       client === 'pg' ? { again: 3, exchange: 2, refresh: 2 } : { again: 6, exchange: 7, refresh: 7 };
 
@@ -54,10 +54,7 @@ onEachDatabase(
       const page = await browser.get(authorizeUrl(platform, app));
       return page.location!.searchParams;
     });
-    t.true(
-      forAgain <= most.again,
-      `an authorization of somebody who is logged in and has agreed: ${forAgain}`,
-    );
+    t.true(forAgain <= most.again, `an authorization with a session and a consent: ${forAgain}`);
 
     const [forExchange, tokens] = await statementsOf(async () => exchange(callback.get('code')));
     t.is(tokens.status, 200);
@@ -70,9 +67,9 @@ onEachDatabase(
     for (const token of [serviceToken.body.access_token, refreshed.body.access_token]) {
       const [cold, answer] = await statementsOf(async () => platform.api('/schools', token));
       t.is(answer.status, 200);
-      t.true(cold <= 2, `a token that the guard does not know: ${cold}`);
+      t.true(cold <= 2, `a token that is not cached: ${cold}`);
       const [warm] = await statementsOf(async () => platform.api('/schools', token));
-      t.is(warm, 0, 'a token that the guard knows');
+      t.is(warm, 0, 'a cached token');
     }
   },
   [sqlite, postgresql],

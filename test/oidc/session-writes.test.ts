@@ -8,7 +8,7 @@ import { authorize, authorizeUrl, startPlatform } from '../harness/platform.ts';
 
 const HOUR = 3600;
 
-test.serial('a login session is written when it says something else, or would end much later', async (t) => {
+test.serial('a session is stored when its content changes or its end moves by hours', async (t) => {
   const storage = memoryStorage();
   const ends: number[] = [];
   const counting = {

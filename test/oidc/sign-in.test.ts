@@ -11,7 +11,7 @@ import { pathHere } from '../../lib/oidc/login-session.ts';
 
 type Options = NonNullable<Parameters<typeof start>[0]>;
 
-/** A platform with bare pages in front of the bundled ones: who is there, sign in, sign out. */
+/** A platform with three more pages: the signed-in user, sign in, sign out. */
 async function startWithFlow(
   options: Options = {},
   mounting: Parameters<typeof start>[1] = {},
@@ -24,7 +24,7 @@ async function startWithFlow(
       ...bundled,
       async middleware(ctx, next) {
         const step = STEPS[ctx.path];
-        if (step) ctx.body = (await step(ctx, flow)) ?? 'nobody';
+        if (step) ctx.body = (await step(ctx, flow)) ?? 'none';
         else await bundled.middleware(ctx, next);
       },
     };
@@ -51,13 +51,13 @@ const STEPS: Readonly<Record<string, (ctx: Context, flow: InteractionFlow) => Pr
 const ANN = { login: 'ann@school.example', password: 'correct horse' };
 const BOB = { login: 'bob@school.example', password: 'battery staple' };
 
-async function enter(at: Platform, browser: Browser, person = ANN): Promise<string> {
+async function signInAt(at: Platform, browser: Browser, person = ANN): Promise<string> {
   const target = at.url('/oauth/in');
   target.search = String(new URLSearchParams(person));
   return (await browser.get(target)).html;
 }
 
-async function who(at: Platform, browser: Browser): Promise<string> {
+async function signedInUser(at: Platform, browser: Browser): Promise<string> {
   return (await browser.get(at.url('/oauth/who'))).html;
 }
 
@@ -68,16 +68,16 @@ function sessionOf(browser: Browser): string | undefined {
 const { platform, flow } = await startWithFlow();
 test.after.always(() => platform[Symbol.asyncDispose]());
 
-test('somebody signs in outside an authorization, is known to authorizations, and signs out', async (t) => {
+test('a user signs in without an authorization request, authorizes without a login page, and signs out', async (t) => {
   const browser = new Browser();
-  t.is(await who(platform, browser), 'nobody');
-  t.is(await enter(platform, browser), 'Ann');
-  t.is(await who(platform, browser), 'Ann');
+  t.is(await signedInUser(platform, browser), 'none');
+  t.is(await signInAt(platform, browser), 'Ann');
+  t.is(await signedInUser(platform, browser), 'Ann');
   const app = await platform.registerApp({ firstParty: true });
   const page = await browser.open(authorizeUrl(platform, app));
   t.truthy(page.location?.searchParams.get('code'), 'no login page');
   await browser.get(platform.url('/oauth/out'));
-  t.is(await who(platform, browser), 'nobody');
+  t.is(await signedInUser(platform, browser), 'none');
   t.deepEqual(
     browser.cookies.map(({ name }) => name).filter((name) => name.includes('session')),
     [],
@@ -85,15 +85,15 @@ test('somebody signs in outside an authorization, is known to authorizations, an
   t.is((await browser.open(authorizeUrl(platform, app))).heading, 'Sign in');
 });
 
-test('and the other way round: who signed in for an app is signed in here', async (t) => {
+test('the session of an authorization is the session of the pages', async (t) => {
   const browser = new Browser();
   await signIn(browser, await browser.open(authorizeUrl(platform, await platform.registerApp())));
-  t.is(await who(platform, browser), 'Ann');
+  t.is(await signedInUser(platform, browser), 'Ann');
 });
 
-test('the cookie is as the engine sets it: signed, for the server only, and gone when the login is', async (t) => {
+test('the session cookie has the attributes that the engine sets, and expires with the session', async (t) => {
   const browser = new Browser();
-  await enter(platform, browser);
+  await signInAt(platform, browser);
   const ours = browser.cookies.filter(({ name }) => name.includes('session'));
   const app = await platform.registerApp({ firstParty: true });
   const other = new Browser();
@@ -112,28 +112,28 @@ test('the cookie is as the engine sets it: signed, for the server only, and gone
   }
 });
 
-test('the session gets a new id at each sign-in, and the old one is worthless', async (t) => {
+test('each login gives the session a new id, and the old id stops working', async (t) => {
   const browser = new Browser();
-  await enter(platform, browser);
+  await signInAt(platform, browser);
   const old = browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
   const before = sessionOf(browser);
-  await enter(platform, browser);
+  await signInAt(platform, browser);
   t.not(sessionOf(browser), before);
-  t.is((await new Browser().get(platform.url('/oauth/who'), { cookie: old })).html, 'nobody');
-  t.is(await who(platform, browser), 'Ann');
+  t.is((await new Browser().get(platform.url('/oauth/who'), { cookie: old })).html, 'none');
+  t.is(await signedInUser(platform, browser), 'Ann');
 });
 
-test('a session id that was planted in a browser before is not the one that signs in', async (t) => {
-  const thief = new Browser();
-  await enter(platform, thief, BOB);
-  const planted = thief.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+test('a login does not use a session id that the browser had before (session fixation)', async (t) => {
+  const attacker = new Browser();
+  await signInAt(platform, attacker, BOB);
+  const fixed = attacker.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
   const target = platform.url('/oauth/in');
   target.search = String(new URLSearchParams(ANN));
-  t.is((await new Browser().get(target, { cookie: planted })).html, 'Ann');
-  t.is(await who(platform, thief), 'nobody');
+  t.is((await new Browser().get(target, { cookie: fixed })).html, 'Ann');
+  t.is(await signedInUser(platform, attacker), 'none');
 });
 
-test('another user on the same browser has nothing of the first one’s session', async (t) => {
+test('a login of another user starts an empty session', async (t) => {
   const storage = memoryStorage();
   const own = await startWithFlow({ storage });
   t.teardown(async () => own.platform[Symbol.asyncDispose]());
@@ -148,9 +148,9 @@ test('another user on the same browser has nothing of the first one’s session'
     saved.push(session.payload['authorizations']);
     await insert(session);
   };
-  await enter(own.platform, browser, BOB);
+  await signInAt(own.platform, browser, BOB);
   t.deepEqual(saved, [undefined]);
-  // The consent page that Ann left open is not Bob's to answer.
+  // Bob cannot answer the open consent page of Ann.
   for (const button of ['Authorize', 'Deny', 'Not you?']) {
     const answer = await browser.submit(consent, button);
     t.is(answer.status, 400);
@@ -160,22 +160,22 @@ test('another user on the same browser has nothing of the first one’s session'
   t.is((await browser.open(authorizeUrl(own.platform, app))).heading, 'Authorize Reports');
 });
 
-test('who signs in again keeps the authorization pages that are open', async (t) => {
+test('another login of the same user preserves open consent pages', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   const consent = await signIn(browser, await browser.open(authorizeUrl(platform, app)));
-  await enter(platform, browser);
+  await signInAt(platform, browser);
   const end = await browser.follow(await browser.submit(consent, 'Authorize'));
   t.truthy(end.location?.searchParams.get('code'));
 });
 
-test('a wrong password signs nobody in; both are recorded', async (t) => {
+test('a wrong password starts no session; logins and failures are recorded', async (t) => {
   const own = await startWithFlow();
   t.teardown(async () => own.platform[Symbol.asyncDispose]());
   const browser = new Browser();
-  t.is(await enter(own.platform, browser, { ...ANN, password: 'wrong' }), 'nobody');
+  t.is(await signInAt(own.platform, browser, { ...ANN, password: 'wrong' }), 'none');
   t.deepEqual(browser.cookies, []);
-  await enter(own.platform, browser);
+  await signInAt(own.platform, browser);
   await browser.get(own.platform.url('/oauth/out'));
   await browser.get(own.platform.url('/oauth/out'));
   const records = await own.platform.auth.audit.list();
@@ -190,7 +190,7 @@ test('a wrong password signs nobody in; both are recorded', async (t) => {
   );
 });
 
-test('below a path, behind https', async (t) => {
+test('cookies and URLs of an https issuer with a path', async (t) => {
   let real = '';
   const reach = (url: URL): URL => new URL(url.pathname + url.search, real);
   const inFront = (origin: string): string => {
@@ -200,8 +200,8 @@ test('below a path, behind https', async (t) => {
   const own = await startWithFlow({}, { path: '/auth', inFront, reach });
   t.teardown(async () => own.platform[Symbol.asyncDispose]());
   const browser = new Browser(reach);
-  t.is(await enter(own.platform, browser), 'Ann');
-  t.is(await who(own.platform, browser), 'Ann');
+  t.is(await signInAt(own.platform, browser), 'Ann');
+  t.is(await signedInUser(own.platform, browser), 'Ann');
   for (const { name, path, secure } of browser.cookies) {
     t.regex(name, /^__Secure-gatehouse_(session_auth(\.sig)?|device_auth)$/);
     t.is(path, '/auth');
@@ -217,7 +217,7 @@ test('below a path, behind https', async (t) => {
   t.is(own.flow.developerPath, undefined, 'the gate has no permission manage_apps');
 });
 
-test('loginUrl: the bundled page, with a path of this origin to come back to and nothing else', (t) => {
+test('loginUrl() is the bundled page with a return_to of the own origin only', (t) => {
   const login = '/oauth/login';
   t.is(
     flow.loginUrl('/developer/apps?page=2#top'),
@@ -252,7 +252,7 @@ test('loginUrl: the bundled page, with a path of this origin to come back to and
   t.is(flow.loginUrl('//evil.example'), login);
 });
 
-test('what is given back as a path is one, whatever was asked', (t) => {
+test('return_to is always a path of the own origin', (t) => {
   const origin = 'https://platform.example';
   t.is(pathHere('/a b/ü?q=ü', origin), '/a%20b/%C3%BC?q=%C3%BC');
   t.is(pathHere('/a/../b', origin), '/b');
@@ -260,11 +260,11 @@ test('what is given back as a path is one, whatever was asked', (t) => {
     t.is(pathHere(path, origin), undefined, path);
   }
   t.is(pathHere(`/${'a'.repeat(1999)}`, origin)?.length, 2000);
-  t.is(pathHere(`/${'a'.repeat(2000)}`, origin), undefined, 'a header field has its limits');
+  t.is(pathHere(`/${'a'.repeat(2000)}`, origin), undefined, 'too long for a header field');
   t.is(pathHere(`/${'ü'.repeat(400)}`, origin), undefined);
 });
 
-test('with a login page of the host, people go there and come back to the whole address', async (t) => {
+test('with a login page of the host loginUrl() is that page with an absolute return_to', async (t) => {
   const own = await startWithFlow({
     currentUser: () => undefined,
     loginUrl: 'https://id.example/login?from=gatehouse',
@@ -277,7 +277,7 @@ test('with a login page of the host, people go there and come back to the whole 
   t.is(own.flow.loginUrl('//evil.example'), 'https://id.example/login?from=gatehouse');
 });
 
-test('who logged out at the host is not signed in here either', async (t) => {
+test('a logout at the host ends the session that came from the host', async (t) => {
   let hostUser: Awaited<ReturnType<Platform['users']['find']>>;
   const own = await startWithFlow({ currentUser: () => hostUser });
   t.teardown(async () => own.platform[Symbol.asyncDispose]());
@@ -285,14 +285,14 @@ test('who logged out at the host is not signed in here either', async (t) => {
   const app = await own.platform.registerApp({ firstParty: true });
   const browser = new Browser();
   await authorize(own.platform, app, { browser });
-  t.is(await who(own.platform, browser), 'Ann');
+  t.is(await signedInUser(own.platform, browser), 'Ann');
   hostUser = undefined;
-  t.is(await who(own.platform, browser), 'nobody');
-  t.is(await enter(own.platform, browser), 'Ann');
-  t.is(await who(own.platform, browser), 'Ann', 'a password here is a login here');
+  t.is(await signedInUser(own.platform, browser), 'none');
+  t.is(await signInAt(own.platform, browser), 'Ann');
+  t.is(await signedInUser(own.platform, browser), 'Ann', 'a login on the bundled page starts a session');
 });
 
-test('a user whose id is no text: the log says what to mend', async (t) => {
+test('a user whose id is not a string gives ERR_CONFIG in the log', async (t) => {
   const user = { id: 7, name: 'Ann', password: '', permissions: [] } as never;
   const users = { ...platform.users, authenticate: async () => user, find: async () => user };
   const own = await startWithFlow({ users });

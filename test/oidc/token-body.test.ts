@@ -9,7 +9,7 @@ const server = await startTokenPlatform();
 const { endpoint, service, good, goodForm, asApp } = server;
 test.after.always(() => server[Symbol.asyncDispose]());
 
-test('content types are taken in any case and with any charset', async (t) => {
+test('content types are accepted in any case and with any charset', async (t) => {
   for (const type of [
     'application/json',
     'Application/JSON',
@@ -94,7 +94,7 @@ test('a body that is not a flat object of strings is refused', async (t) => {
   }
 });
 
-test('odd members are members like others', async (t) => {
+test('members with unusual names are accepted', async (t) => {
   for (const more of [
     '"__proto__":"x"',
     '"constructor":"x"',
@@ -109,7 +109,7 @@ test('odd members are members like others', async (t) => {
   }
 });
 
-test('a number stands for its decimal text', async (t) => {
+test('a number is read as its decimal text', async (t) => {
   const code = await postJson(endpoint, { grant_type: 'refresh_token', ...asApp, refresh_token: 12_345 });
   t.is(code.body?.['error'], 'invalid_grant');
   t.deepEqual(outline(await postJson(endpoint, { ...good, client_id: 1 })), UNAUTHENTICATED);
@@ -145,7 +145,7 @@ test('a compressed body is refused', async (t) => {
   t.is((await send(endpoint, { method: 'POST', body: goodForm, headers })).status, 200);
 });
 
-test('a request without a body says so', async (t) => {
+test('a request without a body is refused', async (t) => {
   const answer = await send(endpoint, { method: 'POST' });
   t.deepEqual(outline(answer), invalid('no client authentication mechanism provided'));
 });

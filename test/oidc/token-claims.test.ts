@@ -4,7 +4,7 @@ import { ConfigError } from 'koa-gatehouse';
 import type { AuthServerOptions, TokenClaimsContext } from 'koa-gatehouse';
 
 import { onEachDatabase } from '../adapters/databases.ts';
-import { authorize, connect, people, startPlatform } from '../harness/platform.ts';
+import { authorize, runCodeFlow, people, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { platformOn } from './on-databases.ts';
@@ -28,7 +28,7 @@ async function refresh(
   });
 }
 
-/** How many times the user store was asked for a user, and which. */
+/** A user store that records the ids that it is asked for. */
 function counted(): { users: ReturnType<typeof people>; asked: string[] } {
   const all = people();
   const asked: string[] = [];
@@ -36,7 +36,7 @@ function counted(): { users: ReturnType<typeof people>; asked: string[] } {
   return { users: { ...all, find }, asked };
 }
 
-test('tokens have the claims that the host adds, and are what they were besides', async (t) => {
+test('access tokens have the claims of tokenClaims() and those of the server', async (t) => {
   const contexts: TokenClaimsContext[] = [];
   await using platform = await startPlatform({
     async tokenClaims(context) {
@@ -45,7 +45,7 @@ test('tokens have the claims that the host adds, and are what they were besides'
     },
   });
   const [app, service] = [await platform.registerApp(), await platform.registerService(['view_schools'])];
-  const code = await connect(platform, app, { parameters: { scope: 'schools:read' } });
+  const code = await runCodeFlow(platform, app, { parameters: { scope: 'schools:read' } });
   const refreshed = await refresh(platform, app, code.body.refresh_token);
   const own = await clientToken(platform, service);
   const byHost = await platform.auth.issueToken({ client: app.client.id, user: '1' });
@@ -74,20 +74,20 @@ test('tokens have the claims that the host adds, and are what they were besides'
   t.like(body, { active: true, tenant: 'Ann', principal: 'user', sub: '1', token_type: 'Bearer' });
 });
 
-test('no user is read more often for it', async (t) => {
+test('tokenClaims() causes no further reads of users', async (t) => {
   const readings: string[][] = [];
   for (const tokenClaims of [undefined, () => ({ tenant: 'north' })]) {
     const { asked, users } = counted();
     await using platform = await startPlatform({ users, ...(tokenClaims && { tokenClaims }) });
     const app = await platform.registerApp();
-    const { body } = await connect(platform, app);
+    const { body } = await runCodeFlow(platform, app);
     await refresh(platform, app, body.refresh_token);
     readings.push(asked);
   }
   t.deepEqual(readings[1], readings[0]);
 });
 
-test('a name that is reserved is an error that says so, and no token', async (t) => {
+test('a reserved name in tokenClaims() is a ConfigError, and no token is issued', async (t) => {
   const names =
     'iss sub aud exp nbf iat jti client_id scope auth_time acr amr principal grant_id revocation_sequence limited cnf act may_act authorization_details active token_type username'.split(
       ' ',
@@ -111,7 +111,7 @@ test('a name that is reserved is an error that says so, and no token', async (t)
   });
 });
 
-test('what is no object of claims is an error that says so', async (t) => {
+test('a result of tokenClaims() that is not an object is a ConfigError', async (t) => {
   let claims: unknown;
   await using platform = await startPlatform({ tokenClaims: () => claims as undefined });
   const { client } = await platform.registerService();
@@ -131,11 +131,11 @@ test('what is no object of claims is an error that says so', async (t) => {
   t.is((await platform.api('/identity', await platform.auth.issueToken({ client: client.id }))).status, 200);
 });
 
-onEachDatabase('what tokenClaims throws costs no code and no refresh token', async (t, _, address) => {
+onEachDatabase('when tokenClaims() throws, the code or refresh token stays unused', async (t, _, address) => {
   let fails = false;
   const platform = await platformOn(t, address, {
     tokenClaims() {
-      if (fails) throw new Error('the directory is away');
+      if (fails) throw new Error('the directory is unreachable');
       return { tenant: 'north' };
     },
   });
@@ -167,13 +167,13 @@ const CONFIGURES: Readonly<Record<string, Configure>> = {
     ...configuration,
     extraTokenClaims: async () => ({ tenant: 'north' }),
   }),
-  'has none at all'(configuration) {
+  'removes the function'(configuration) {
     delete configuration.extraTokenClaims;
     return configuration;
   },
-  'changes them in place': (configuration) =>
+  'changes the configuration in place': (configuration) =>
     Object.assign(configuration, { extraTokenClaims: async () => ({ tenant: 'north' }) }),
-  'says otherwise': (configuration) => ({
+  'returns other claims of the server': (configuration) => ({
     ...configuration,
     extraTokenClaims: async (_ctx, token) => ({
       principal: 'accountId' in token ? 'client' : 'user',
@@ -182,7 +182,7 @@ const CONFIGURES: Readonly<Record<string, Configure>> = {
       limited: true,
     }),
   }),
-  'adds to them': (configuration) => ({
+  'adds to the claims of the server': (configuration) => ({
     ...configuration,
     extraTokenClaims: async (ctx, token) => ({
       ...(await configuration.extraTokenClaims?.(ctx, token)),
@@ -191,17 +191,17 @@ const CONFIGURES: Readonly<Record<string, Configure>> = {
   }),
 };
 
-test('tokens are good whatever configure does with their claims', async (t) => {
+test('the claims of the server cannot be changed by configure', async (t) => {
   for (const [title, configure] of Object.entries(CONFIGURES)) {
     await using platform = await startPlatform({ configure, tokenClaims: () => ({ region: 'east' }) });
     const service = await platform.registerService(['view_schools']);
     await platform.auth.revoke({ client: service.client.id });
-    const ofUser = (await connect(platform, await platform.registerApp())).body.access_token;
+    const ofUser = (await runCodeFlow(platform, await platform.registerApp())).body.access_token;
     const own = (await clientToken(platform, service)).body.access_token;
     for (const token of [ofUser, own]) {
       t.is((await platform.api('/schools', token)).status, 200, title);
       t.is(decodeJwt(token)['region'], 'east', title);
-      t.is(decodeJwt(token)['tenant'], /none|otherwise/.test(title) ? undefined : 'north', title);
+      t.is(decodeJwt(token)['tenant'], /removes|returns/.test(title) ? undefined : 'north', title);
       await platform.auth.revoke({ token });
       t.is((await platform.api('/schools', token)).status, 401, title);
     }

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import test from 'ava';
 
 import { postForm } from '../harness/requests.ts';
-import { Wire } from '../harness/wire.ts';
+import { RawConnection } from '../harness/raw-connection.ts';
 import { FORM, invalid, outline, startTokenPlatform } from './token-platform.ts';
 
 const server = await startTokenPlatform();
@@ -14,42 +14,42 @@ test.after.always(() => server[Symbol.asyncDispose]());
 
 const MEGABYTE = 1024 * 1024;
 
-test('a megabyte of known length is refused, and the connection is closed in good order', async (t) => {
+test('a body of a megabyte with Content-Length gets 400, and then the connection is closed', async (t) => {
   for (const type of [FORM, 'application/json', 'text/plain', 'application/octet-stream']) {
-    const wire = await Wire.open(platform.origin);
-    wire.post('/oauth/token', 'x'.repeat(MEGABYTE), { 'Content-Type': type });
-    const answer = await wire.answer();
+    const connection = await RawConnection.open(platform.origin);
+    connection.post('/oauth/token', 'x'.repeat(MEGABYTE), { 'Content-Type': type });
+    const answer = await connection.answer();
     t.is(answer.status, 400, type);
     t.is(JSON.parse(answer.body).error, 'invalid_request', type);
     t.is(answer.headers.get('connection'), 'close', type);
-    await wire.closed();
+    await connection.closed();
   }
 });
 
-test('a megabyte in chunks, too', async (t) => {
+test('a chunked body of a megabyte gets 400, and then the connection is closed', async (t) => {
   for (const type of [FORM, 'application/json', 'text/plain']) {
-    const wire = await Wire.open(platform.origin);
-    wire.write(
-      `POST /oauth/token HTTP/1.1\r\nHost: wire\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    const connection = await RawConnection.open(platform.origin);
+    connection.write(
+      `POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`,
     );
-    for (let sent = 0; sent < MEGABYTE; sent += 8192) wire.write(`2000\r\n${'x'.repeat(8192)}\r\n`);
-    wire.write('0\r\n\r\n');
-    const answer = await wire.answer();
+    for (let sent = 0; sent < MEGABYTE; sent += 8192) connection.write(`2000\r\n${'x'.repeat(8192)}\r\n`);
+    connection.write('0\r\n\r\n');
+    const answer = await connection.answer();
     t.is(answer.status, 400, type);
     t.is(JSON.parse(answer.body).error, 'invalid_request', type);
-    await wire.closed();
+    await connection.closed();
   }
 });
 
-test('a client that sends a megabyte reads the answer', async (t) => {
+test('a client that sends a megabyte receives the response', async (t) => {
   for (let round = 0; round < 10; round += 1) {
     const answer = await postForm(endpoint, `${goodForm}&x=${'x'.repeat(MEGABYTE)}`);
     t.deepEqual(outline(answer), invalid('The body is larger than 57344 bytes.'));
   }
 });
 
-test('after a small mistake the connection is used again', async (t) => {
-  const wire = await Wire.open(platform.origin);
+test('after an invalid body the connection can be used again', async (t) => {
+  const connection = await RawConnection.open(platform.origin);
   for (const [type, body] of [
     ['application/json', '{'],
     ['application/json', '[]'],
@@ -57,68 +57,69 @@ test('after a small mistake the connection is used again', async (t) => {
     [FORM, 'x'],
     [FORM, Buffer.from([0xff])],
   ] as const) {
-    wire.post('/oauth/token', body, { 'Content-Type': type });
-    t.is((await wire.answer()).status, 400, `${type} ${String(body)}`);
-    wire.post('/oauth/token', goodForm, { 'Content-Type': FORM });
-    const after = await wire.answer();
+    connection.post('/oauth/token', body, { 'Content-Type': type });
+    t.is((await connection.answer()).status, 400, `${type} ${String(body)}`);
+    connection.post('/oauth/token', goodForm, { 'Content-Type': FORM });
+    const after = await connection.answer();
     t.is(after.status, 200, `after ${type} ${String(body)}`);
   }
-  wire.write('GET /oauth/token HTTP/1.1\r\nHost: wire\r\n\r\n');
-  t.is((await wire.answer()).status, 405);
-  wire.write(
-    `PUT /oauth/token HTTP/1.1\r\nHost: wire\r\nContent-Length: 100000\r\n\r\n${'x'.repeat(100_000)}`,
+  connection.write('GET /oauth/token HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  t.is((await connection.answer()).status, 405);
+  connection.write(
+    `PUT /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n${'x'.repeat(100_000)}`,
   );
-  t.is((await wire.answer()).status, 405);
-  wire.post('/oauth/token', goodForm, { 'Content-Type': FORM });
-  t.is((await wire.answer()).status, 200);
-  wire.close();
+  t.is((await connection.answer()).status, 405);
+  connection.post('/oauth/token', goodForm, { 'Content-Type': FORM });
+  t.is((await connection.answer()).status, 200);
+  connection.close();
 });
 
-test('a body that nobody reads ends the connection in good order', async (t) => {
-  const wire = await Wire.open(platform.origin);
-  wire.post('/oauth/token', 'x'.repeat(1000), { 'Content-Type': 'text/plain' });
-  const answer = await wire.answer();
+test('a body that is not read closes the connection after the response', async (t) => {
+  const connection = await RawConnection.open(platform.origin);
+  connection.post('/oauth/token', 'x'.repeat(1000), { 'Content-Type': 'text/plain' });
+  const answer = await connection.answer();
   t.is(answer.status, 400);
   t.is(answer.headers.get('connection'), 'close');
-  await wire.closed();
+  await connection.closed();
 });
 
-test('requests in one packet are answered one by one', async (t) => {
-  const wire = await Wire.open(platform.origin);
-  const head = `POST /oauth/token HTTP/1.1\r\nHost: wire\r\nContent-Type: ${FORM}\r\n`;
+test('pipelined requests are answered in order', async (t) => {
+  const connection = await RawConnection.open(platform.origin);
+  const head = `POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${FORM}\r\n`;
   const requests = [goodForm, 'x', goodForm].map(
     (body) => `${head}Content-Length: ${body.length}\r\n\r\n${body}`,
   );
-  wire.write(requests.join(''));
-  t.is((await wire.answer()).status, 200);
-  t.is((await wire.answer()).status, 400);
-  t.is((await wire.answer()).status, 200);
-  wire.close();
+  connection.write(requests.join(''));
+  t.is((await connection.answer()).status, 200);
+  t.is((await connection.answer()).status, 400);
+  t.is((await connection.answer()).status, 200);
+  connection.close();
 });
 
-test('a form in chunks is read', async (t) => {
-  const wire = await Wire.open(platform.origin);
-  wire.write(
-    `POST /oauth/token HTTP/1.1\r\nHost: wire\r\nContent-Type: ${FORM}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+test('a chunked form is accepted', async (t) => {
+  const connection = await RawConnection.open(platform.origin);
+  connection.write(
+    `POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${FORM}\r\nTransfer-Encoding: chunked\r\n\r\n`,
   );
-  for (const piece of goodForm.match(/.{1,7}/g)!) wire.write(`${piece.length.toString(16)}\r\n${piece}\r\n`);
-  wire.write('0\r\n\r\n');
-  t.is((await wire.answer()).status, 200);
-  wire.post('/oauth/token', goodForm, { 'Content-Type': FORM });
-  t.is((await wire.answer()).status, 200);
-  wire.close();
+  for (const piece of goodForm.match(/.{1,7}/g)!)
+    connection.write(`${piece.length.toString(16)}\r\n${piece}\r\n`);
+  connection.write('0\r\n\r\n');
+  t.is((await connection.answer()).status, 200);
+  connection.post('/oauth/token', goodForm, { 'Content-Type': FORM });
+  t.is((await connection.answer()).status, 200);
+  connection.close();
 });
 
-test('a body that ends early gets no token, and harms nobody else', async (t) => {
-  const wire = await Wire.open(platform.origin);
-  wire.write(
-    `POST /oauth/token HTTP/1.1\r\nHost: wire\r\nContent-Type: ${FORM}\r\nContent-Length: 10000\r\n\r\n${goodForm}`,
+test('a body that ends early does not affect other connections', async (t) => {
+  const connection = await RawConnection.open(platform.origin);
+  connection.write(
+    `POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${FORM}\r\nContent-Length: 10000\r\n\r\n${goodForm}`,
   );
-  wire.close();
+  connection.close();
   t.is((await postForm(endpoint, good)).status, 200);
 });
 
-test('an agent with one connection keeps it through refusals', async (t) => {
+test('an agent with one connection reuses it after errors', async (t) => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const sockets = new Set();
   const post = async (body: string): Promise<number | undefined> => {

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 
 import test from 'ava';
 
-import { authorize, connect } from '../harness/platform.ts';
+import { authorize, runCodeFlow } from '../harness/platform.ts';
 import { basic, postForm, postJson, send } from '../harness/requests.ts';
 import { FORM, UNAUTHENTICATED, invalid, outline, startTokenPlatform } from './token-platform.ts';
 
@@ -10,7 +10,7 @@ const server = await startTokenPlatform();
 const { platform, endpoint, app, other, service, publicApp, asApp, asService, good, goodForm } = server;
 test.after.always(() => server[Symbol.asyncDispose]());
 
-test('JSON and form get the same answers', async (t) => {
+test('JSON and form bodies get the same responses', async (t) => {
   const issued = { access_token: 'string', expires_in: 31_536_000, token_type: 'Bearer' };
   const grantless = { error: 'invalid_grant', error_description: 'grant request is invalid' };
   const cases: [Record<string, string>, object][] = [
@@ -116,12 +116,12 @@ test('JSON and form get the same answers', async (t) => {
   }
 });
 
-test('the answer to a code has the members of the specification', async (t) => {
+test('the response to a code has the members of RFC 6749 section 5.1', async (t) => {
   for (const [scope, more] of [
     ['', {}],
     ['schools:read', { scope: 'schools:read' }],
   ] as const) {
-    const { status, body, headers } = await connect(platform, app, { parameters: { scope } });
+    const { status, body, headers } = await runCodeFlow(platform, app, { parameters: { scope } });
     t.is(status, 200);
     const { access_token: access, refresh_token: refresh, ...rest } = body;
     t.deepEqual(rest, { token_type: 'Bearer', expires_in: 31_536_000, ...more });
@@ -132,7 +132,7 @@ test('the answer to a code has the members of the specification', async (t) => {
   }
 });
 
-test('errors are JSON whatever the client accepts, and are not cached', async (t) => {
+test('errors are JSON whatever the Accept header, and are not cached', async (t) => {
   for (const accept of ['text/html', 'text/html,application/xhtml+xml,*/*;q=0.8', 'image/png', '', 'x']) {
     for (const body of [goodForm, 'grant_type=x', `${goodForm}x`, '', '{']) {
       const answer = await send(endpoint, {
@@ -152,7 +152,7 @@ test('credentials in the URL are not read', async (t) => {
   t.deepEqual(outline(answer), invalid('no client authentication mechanism provided'));
 });
 
-test('only POST is taken', async (t) => {
+test('methods other than POST get 405', async (t) => {
   for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'PROPFIND']) {
     const body = ['GET', 'HEAD'].includes(method) ? null : goodForm;
     const answer = await send(`${endpoint}?${goodForm}`, { method, body, headers: { 'content-type': FORM } });
@@ -167,7 +167,7 @@ test('only POST is taken', async (t) => {
   }
 });
 
-test('the path is taken in any case, with a slash at the end, and in no other spelling', async (t) => {
+test('the path is matched in any case and with a trailing slash, and in no other spelling', async (t) => {
   for (const path of ['/oauth/token', '/OAuth/Token', '/oauth/token/', '/OAUTH/TOKEN/']) {
     t.is((await postJson(platform.origin + path, good)).status, 200, path);
   }
@@ -182,8 +182,8 @@ test('the path is taken in any case, with a slash at the end, and in no other sp
   }
 });
 
-test('nothing secret comes back in an error or goes to the log', async (t) => {
-  const { body } = await connect(platform, app);
+test('errors and the log contain no credentials', async (t) => {
+  const { body } = await runCodeFlow(platform, app);
   const callback = await authorize(platform, app);
   const code = callback.get('code')!;
   const wrong = 'a-secret-that-is-wrong';

@@ -7,14 +7,13 @@ export const FORM = 'application/x-www-form-urlencoded';
 /** A platform with a client of each kind, for requests to its token endpoint. */
 export interface TokenPlatform extends AsyncDisposable {
   readonly platform: Platform;
-  /** The URL of the token endpoint. */
   readonly endpoint: string;
   readonly app: RegisteredApp;
   readonly other: RegisteredApp;
   readonly service: RegisteredApp;
   readonly publicApp: RegisteredApp;
   readonly disabled: RegisteredApp;
-  /** What the app and the service authenticate with. */
+  /** The credentials of the app and of the service. */
   readonly asApp: ClientCredentials;
   readonly asService: ClientCredentials;
   /** A client-credentials request that gets a token, as parameters and as a form. */
@@ -22,12 +21,12 @@ export interface TokenPlatform extends AsyncDisposable {
   readonly goodForm: string;
 }
 
-// A type, so that it is a record of strings too.
+// A type and not an interface, so that it can be assigned to a record of strings.
 // oxlint-disable-next-line typescript/consistent-type-definitions
 type ClientCredentials = { readonly client_id: string; readonly client_secret: string };
 
 export async function startTokenPlatform(): Promise<TokenPlatform> {
-  // What is told of each failure matters here, and there are many.
+  // Throttling would refuse most of the failures that the tests cause.
   const platform = await startPlatform({ throttling: false });
   const app = await platform.registerApp();
   const service = await platform.registerService(['view_schools']);
@@ -63,7 +62,7 @@ export function invalid(description: string): object {
   return { status: 400, body: { error: 'invalid_request', error_description: description } };
 }
 
-/** Status and members of an answer, with what is different each time replaced by its type. */
+/** Status and members of a response; tokens are replaced by their types. */
 export function outline({ status, body }: Answer): object {
   const members = Object.entries(body ?? {}).map(([name, value]) => [
     name,

@@ -13,8 +13,8 @@ import { listenerOf, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
 import { requestsInProgress } from '../harness/requests-in-progress.ts';
 import { around } from '../harness/storage.ts';
-import { Wire } from '../harness/wire.ts';
-import type { WireAnswer } from '../harness/wire.ts';
+import { RawConnection } from '../harness/raw-connection.ts';
+import type { RawResponse } from '../harness/raw-connection.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const BULK = '/api/v1/actions/school/count-schools-action/bulk';
@@ -54,7 +54,7 @@ async function startBulk(
   return { platform, token: body.access_token, fields };
 }
 
-/** Opens connections and begins a POST on each, whose body lacks its last byte. */
+/** Opens connections and sends a POST on each, without the last byte of the body. */
 async function beginAll(
   t: ExecutionContext,
   origin: string,
@@ -62,34 +62,34 @@ async function beginAll(
     body,
     headers,
     path,
-    wires: many,
-  }: { body: string; headers: Record<string, string>; path: string; wires: number },
-): Promise<Wire[]> {
-  const wires: Wire[] = [];
+    connections: many,
+  }: { body: string; headers: Record<string, string>; path: string; connections: number },
+): Promise<RawConnection[]> {
+  const connections: RawConnection[] = [];
   t.teardown(() => {
-    for (const wire of wires) wire.close();
+    for (const connection of connections) connection.close();
   });
   for (let index = 0; index < many; index += 1) {
-    const wire = await Wire.open(origin);
-    wires.push(wire);
-    wire.post(path, body.slice(0, -1), { ...headers, 'Content-Length': String(body.length) });
+    const connection = await RawConnection.open(origin);
+    connections.push(connection);
+    connection.post(path, body.slice(0, -1), { ...headers, 'Content-Length': String(body.length) });
   }
-  return wires;
+  return connections;
 }
 
-/** How often each status came. */
+/** The number of responses by status. */
 function tally(statuses: readonly number[]): Record<number, number> {
   const counts: Record<number, number> = {};
   for (const status of statuses) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 }
 
-/** A bulk of one item, as large as it has to be. */
+/** A bulk of one item, padded to a size. */
 function bulkOf(size: number): string {
   return '{"items":[{}]}'.padEnd(size);
 }
 
-test('a request counts from its first byte on: of 200 that wait for their last one, no more run than may', async (t) => {
+test('requests count from their first byte: of 200 with incomplete bodies, at most maxRequests are accepted', async (t) => {
   let running = 0;
   let most = 0;
   const storage = around(memoryStorage(), async (name, call) => {
@@ -100,18 +100,20 @@ test('a request counts from its first byte on: of 200 that wait for their last o
     return call();
   });
   await using platform = await startPlatform({ storage, maxRequests: 20, throttling: false });
-  const wires = await beginAll(t, platform.origin, {
+  const connections = await beginAll(t, platform.origin, {
     path: '/oauth/token',
-    wires: 200,
+    connections: 200,
     headers: { 'Content-Type': FORM },
     body: `grant_type=client_credentials&client_id=${crypto.randomUUID()}&client_secret=x`,
   });
   t.true((await requestsInProgress(platform.auth)) <= 20);
-  for (const wire of wires) wire.write('x');
-  const statuses = await Promise.all(wires.map(async (wire) => (await wire.answer()).status));
+  for (const connection of connections) connection.write('x');
+  const statuses = await Promise.all(
+    connections.map(async (connection) => (await connection.answer()).status),
+  );
   const answered = tally(statuses);
   t.true(answered[401]! <= 20 && answered[503]! > 0, JSON.stringify(answered));
-  // Those that have waited for a second make way for those that come later.
+  // A request that has waited for its body for a second is given up when others arrive.
   t.deepEqual(
     Object.keys(answered).filter((status) => !['401', '408', '503'].includes(status)),
     [],
@@ -120,38 +122,38 @@ test('a request counts from its first byte on: of 200 that wait for their last o
   t.is(await requestsInProgress(platform.auth), 0);
 });
 
-test('bodies that drip make way for requests that come at once', async (t) => {
-  // They are given up because others come, and not for their own time.
+test('slow bodies are given up after a second when complete requests arrive', async (t) => {
+  // They are given up for other requests, not because of bodyTimeout.
   await using platform = await startPlatform({ maxRequests: 20, bodyTimeout: '10 minutes' });
   const { client, secret } = await platform.registerService();
   const fields = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
   const begun = performance.now();
-  const wires = await beginAll(t, platform.origin, {
+  const connections = await beginAll(t, platform.origin, {
     path: '/oauth/token',
-    wires: 20,
+    connections: 20,
     headers: { 'Content-Type': 'application/json' },
     body: ' '.repeat(50_000),
   });
   const { status: first } = await platform.token(fields);
-  // On a machine that took longer to come here, their second may be over.
-  if (performance.now() - begun < 1000) t.is(first, 503, 'a second is theirs');
+  // On a slow machine, the second may be over already.
+  if (performance.now() - begun < 1000) t.is(first, 503, 'a body has at least a second');
   const tenTokens = async (): Promise<boolean> => {
     const answers = await Promise.all(Array.from({ length: 10 }, async () => platform.token(fields)));
     return answers.every(({ status }) => status === 200);
   };
   while (!(await tenTokens())) await delay(50);
-  const { status, headers, body } = await wires[0]!.answer();
+  const { status, headers, body } = await connections[0]!.answer();
   t.is(status, 408);
   t.is(headers.get('connection'), 'close');
   t.deepEqual(JSON.parse(body), {
     error: 'invalid_request',
     error_description: 'The body was not received in time.',
   });
-  for (const wire of wires) wire.close();
+  for (const connection of connections) connection.close();
   while ((await requestsInProgress(platform.auth)) > 0) await new Promise(setImmediate);
 });
 
-test('a body that does not arrive in time is given up, at every endpoint that waits for one', async (t) => {
+test('a body that does not arrive within bodyTimeout is given up, at every endpoint that reads one', async (t) => {
   const { platform, token } = await startBulk({ bodyTimeout: '1 second' });
   t.teardown(async () => platform[Symbol.asyncDispose]());
   const authorization = `Bearer ${token}`;
@@ -168,42 +170,47 @@ test('a body that does not arrive in time is given up, at every endpoint that wa
     ['/api/v1/own', 'application/json', /"The body was not received in time\."/],
     ['/api/v1/own', FORM, /"The body was not received in time\."/],
     ['/api/v1/own', 'multipart/form-data; boundary=x', /"The body was not received in time\."/],
-    // The route reads it, and knows of no time: the connection ends.
+    // The handler reads the stream itself, so the connection is closed.
     ['/api/v1/own', 'text/csv', undefined],
   ] as const;
   const given = cases.map(async ([path, type, said]) => {
-    const [wire] = await beginAll(t, platform.origin, {
+    const [connection] = await beginAll(t, platform.origin, {
       path,
-      wires: 1,
+      connections: 1,
       headers: { 'Content-Type': type, Authorization: authorization, Origin: platform.origin },
       body: 'x'.repeat(1000),
     });
     if (said) {
-      const { status, headers, body } = await wire!.answer();
+      const { status, headers, body } = await connection!.answer();
       t.is(status, 408, path);
       t.is(headers.get('connection'), 'close', path);
       t.regex(body, said, path);
     }
-    await wire!.closed().catch(() => {});
+    await connection!.closed().catch(() => {});
   });
   await Promise.all(given);
   while ((await requestsInProgress(platform.auth)) > 0) await new Promise(setImmediate);
   t.false(platform.logger.lines.some(({ level }) => level === 'error'));
 });
 
-test('of 250 large bodies that lack one byte, those wait that there is room for, and all of it is given back', async (t) => {
+test('large incomplete bodies are accepted up to maxBodyBytes, which is released when they end', async (t) => {
   const { platform, token } = await startBulk({ maxBodyBytes: 8 * MEBIBYTE });
   t.teardown(async () => platform[Symbol.asyncDispose]());
   const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` };
   const size = MEBIBYTE;
   for (let round = 0; round < 2; round += 1) {
-    const wires = await beginAll(t, platform.origin, { path: BULK, wires: 250, headers, body: bulkOf(size) });
-    const refused: WireAnswer[] = [];
-    const accepted = new Set(wires);
-    const answers = wires.map(async (wire) => {
-      const answer = await wire.answer();
+    const connections = await beginAll(t, platform.origin, {
+      path: BULK,
+      connections: 250,
+      headers,
+      body: bulkOf(size),
+    });
+    const refused: RawResponse[] = [];
+    const accepted = new Set(connections);
+    const answers = connections.map(async (connection) => {
+      const answer = await connection.answer();
       if (answer.status === 503) refused.push(answer);
-      if (answer.status === 503) accepted.delete(wire);
+      if (answer.status === 503) accepted.delete(connection);
       return answer.status;
     });
     while (refused.length < 242) await new Promise(setImmediate);
@@ -216,14 +223,18 @@ test('of 250 large bodies that lack one byte, those wait that there is room for,
       });
     }
     t.is(await requestsInProgress(platform.auth), 8);
-    t.is((await platform.api('/identity', token)).status, 200, 'what has a small body or none goes on');
-    for (const wire of accepted) wire.write(' ');
+    t.is(
+      (await platform.api('/identity', token)).status,
+      200,
+      'requests with a small body or none are accepted',
+    );
+    for (const connection of accepted) connection.write(' ');
     t.deepEqual(tally(await Promise.all(answers)), { 200: 8, 503: 242 });
   }
   t.false(platform.logger.lines.some(({ level }) => level === 'error'));
 });
 
-test('the files that are sent to a route of the host take room as well', async (t) => {
+test("uploaded files of a host's route count for maxBodyBytes", async (t) => {
   const { platform, token } = await startBulk({ maxBodyBytes: MEBIBYTE });
   t.teardown(async () => platform[Symbol.asyncDispose]());
   const headers = {
@@ -234,29 +245,36 @@ test('the files that are sent to a route of the host take room as well', async (
     'y'.repeat(MEBIBYTE / 2),
     '\r\n--x--\r\n',
   );
-  const wires = await beginAll(t, platform.origin, { path: '/api/v1/own', wires: 3, headers, body });
-  const statuses = wires.map(async (wire) => (await wire.answer()).status);
+  const connections = await beginAll(t, platform.origin, {
+    path: '/api/v1/own',
+    connections: 3,
+    headers,
+    body,
+  });
+  const statuses = connections.map(async (connection) => (await connection.answer()).status);
   t.is(await Promise.race(statuses), 503);
   while ((await requestsInProgress(platform.auth)) > 1) await new Promise(setImmediate);
-  for (const wire of wires) wire.write('\n');
+  for (const connection of connections) connection.write('\n');
   t.deepEqual(tally(await Promise.all(statuses)), { 200: 1, 503: 2 });
 });
 
-test('a body of unknown length takes room as it arrives, and one that is larger than all of it is too large', async (t) => {
+test('a body of unknown length counts as it arrives, and one larger than maxBodyBytes is 413', async (t) => {
   const { platform, token } = await startBulk({ maxBodyBytes: MEBIBYTE });
   t.teardown(async () => platform[Symbol.asyncDispose]());
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
-  // Byte by byte: an HTTP client that still sends when it is refused does not look at the answer.
+  // On a raw connection: an HTTP client that is still sending may miss the response.
   const chunked = async (size: number): Promise<number> => {
-    const wire = await Wire.open(platform.origin);
-    const fields = Object.entries({ ...headers, 'Transfer-Encoding': 'chunked', Host: 'wire' });
-    wire.write(`POST ${BULK} HTTP/1.1\r\n${fields.map((field) => `${field.join(': ')}\r\n`).join('')}\r\n`);
-    wire.write(`${size.toString(16)}\r\n${bulkOf(size)}\r\n0\r\n\r\n`);
-    const { status } = await wire.answer();
-    wire.close();
+    const connection = await RawConnection.open(platform.origin);
+    const fields = Object.entries({ ...headers, 'Transfer-Encoding': 'chunked', Host: 'localhost' });
+    connection.write(
+      `POST ${BULK} HTTP/1.1\r\n${fields.map((field) => `${field.join(': ')}\r\n`).join('')}\r\n`,
+    );
+    connection.write(`${size.toString(16)}\r\n${bulkOf(size)}\r\n0\r\n\r\n`);
+    const { status } = await connection.answer();
+    connection.close();
     return status;
   };
-  const known = { path: BULK, wires: 1, headers };
+  const known = { path: BULK, connections: 1, headers };
   t.is(await chunked(MEBIBYTE), 200);
   const [half] = await beginAll(t, platform.origin, { ...known, body: bulkOf(MEBIBYTE / 2) });
   while ((await requestsInProgress(platform.auth)) === 0) await new Promise(setImmediate);
@@ -271,7 +289,7 @@ test('a body of unknown length takes room as it arrives, and one that is larger 
   while ((await requestsInProgress(platform.auth)) > 0) await new Promise(setImmediate);
 });
 
-test('limits that are none are refused at start', async (t) => {
+test('an invalid limit is a ConfigError', async (t) => {
   await t.throwsAsync(startPlatform({ bodyTimeout: 0 }), {
     code: 'ERR_CONFIG',
     message: /^bodyTimeout: .*at least 1 s$/,

@@ -19,7 +19,7 @@ interface Draining {
   readonly auth: AuthServer<'view_schools' | 'edit_schools', 'registrar'>;
   readonly server: Server;
   readonly port: number;
-  /** The body of a client credentials request. */
+  /** The parameters of a client credentials request. */
   readonly credentials: string;
 }
 
@@ -78,12 +78,12 @@ async function send(
   };
 }
 
-test('clients that keep their connections move to another node while one drains, and see no error', async (t) => {
+test('clients with keep-alive connections move to another node during a drain, without an error', async (t) => {
   const [draining, other] = await Promise.all([startServer(t), startServer(t)]);
   const seen: Sent[] = [];
   const moved: Sent[] = [];
-  const loops = Array.from({ length: CLIENTS }, async (_, index) => {
-    // One connection each, as of a load balancer, which opens the next one to a node that is ready.
+  const clients = Array.from({ length: CLIENTS }, async (_, index) => {
+    // One connection each, like those of a load balancer, which opens the next one to a ready node.
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const wanted = ({ credentials, port }: Draining) =>
       index % 2 ? { port, path: '/own' } : { port, path: '/oauth/token', body: credentials };
@@ -100,9 +100,13 @@ test('clients that keep their connections move to another node while one drains,
   const probe = await send(new Agent(), { port: draining.port, path: '/readyz' });
   t.is(probe.status, 503);
   t.is(probe.body, '{"status":"fail","output":"closing"}');
-  t.is((await send(new Agent(), { port: draining.port, path: '/own' })).status, 200, 'it still serves');
-  await Promise.all(loops);
-  t.true(draining.server.listening, 'all have moved before it stops listening');
+  t.is(
+    (await send(new Agent(), { port: draining.port, path: '/own' })).status,
+    200,
+    'requests are still answered',
+  );
+  await Promise.all(clients);
+  t.true(draining.server.listening, 'all clients have moved before the server stops listening');
   await closing;
   t.false(draining.server.listening);
   t.deepEqual(new Set([...seen, ...moved].map(({ status }) => status)), new Set([200]));
@@ -110,7 +114,7 @@ test('clients that keep their connections move to another node while one drains,
   t.is(moved.length, CLIENTS);
 });
 
-test('a connection that is idle for the whole drain is closed, and close() does not wait for it', async (t) => {
+test('a connection that is idle during the drain is closed, and close() does not wait for it', async (t) => {
   const { auth, server, port } = await startServer(t);
   const agent = new Agent({ keepAlive: true });
   t.is((await send(agent, { port, path: '/own' })).status, 200);
@@ -119,11 +123,15 @@ test('a connection that is idle for the whole drain is closed, and close() does 
   t.regex(error?.code ?? '', /^ECONN/);
 });
 
-test('an option of close() that is wrong is an error that names it, and closes nothing', async (t) => {
+test('an invalid option of close() is an error that names it, and closes nothing', async (t) => {
   const { auth, port } = await startServer(t);
   t.throws(() => auth.close({ drain: 'soon' as never }), {
     code: 'ERR_CONFIG',
     message: /^close\(\{ drain \}\): /,
+  });
+  t.throws(() => auth.close({ dran: '5 seconds' } as never), {
+    code: 'ERR_CONFIG',
+    message: 'close({ dran }): there is no such option; the options are drain, server, timeout',
   });
   t.throws(() => auth.close({ server: {} as never }), {
     code: 'ERR_CONFIG',

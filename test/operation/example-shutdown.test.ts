@@ -8,7 +8,7 @@ import { startForScripts, temporaryDirectory } from '../examples/running-example
 import type { Announced, AnnouncedClient } from '../examples/running-example.ts';
 import { Browser } from '../harness/browser.ts';
 import { postForm, postJson } from '../harness/requests.ts';
-import { Wire } from '../harness/wire.ts';
+import { RawConnection } from '../harness/raw-connection.ts';
 
 const FORM = { 'Content-Type': 'application/x-www-form-urlencoded', Connection: 'keep-alive' };
 
@@ -16,7 +16,7 @@ function credentialsOf({ clients }: Announced, name: string): AnnouncedClient & 
   return clients.find((client) => client.name === name)! as never;
 }
 
-/** Connects an app again and again, and gives a refresh token for each time. */
+/** Connects an app several times, and returns a refresh token of each. */
 async function refreshTokens(announced: Announced, count: number): Promise<string[]> {
   const app = credentialsOf(announced, 'Command line');
   const browser = new Browser();
@@ -44,7 +44,7 @@ async function refreshTokens(announced: Announced, count: number): Promise<strin
   return tokens;
 }
 
-test('SIGTERM amid 20 refreshes: what was answered works after a restart, and what was not can be sent again', async (t) => {
+test('SIGTERM during 20 refreshes: sent responses are valid after a restart, and the others can be repeated', async (t) => {
   await using directory = await temporaryDirectory();
   const dataDirectory = directory.path;
   const first = await startForScripts({ dataDirectory });
@@ -61,27 +61,27 @@ test('SIGTERM amid 20 refreshes: what was answered works after a restart, and wh
       }),
     );
   const tokens = await refreshTokens(announced, 20);
-  const wires = await Promise.all(tokens.map(async () => Wire.open(origin)));
+  const connections = await Promise.all(tokens.map(async () => RawConnection.open(origin)));
 
-  // Seven are sent whole, seven end after the signal, and six begin after it.
-  for (const [index, wire] of wires.slice(0, 7).entries())
-    wire.post('/oauth/token', formOf(tokens[index]!), FORM);
-  for (const [index, wire] of wires.slice(7, 14).entries()) {
+  // Seven are complete, seven complete after the signal, and six begin after it.
+  for (const [index, connection] of connections.slice(0, 7).entries())
+    connection.post('/oauth/token', formOf(tokens[index]!), FORM);
+  for (const [index, connection] of connections.slice(7, 14).entries()) {
     const form = formOf(tokens[7 + index]!);
     const fields = { ...FORM, 'Content-Length': String(form.length), Expect: '100-continue' };
-    wire.post('/oauth/token', form.slice(0, 30), fields);
-    // The server has seen the request when it asks for the body.
-    t.is((await wire.answer()).status, 100);
+    connection.post('/oauth/token', form.slice(0, 30), fields);
+    // With 100-continue, the server has received the header.
+    t.is((await connection.answer()).status, 100);
   }
-  const answers = wires.map(async (wire) => wire.answer().catch(() => undefined));
+  const answers = connections.map(async (connection) => connection.answer().catch(() => undefined));
   const signalled = performance.now();
   const ended = first.stop('SIGTERM');
-  // The server has begun to stop when it closes a connection on which nothing was asked.
-  await wires[19]!.closed().catch(() => {});
-  for (const [index, wire] of wires.entries()) {
+  // The server is stopping when it closes an idle connection.
+  await connections[19]!.closed().catch(() => {});
+  for (const [index, connection] of connections.entries()) {
     const form = formOf(tokens[index]!);
-    if (index >= 14) wire.post('/oauth/token', form, FORM);
-    else if (index >= 7) wire.write(form.slice(30));
+    if (index >= 14) connection.post('/oauth/token', form, FORM);
+    else if (index >= 7) connection.write(form.slice(30));
   }
   const successors = (await Promise.all(answers)).map((answer) => {
     if (answer) t.is(answer.status, 200, answer.body);
@@ -105,7 +105,7 @@ test('SIGTERM amid 20 refreshes: what was answered works after a restart, and wh
   for (const [index, { status, text }] of again.entries()) t.is(status, 200, `${index}: ${text}`);
 });
 
-test('SIGINT under load: no answer is cut off, and the process ends with 0', async (t) => {
+test('SIGINT under load: each response is complete, and the process exits with 0', async (t) => {
   await using directory = await temporaryDirectory();
   const example = await startForScripts({ dataDirectory: directory.path });
   const { base_url: baseUrl } = example.announced;
@@ -115,7 +115,7 @@ test('SIGINT under load: no answer is cut off, and the process ends with 0', asy
   let answered = 0;
   const callers = Array.from({ length: 10 }, async () => {
     for (;;) {
-      // A connection that cannot be made, or that was closed between two requests, is not an answer.
+      // A connection that was not accepted, or closed between two requests, is no incomplete response.
       const response = await fetch(`${baseUrl}/oauth/token`, {
         method: 'POST',
         body: new URLSearchParams(fields),
@@ -136,10 +136,10 @@ test('SIGINT under load: no answer is cut off, and the process ends with 0', asy
 });
 
 for (const [what, fault] of [
-  ['an exception that nobody catches', 'throw new TypeError("the password is hunter2");'],
-  ['a rejection that nobody handles', 'Promise.reject(new TypeError("the password is hunter2"));'],
+  ['an uncaught exception', 'throw new TypeError("the password is hunter2");'],
+  ['an unhandled rejection', 'Promise.reject(new TypeError("the password is hunter2"));'],
 ] as const) {
-  test(`${what}: what is running is answered, the log says where, without the message, and the process ends with 1`, async (t) => {
+  test(`${what}: running requests are answered, the log has no message, exit code 1`, async (t) => {
     await using directory = await temporaryDirectory();
     const module = join(directory.path, 'fault.mjs');
     await writeFile(module, `process.on('SIGUSR2', () => { ${fault} });`);
@@ -147,20 +147,20 @@ for (const [what, fault] of [
       dataDirectory: directory.path,
       environment: { NODE_OPTIONS: `--import=${module}` },
     });
-    const wire = await Wire.open(example.announced.base_url.replace('localhost', '127.0.0.1'));
+    const connection = await RawConnection.open(example.announced.base_url.replace('localhost', '127.0.0.1'));
     const form = 'grant_type=client_credentials&client_id=x&client_secret=x';
-    wire.post('/oauth/token', form.slice(0, 10), {
+    connection.post('/oauth/token', form.slice(0, 10), {
       ...FORM,
       'Content-Length': String(form.length),
       Expect: '100-continue',
     });
-    // The server has seen the request when it asks for the body.
-    t.is((await wire.answer()).status, 100);
+    // With 100-continue, the server has received the header.
+    t.is((await connection.answer()).status, 100);
 
     const exited = once(example.process, 'exit');
     example.process.kill('SIGUSR2');
-    wire.write(form.slice(10));
-    t.is((await wire.answer()).status, 401);
+    connection.write(form.slice(10));
+    t.is((await connection.answer()).status, 401);
     t.deepEqual(await exited, [1, null]);
     const errors = await example.errors;
     t.regex(errors, /^Uncaught error: TypeError\n {4}at .*fault\.mjs/);

@@ -10,27 +10,27 @@ import { pages } from 'koa-gatehouse/interactions';
 
 import { onEachDatabase, postgresql } from '../adapters/databases.ts';
 import { freezingProxy } from '../adapters/freezing-proxy.ts';
-import { gate, people, rememberingLogger, startPlatform } from '../harness/platform.ts';
+import { gate, people, recordingLogger, startPlatform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
 import { host } from './host.ts';
 
-/** A storage that does something else once it is told to, and counts how often its migrations are asked for. */
-function changing(): {
+/** A storage whose methods a test can replace, and which counts calls of pendingMigrations(). */
+function replaceable(): {
   storage: Storage;
-  become: (name: string, call: () => Promise<unknown>) => void;
-  asked: () => number;
+  replace: (name: string, call: () => Promise<unknown>) => void;
+  callCount: () => number;
 } {
   const changed = new Map<string, () => Promise<unknown>>();
-  let asked = 0;
+  let callCount = 0;
   const storage = around(memoryStorage(), async (name, call) => {
-    if (name === 'pendingMigrations') asked += 1;
+    if (name === 'pendingMigrations') callCount += 1;
     return (changed.get(name) ?? call)();
   });
-  return { storage, become: (name, call) => changed.set(name, call), asked: () => asked };
+  return { storage, replace: (name, call) => changed.set(name, call), callCount: () => callCount };
 }
 
-test('a server that can serve says so, in JSON that is not stored', async (t) => {
+test('a server that is ready answers pass, in JSON that is not stored', async (t) => {
   await using platform = await startPlatform({}, { app: host });
   t.deepEqual(await platform.auth.ready(), { ready: true });
   for (const path of ['/livez', '/readyz']) {
@@ -48,7 +48,7 @@ test('a server that can serve says so, in JSON that is not stored', async (t) =>
   t.is((await send(platform.url('/livez/more'))).text, 'the host’s');
 });
 
-test('what it says when it cannot serve is a word, never the cause', async (t) => {
+test('a server that is not ready answers with a keyword, never with the cause', async (t) => {
   const cases: [string, () => Promise<unknown>, string][] = [
     ['pendingMigrations', async () => ['0003-secret'], 'migrations_pending'],
     ['keys.list', async () => [], 'keys_missing'],
@@ -64,9 +64,9 @@ test('what it says when it cannot serve is a word, never the cause', async (t) =
     ],
   ];
   for (const [name, call, reason] of cases) {
-    const { storage, become } = changing();
+    const { storage, replace } = replaceable();
     await using platform = await startPlatform({ storage }, { app: host });
-    become(name, call);
+    replace(name, call);
     const { status, text, body } = await send(platform.url('/readyz'));
     t.is(status, 503);
     t.deepEqual(body, { status: 'fail', output: reason });
@@ -79,16 +79,16 @@ test('what it says when it cannot serve is a word, never the cause', async (t) =
   }
 });
 
-test('a storage that hangs is told of within a second, and is not asked again while it hangs', async (t) => {
-  const { storage, become, asked } = changing();
+test('a storage that hangs is reported within a second, and not called again meanwhile', async (t) => {
+  const { storage, replace, callCount } = replaceable();
   await using platform = await startPlatform({ storage }, { app: host });
   const hanging = Promise.withResolvers<string[]>();
-  become('pendingMigrations', async () => hanging.promise);
-  const before = asked();
+  replace('pendingMigrations', async () => hanging.promise);
+  const before = callCount();
   const first = performance.now();
   let longest = 0;
   let shortest = Infinity;
-  // Beyond what is remembered, so that a second answer has to be waited for.
+  // After the result has expired, so that the second probe waits.
   while (performance.now() - first < 2000) {
     const begun = performance.now();
     const [one, other, live] = await Promise.all([
@@ -103,33 +103,33 @@ test('a storage that hangs is told of within a second, and is not asked again wh
     t.is(live.status, 200);
   }
   t.true(longest < 1500);
-  t.true(shortest < 500, 'it is remembered');
-  t.is(asked() - before, 1);
+  t.true(shortest < 500, 'the result is cached');
+  t.is(callCount() - before, 1);
   hanging.resolve([]);
 });
 
-test('probes cost nothing: what was found is good for a second', async (t) => {
-  const { storage, asked } = changing();
+test('the result of a probe is cached for a second', async (t) => {
+  const { storage, callCount } = replaceable();
   await using platform = await startPlatform({ storage }, { app: host });
-  const before = asked();
+  const before = callCount();
   const begun = performance.now();
   for (let count = 0; count < 200; count += 1) await platform.auth.ready();
-  t.true(asked() - before <= 1 + Math.ceil((performance.now() - begun) / 1000));
+  t.true(callCount() - before <= 1 + Math.ceil((performance.now() - begun) / 1000));
 });
 
-test('closing: not ready at once, alive until the end, and the storage is not asked any more', async (t) => {
-  const { storage, asked } = changing();
+test('while closing: not ready at once, live until the end, and the storage is not called', async (t) => {
+  const { storage, callCount } = replaceable();
   await using platform = await startPlatform({ storage }, { app: host });
-  const before = asked();
+  const before = callCount();
   await platform.auth.close();
   const { status, body } = await send(platform.url('/readyz'));
   t.is(status, 503);
   t.deepEqual(body, { status: 'fail', output: 'closing' });
   t.is((await send(platform.url('/livez'))).status, 200);
-  t.is(asked(), before);
+  t.is(callCount(), before);
 });
 
-test('a server without an app of its own has them, at the root', async (t) => {
+test('a server without an app has health endpoints at the root', async (t) => {
   const server = createServer();
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
@@ -141,7 +141,7 @@ test('a server without an app of its own has them, at the root', async (t) => {
     storage: memoryStorage(),
     interactions: pages(),
     gate,
-    logger: rememberingLogger(),
+    logger: recordingLogger(),
   });
   server.on('request', auth.callback());
   t.teardown(async () => {
@@ -152,7 +152,7 @@ test('a server without an app of its own has them, at the root', async (t) => {
 });
 
 onEachDatabase(
-  'a database that goes silent: not ready within a second, 503 everywhere, and ready again when it answers',
+  'a database that stops answering: not ready within a second, 503 everywhere, and ready when it answers',
   async (t, _database, address) => {
     const proxy = await freezingProxy(address);
     const storage = knexStorage(proxy.address, { timeout: '300 ms' });
@@ -161,7 +161,7 @@ onEachDatabase(
     t.deepEqual(await platform.auth.ready(), { ready: true });
 
     proxy.freeze();
-    // What was found before is good for a second.
+    // The result is cached for a second.
     while ((await platform.auth.ready()).ready) await new Promise(setImmediate);
     const begun = performance.now();
     const readiness = await send(platform.url('/readyz'));

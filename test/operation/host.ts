@@ -5,7 +5,7 @@ import Koa from 'koa';
 import { listenerOf } from '../harness/platform.ts';
 import type { AppParts } from '../harness/platform.ts';
 
-/** An app with health checks in front of the server, and something of its own behind it. */
+/** An app with health checks before the server, and its own routes after it. */
 export function host({ auth, api }: AppParts): RequestListener {
   const app = new Koa();
   app.use(auth.health());

@@ -12,11 +12,11 @@ import type { AppParts, Platform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { requestsInProgress } from '../harness/requests-in-progress.ts';
 import { around } from '../harness/storage.ts';
-import { Wire } from '../harness/wire.ts';
+import { RawConnection } from '../harness/raw-connection.ts';
 import { host } from './host.ts';
 
-/** A storage that finds no client before it is told to; `most` is how many looked for one at a time. */
-function stuck(): { storage: Storage; most: () => number; release: () => void } {
+/** A storage whose clients.find waits for `release`; `most` is the greatest number of concurrent calls. */
+function hangingStorage(): { storage: Storage; most: () => number; release: () => void } {
   const released = Promise.withResolvers<void>();
   let waiting = 0;
   let most = 0;
@@ -31,33 +31,33 @@ function stuck(): { storage: Storage; most: () => number; release: () => void } 
   return { storage, most: () => most, release: released.resolve };
 }
 
-// A client of its own each time: one that many ask for is looked up once.
-const fieldsOfNobody = (): Record<string, string> => ({
+// A new id each time: concurrent look-ups of one client are one call.
+const fieldsOfUnknownClient = (): Record<string, string> => ({
   grant_type: 'client_credentials',
   client_id: crypto.randomUUID(),
   client_secret: 'x',
 });
 
-/** Takes the only place there is, until it is given back. */
-async function takePlace(t: { teardown(f: () => void): void }, { origin, auth }: Platform): Promise<void> {
-  const wire = await Wire.open(origin);
-  t.teardown(() => wire.close());
-  const form = new URLSearchParams(fieldsOfNobody()).toString();
-  wire.post('/oauth/token', form, { 'Content-Type': 'application/x-www-form-urlencoded' });
+/** Sends an incomplete request, which counts until the test ends. */
+async function occupyLimit(t: { teardown(f: () => void): void }, { origin, auth }: Platform): Promise<void> {
+  const connection = await RawConnection.open(origin);
+  t.teardown(() => connection.close());
+  const form = new URLSearchParams(fieldsOfUnknownClient()).toString();
+  connection.post('/oauth/token', form, { 'Content-Type': 'application/x-www-form-urlencoded' });
   while ((await requestsInProgress(auth)) === 0) await new Promise(setImmediate);
   await new Promise(setImmediate);
 }
 
-test('a flood on a storage that hangs: as many as may run wait, the others are refused at once, and all is well afterwards', async (t) => {
-  const { storage, most, release } = stuck();
+test('above maxRequests, token requests are refused at once, and accepted when the storage answers', async (t) => {
+  const { storage, most, release } = hangingStorage();
   await using platform = await startPlatform({ storage, maxRequests: 20 });
   const url = platform.url('/oauth/token');
 
-  const first = Array.from({ length: 20 }, async () => postForm(url, fieldsOfNobody()));
+  const first = Array.from({ length: 20 }, async () => postForm(url, fieldsOfUnknownClient()));
   while (most() < 20) await new Promise(setImmediate);
   for (let round = 0; round < 5; round += 1) {
     const answers = await Promise.all(
-      Array.from({ length: 100 }, async () => postForm(url, fieldsOfNobody())),
+      Array.from({ length: 100 }, async () => postForm(url, fieldsOfUnknownClient())),
     );
     for (const { status, headers, body } of answers) {
       t.is(status, 503);
@@ -82,10 +82,10 @@ test('a flood on a storage that hangs: as many as may run wait, the others are r
   t.true(well.every(({ status }) => status === 200));
 });
 
-test('pages and the API take part; keys, metadata, health and the host’s own routes do not', async (t) => {
-  const { storage, release } = stuck();
+test('pages and the API count; keys, metadata, health and routes of the host do not', async (t) => {
+  const { storage, release } = hangingStorage();
   await using platform = await startPlatform({ storage, maxRequests: 1 }, { app: host });
-  await takePlace(t, platform);
+  await occupyLimit(t, platform);
 
   for (const path of ['/oauth/login', '/account/apps', '/oauth/authorize?client_id=x']) {
     const page = await send(platform.url(path));
@@ -111,17 +111,17 @@ test('pages and the API take part; keys, metadata, health and the host’s own r
   t.is((await send(platform.url('/oauth/login'))).status, 200);
 });
 
-test('0 is no limit', async (t) => {
-  const { storage, most, release } = stuck();
+test('maxRequests: 0 means no limit', async (t) => {
+  const { storage, most, release } = hangingStorage();
   await using platform = await startPlatform({ storage, maxRequests: 0 });
   const url = platform.url('/oauth/token');
-  const answers = Array.from({ length: 50 }, async () => postForm(url, fieldsOfNobody()));
+  const answers = Array.from({ length: 50 }, async () => postForm(url, fieldsOfUnknownClient()));
   while (most() < 50) await new Promise(setImmediate);
   release();
   for (const { status } of await Promise.all(answers)) t.is(status, 401);
 });
 
-test('an answer that is sent as it is made counts until its end, or until its reader has gone', async (t) => {
+test('a streamed response counts until its end, or until the client disconnects', async (t) => {
   const working = Promise.withResolvers<void>();
   const inspect = defineAction({
     type: 'school',
@@ -154,7 +154,7 @@ test('an answer that is sent as it is made counts until its end, or until its re
         'content-type': 'application/json',
         accept: 'application/x-ndjson',
       },
-      // The answer begins with the first result.
+      // The response begins with the first result.
       body: JSON.stringify({
         items: [
           { id: 'quick', input: {} },
@@ -178,17 +178,17 @@ test('an answer that is sent as it is made counts until its end, or until its re
   t.is((await platform.token(fields)).status, 200);
 });
 
-test('requests that fail give their place back', async (t) => {
+test('requests that fail are counted down', async (t) => {
   await using platform = await startPlatform({ maxRequests: 1 });
   for (let count = 0; count < 5; count += 1) {
-    t.is((await postForm(platform.url('/oauth/token'), fieldsOfNobody())).status, 401);
+    t.is((await postForm(platform.url('/oauth/token'), fieldsOfUnknownClient())).status, 401);
     t.is((await send(platform.url('/oauth/interaction/gone'))).status, 400);
     t.is((await platform.api('/identity', 'x')).status, 401);
   }
   t.is(await requestsInProgress(platform.auth), 0);
 });
 
-test('a limit that is none is refused at start', async (t) => {
+test('an invalid limit is a ConfigError', async (t) => {
   for (const maxRequests of [-1, 1.5, '10', null] as never[]) {
     await t.throwsAsync(startPlatform({ maxRequests }), {
       code: 'ERR_CONFIG',

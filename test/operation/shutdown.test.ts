@@ -7,12 +7,12 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import Koa from 'koa';
 import { z } from 'zod';
 
-import { authorizeUrl, connect, listenerOf, startPlatform } from '../harness/platform.ts';
+import { authorizeUrl, runCodeFlow, listenerOf, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Platform, RegisteredApp } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { requestsInProgress } from '../harness/requests-in-progress.ts';
-import { around, held } from '../harness/storage.ts';
-import { Wire } from '../harness/wire.ts';
+import { around, pausable } from '../harness/storage.ts';
+import { RawConnection } from '../harness/raw-connection.ts';
 import { host } from './host.ts';
 
 const refresh = (app: RegisteredApp, token: string): Record<string, string> => ({
@@ -28,7 +28,7 @@ async function serviceToken(platform: Platform): Promise<string> {
   return (await platform.token(fields)).body.access_token;
 }
 
-/** A storage that fails once it is closed, as a pool does, and says in which order it was called. */
+/** A storage that fails after close(), as a pool does, and lists its calls. */
 function closable(): { storage: Storage; calls: string[] } {
   const calls: string[] = [];
   let isClosed = false;
@@ -41,7 +41,7 @@ function closable(): { storage: Storage; calls: string[] } {
   return { storage, calls };
 }
 
-/** An app with the guard in front of a route of its own. */
+/** An app with a guarded route. */
 function guarded({ auth }: AppParts): RequestListener {
   const app = new Koa();
   app.use(auth.middleware());
@@ -52,30 +52,30 @@ function guarded({ auth }: AppParts): RequestListener {
   return listenerOf(app);
 }
 
-test('a refresh that is running is answered, and its successor works; then the storage is closed', async (t) => {
-  const kept = closable();
-  const { storage, pause } = held(kept.storage);
+test('a running refresh is answered with a valid refresh token, and then the storage is closed', async (t) => {
+  const closableStorage = closable();
+  const { storage, pause } = pausable(closableStorage.storage);
   await using platform = await startPlatform({ storage });
   const app = await platform.registerApp();
-  const { body } = await connect(platform, app);
+  const { body } = await runCodeFlow(platform, app);
 
   const redeeming = pause('credentials.redeem');
   const answer = platform.token(refresh(app, body.refresh_token));
   await redeeming.reached;
   const closing = platform.auth.close();
-  t.false(kept.calls.includes('close'));
+  t.false(closableStorage.calls.includes('close'));
 
   redeeming.resume();
   const { status, headers } = await answer;
   t.is(status, 200);
   t.is(headers.get('connection'), 'close');
   await closing;
-  t.is(kept.calls.at(-1), 'close');
+  t.is(closableStorage.calls.at(-1), 'close');
   t.false(platform.logger.lines.some(({ level }) => level === 'warn' || level === 'error'));
 });
 
-test('closing waits until an answer is sent, whatever the host does with it first', async (t) => {
-  const { storage, pause } = held(memoryStorage());
+test('close() waits until a response is sent, whatever middleware of the host does before', async (t) => {
+  const { storage, pause } = pausable(memoryStorage());
   const reached = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
   const slowHost = ({ auth }: AppParts): RequestListener => {
@@ -111,7 +111,7 @@ test('closing waits until an answer is sent, whatever the host does with it firs
   await closing;
 });
 
-test('requests that come later are told to come back: clients by JSON, people by a page, the API by a problem', async (t) => {
+test('later requests are 503 with Retry-After: OAuth errors as JSON, pages as HTML, the API as a problem', async (t) => {
   await using platform = await startPlatform();
   const app = await platform.registerApp();
   const token = await serviceToken(platform);
@@ -126,13 +126,13 @@ test('requests that come later are told to come back: clients by JSON, people by
       error_description: 'the server is stopping; send the request again',
     });
     t.is(answer.headers.get('cache-control'), 'no-store');
-    isRefusal(answer.headers, path);
+    assertRefused(answer.headers, path);
   }
   for (const path of ['/oauth/login', '/oauth/logout', '/oauth/interaction/x', '/account/apps']) {
     const page = await send(platform.url(path));
     t.is(page.status, 503, path);
     t.regex(page.text, /temporarily_unavailable/, path);
-    isRefusal(page.headers, path);
+    assertRefused(page.headers, path);
   }
   t.is((await send(authorizeUrl(platform, app))).status, 503);
   for (const path of ['/api/v1/identity', '/api/v1/schools', '/api/v1/actions', '/api/v1/nothing']) {
@@ -144,16 +144,16 @@ test('requests that come later are told to come back: clients by JSON, people by
       code: 'temporarily_unavailable',
       detail: 'The server is stopping. Send the request again.',
     });
-    isRefusal(answer.headers, path);
+    assertRefused(answer.headers, path);
   }
 
-  function isRefusal(headers: Headers, path: string): void {
+  function assertRefused(headers: Headers, path: string): void {
     t.is(headers.get('retry-after'), '1', path);
     t.is(headers.get('connection'), 'close', path);
   }
 });
 
-test('what verifiers need is still served, and so are the host’s own routes', async (t) => {
+test('keys, metadata and routes of the host are still served', async (t) => {
   await using platform = await startPlatform({}, { app: host });
   await platform.auth.close();
   for (const path of ['/oauth/jwks', '/.well-known/oauth-authorization-server']) {
@@ -164,7 +164,7 @@ test('what verifiers need is still served, and so are the host’s own routes', 
   }
 });
 
-test('the guard on a route of the host refuses, also a token that it knows', async (t) => {
+test('the guard on a route of the host answers 503, for cached tokens too', async (t) => {
   await using platform = await startPlatform({}, { app: guarded });
   const headers = { authorization: `Bearer ${await serviceToken(platform)}` };
   t.deepEqual((await send(platform.url('/own'), { headers })).body, { caller: 'Nightly' });
@@ -179,12 +179,12 @@ test('the guard on a route of the host refuses, also a token that it knows', asy
 });
 
 for (const timeout of [0, 1]) {
-  test(`closing waits no longer than it is told, ${timeout} s, and says in the log that it left requests behind`, async (t) => {
-    const kept = closable();
-    const { storage, pause } = held(kept.storage);
+  test(`close() waits ${timeout} s at most, and logs the number of unfinished requests`, async (t) => {
+    const closableStorage = closable();
+    const { storage, pause } = pausable(closableStorage.storage);
     await using platform = await startPlatform({ storage });
     const app = await platform.registerApp();
-    const { body } = await connect(platform, app);
+    const { body } = await runCodeFlow(platform, app);
     const redeeming = pause('credentials.redeem');
     const answer = platform.token(refresh(app, body.refresh_token));
     await redeeming.reached;
@@ -193,7 +193,7 @@ for (const timeout of [0, 1]) {
     await platform.auth.close({ timeout });
     // Node's timers may be a millisecond early.
     t.true(performance.now() - startedAt > timeout * 1000 - 10);
-    t.is(kept.calls.at(-1), 'close');
+    t.is(closableStorage.calls.at(-1), 'close');
     const line = platform.logger.lines.find(({ level }) => level === 'warn');
     t.deepEqual(line?.fields, { requests: 1, timeout });
 
@@ -202,25 +202,25 @@ for (const timeout of [0, 1]) {
   });
 }
 
-test('closing waits for a request whose body is still on its way', async (t) => {
+test('close() waits for a request whose body is incomplete', async (t) => {
   await using platform = await startPlatform();
   const { client, secret } = await platform.registerService();
-  const wire = await Wire.open(platform.origin);
+  const connection = await RawConnection.open(platform.origin);
   const body = `grant_type=client_credentials&client_id=${client.id}&client_secret=${secret}`;
-  wire.write(
-    `POST /oauth/token HTTP/1.1\r\nHost: wire\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: ${body.length}\r\n\r\n`,
+  connection.write(
+    `POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: ${body.length}\r\n\r\n`,
   );
-  wire.write(body.slice(0, 20));
+  connection.write(body.slice(0, 20));
   while ((await requestsInProgress(platform.auth)) === 0) await new Promise(setImmediate);
 
   const closing = platform.auth.close();
-  wire.write(body.slice(20));
-  t.is((await wire.answer()).status, 200);
+  connection.write(body.slice(20));
+  t.is((await connection.answer()).status, 200);
   await closing;
-  await wire.closed();
+  await connection.closed();
 });
 
-test('closing twice is the same promise, and a timeout that is none is refused', async (t) => {
+test('a second close() returns the same promise, and an invalid timeout is an error', async (t) => {
   await using platform = await startPlatform();
   t.throws(() => platform.auth.close({ timeout: -1 }), {
     code: 'ERR_CONFIG',
@@ -232,15 +232,15 @@ test('closing twice is the same promise, and a timeout that is none is refused',
   t.is(platform.auth.close({ timeout: 5 }), closing);
 });
 
-test('nothing is lost: events and last uses that no request waits for are written first', async (t) => {
+test('close() writes audit events and last uses that no request waited for', async (t) => {
   const inner = memoryStorage();
-  const { storage, pause } = held(inner);
+  const { storage, pause } = pausable(inner);
   await using platform = await startPlatform({ storage });
   const app = await platform.registerApp();
   const touching = pause('clients.touchSecret');
-  const noting = pause('consents.touch');
-  t.is((await connect(platform, app)).status, 200);
-  await Promise.all([touching.reached, noting.reached]);
+  const touchingConsent = pause('consents.touch');
+  t.is((await runCodeFlow(platform, app)).status, 200);
+  await Promise.all([touching.reached, touchingConsent.reached]);
 
   let isClosed = false;
   const closing = platform.auth.close().finally(() => {
@@ -249,7 +249,7 @@ test('nothing is lost: events and last uses that no request waits for are writte
   await new Promise(setImmediate);
   t.false(isClosed);
   touching.resume();
-  noting.resume();
+  touchingConsent.resume();
   await closing;
 
   const [secret] = (await inner.clients.find(app.client.id))?.secrets ?? [];
@@ -259,9 +259,9 @@ test('nothing is lost: events and last uses that no request waits for are writte
   for (const type of ['token_issued', 'consent_given', 'login']) t.true(types.has(type), type);
 });
 
-test('the answer to a repeat is kept before the storage is closed, also when its caller has gone', async (t) => {
-  const kept = closable();
-  const { storage, pause } = held(kept.storage);
+test('close() stores the response of an idempotent request, even if the caller has disconnected', async (t) => {
+  const closableStorage = closable();
+  const { storage, pause } = pausable(closableStorage.storage);
   const open = defineAction({
     type: 'school',
     name: 'open-school-action',
@@ -281,23 +281,23 @@ test('the answer to a repeat is kept before the storage is closed, also when its
   await using platform = await startPlatform({ storage }, { app: withAction });
   const token = await serviceToken(platform);
   const finishing = pause('idempotency.finish');
-  const wire = await Wire.open(platform.origin);
-  wire.post('/api/v1/actions/school/open-school-action', '{}', {
+  const connection = await RawConnection.open(platform.origin);
+  connection.post('/api/v1/actions/school/open-school-action', '{}', {
     Authorization: `Bearer ${token}`,
     'Content-Type': 'application/json',
     'Idempotency-Key': 'one',
   });
   await finishing.reached;
-  wire.close();
+  connection.close();
   const closing = platform.auth.close();
   finishing.resume();
   await closing;
-  // Events are written from time to time, so before the answer is kept or after it.
-  const ours = ['idempotency.finish', 'close'];
+  // Audit events are written periodically, before or after the response.
+  const expectedCalls = ['idempotency.finish', 'close'];
   t.deepEqual(
-    kept.calls.filter((name) => ours.includes(name)),
-    ours,
+    closableStorage.calls.filter((name) => expectedCalls.includes(name)),
+    expectedCalls,
   );
-  t.true(kept.calls.includes('audit.append'));
-  t.is(kept.calls.at(-1), 'close');
+  t.true(closableStorage.calls.includes('audit.append'));
+  t.is(closableStorage.calls.at(-1), 'close');
 });

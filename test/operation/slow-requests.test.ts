@@ -10,12 +10,12 @@ import { CONNECTION_LIMITS } from '../../examples/server/connection-limits.ts';
 import { gate, people, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { requestsInProgress } from '../harness/requests-in-progress.ts';
-import { Wire } from '../harness/wire.ts';
+import { RawConnection } from '../harness/raw-connection.ts';
 
-const HALF = 'POST /oauth/token HTTP/1.1\r\nHost: wire\r\n';
+const HALF = 'POST /oauth/token HTTP/1.1\r\nHost: localhost\r\n';
 const HEAD = `${HALF}Content-Type: application/json\r\nContent-Length: 50000\r\n\r\n`;
 
-/** How long they take, in milliseconds. */
+/** The duration in milliseconds. */
 async function fiftyTokens(platform: Platform, fields: Record<string, string>): Promise<number> {
   const begun = performance.now();
   const answers = await Promise.all(Array.from({ length: 50 }, async () => platform.token(fields)));
@@ -25,42 +25,43 @@ async function fiftyTokens(platform: Platform, fields: Record<string, string>): 
   return performance.now() - begun;
 }
 
-test('200 half-open connections and 200 bodies that drip keep nobody out for longer than a second', async (t) => {
+test('200 half-open connections and 200 slow bodies delay other clients for at most a second', async (t) => {
   await using platform = await startPlatform({ maxRequests: 100 });
   const { client, secret } = await platform.registerService();
   const fields = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
   await fiftyTokens(platform, fields);
   const alone = await fiftyTokens(platform, fields);
 
-  const slow: Wire[] = [];
+  const slow: RawConnection[] = [];
   for (let count = 0; count < 400; count += 1) {
-    const wire = await Wire.open(platform.origin);
-    slow.push(wire);
-    wire.write(count % 2 === 0 ? HALF : HEAD);
+    const connection = await RawConnection.open(platform.origin);
+    slow.push(connection);
+    connection.write(count % 2 === 0 ? HALF : HEAD);
   }
   while ((await requestsInProgress(platform.auth)) < 100) await new Promise(setImmediate);
   const dripping = setInterval(() => {
-    for (const [index, wire] of slow.entries()) wire.write(index % 2 === 0 ? 'X-Field: x\r\n' : ' ');
+    for (const [index, connection] of slow.entries())
+      connection.write(index % 2 === 0 ? 'X-Field: x\r\n' : ' ');
   }, 20);
-  // Until the slow ones have had their second.
+  // The slow requests are given up after a second.
   const since = performance.now();
-  let beside: number | undefined;
-  while (beside === undefined && performance.now() - since < 10_000) {
-    beside = await fiftyTokens(platform, fields).catch(() => undefined);
+  let duringSlow: number | undefined;
+  while (duringSlow === undefined && performance.now() - since < 10_000) {
+    duringSlow = await fiftyTokens(platform, fields).catch(() => undefined);
   }
   clearInterval(dripping);
-  for (const wire of slow) wire.close();
+  for (const connection of slow) connection.close();
 
-  t.log(`50 tokens: ${alone.toFixed()} ms, beside 400 slow connections ${beside?.toFixed()} ms`);
-  t.true(beside! < 10 * alone + 2000);
+  t.log(`50 tokens: ${alone.toFixed()} ms, duringSlow 400 slow connections ${duringSlow?.toFixed()} ms`);
+  t.true(duringSlow! < 10 * alone + 2000);
   while ((await requestsInProgress(platform.auth)) > 0) await new Promise(setImmediate);
   await fiftyTokens(platform, fields);
 });
 
-test('the limits of the bundled example cut slow and half-open requests off', async (t) => {
+test('the limits of the bundled example close slow and half-open connections', async (t) => {
   const { headersTimeout, keepAliveTimeout, requestTimeout } = CONNECTION_LIMITS;
   for (const limit of [headersTimeout, keepAliveTimeout, requestTimeout]) t.true(limit! <= 60_000);
-  // The same limits, a hundred times as fast.
+  // The same limits, divided by a hundred.
   const server = createServer({
     ...CONNECTION_LIMITS,
     headersTimeout: headersTimeout! / 100,
@@ -79,28 +80,28 @@ test('the limits of the bundled example cut slow and half-open requests off', as
   server.on('request', auth.callback());
 
   for (const begin of [HALF, HEAD]) {
-    const wire = await Wire.open(served.origin);
-    wire.write(begin);
-    t.is((await wire.answer()).status, 408, begin);
-    await wire.closed().catch(() => {});
+    const connection = await RawConnection.open(served.origin);
+    connection.write(begin);
+    t.is((await connection.answer()).status, 408, begin);
+    await connection.closed().catch(() => {});
   }
   while ((await requestsInProgress(auth)) > 0) await new Promise(setImmediate);
   await auth.close();
 });
 
-test('header fields that are too large are refused, and the server goes on', async (t) => {
+test('header fields that are too large are refused, and the server continues', async (t) => {
   await using platform = await startPlatform();
   for (const path of ['/oauth/token', '/oauth/login', '/api/v1/identity', '/livez']) {
-    const wire = await Wire.open(platform.origin);
-    wire.write(`GET ${path} HTTP/1.1\r\nHost: wire\r\nCookie: ${'x'.repeat(20_000)}\r\n\r\n`);
-    const { status } = await wire.answer();
+    const connection = await RawConnection.open(platform.origin);
+    connection.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nCookie: ${'x'.repeat(20_000)}\r\n\r\n`);
+    const { status } = await connection.answer();
     t.is(status, 431, path);
-    await wire.closed().catch(() => {});
+    await connection.closed().catch(() => {});
   }
   t.is((await fetch(platform.url('/oauth/login'))).status, 200);
 });
 
-test('a body without end is answered at its limit, at every endpoint that takes one, and none is a fault', async (t) => {
+test('an endless body is answered at its limit, at every endpoint that reads one, without a 500', async (t) => {
   await using platform = await startPlatform();
   const { client, secret } = await platform.registerService(['view_schools']);
   const credentials = { client_id: client.id, client_secret: secret };
@@ -114,7 +115,7 @@ test('a body without end is answered at its limit, at every endpoint that takes 
     ['/oauth/introspect', json, [400]],
     ['/oauth/authorize', form, [400, 404, 413]],
     ['/oauth/login', form, [413]],
-    // Nothing of the form is needed, so it is answered unread.
+    // The form is not needed, so the response does not wait for it.
     ['/oauth/logout', form, [200]],
     ['/oauth/interaction/x/login', form, [400]],
     ['/oauth/interaction/x/consent', form, [400]],
@@ -124,17 +125,17 @@ test('a body without end is answered at its limit, at every endpoint that takes 
   ];
   const chunk = `2000\r\n${'x'.repeat(0x2000)}\r\n`;
   for (const [path, type, statuses] of endpoints) {
-    const wire = await Wire.open(platform.origin);
-    wire.write(
-      `POST ${path} HTTP/1.1\r\nHost: wire\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\nAuthorization: ${
+    const connection = await RawConnection.open(platform.origin);
+    connection.write(
+      `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\nAuthorization: ${
         path.startsWith('/api') ? `Bearer ${body.access_token}` : 'none'
       }\r\n\r\n`,
     );
-    // 200 KiB, and no end: whoever waited for it would never answer.
-    for (let count = 0; count < 25; count += 1) wire.write(chunk);
-    const answer = await wire.answer();
+    // 200 KiB without an end.
+    for (let count = 0; count < 25; count += 1) connection.write(chunk);
+    const answer = await connection.answer();
     t.true(statuses.includes(answer.status), `${path} as ${type}: ${answer.status} ${answer.body}`);
-    wire.close();
+    connection.close();
   }
   while ((await requestsInProgress(platform.auth)) > 0) await new Promise(setImmediate);
   t.false(platform.logger.lines.some(({ level }) => level === 'error'));

@@ -22,8 +22,8 @@ const OPTIONS = {
 async function printed(t: ExecutionContext, handle: () => unknown): Promise<string[]> {
   const { warn, error } = console;
   const lines: string[] = [];
-  const note = (text: string): void => void lines.push(...text.split('\n'));
-  Object.assign(console, { warn: note, error: note });
+  const record = (text: string): void => void lines.push(...text.split('\n'));
+  Object.assign(console, { warn: record, error: record });
   t.teardown(() => Object.assign(console, { warn, error }));
   const port = await freePort();
   const auth = await createAuthServer({
@@ -47,7 +47,7 @@ async function printed(t: ExecutionContext, handle: () => unknown): Promise<stri
   return lines;
 }
 
-test.serial('an error is one line with time and level, and its stack is indented below', async (t) => {
+test.serial('an error is one line with time and level, with its stack indented below', async (t) => {
   const lines = await printed(t, () => {
     throw new Error('the database is full\n2026-01-01T00:00:00.000Z ERROR forged');
   });
@@ -61,7 +61,7 @@ test.serial('an error is one line with time and level, and its stack is indented
   t.true(lines.slice(1).every((line) => line.startsWith('  ')));
 });
 
-test.serial("an error that stands for a caller's mistake is one line without its stack", async (t) => {
+test.serial('an error with a 4xx status is one line without its stack', async (t) => {
   const { error } = console;
   const lines: string[] = [];
   Object.assign(console, { error: (text: string) => lines.push(text) });
@@ -72,7 +72,7 @@ test.serial("an error that stands for a caller's mistake is one line without its
   t.regex(lines[0]!, /^\S+Z ERROR page failed count=2 reason="a b" err="no such page"$/);
 });
 
-test.serial('a caller who goes away in the middle of a body is no error', async (t) => {
+test.serial('a client that disconnects while sending a body is not logged', async (t) => {
   const port = await freePort();
   const auth = await createAuthServer({ ...OPTIONS, issuer: `http://localhost:${port}` });
   const api = createApiRouter({ auth });
@@ -95,7 +95,7 @@ test.serial('a caller who goes away in the middle of a body is no error', async 
   const body = ['Content-Type: application/json', 'Content-Length: 100', '', '{'];
   socket.write([...head, ...body].join('\r\n'));
   const [message] = (await once(server, 'request')) as [IncomingMessage];
-  await once(message, 'resume'); // The body is being read.
+  await once(message, 'The body is being read.'); // The body is being read.
   socket.destroy();
   t.is(await ended, undefined);
 });

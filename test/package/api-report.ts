@@ -6,10 +6,10 @@ import { manifest } from './manifest.ts';
 const HEADER = `# API report
 
 Every public declaration, by entry point, without its comments. A test fails when it is not what the package declares:
-look at what has changed, tell of it in CHANGELOG.md, and run \`npm run api-report\`.
+look at what has changed, describe it in CHANGELOG.md, and run \`npm run api-report\`.
 `;
 
-/** Writes down what the declarations in a built package promise, so that a change of it is seen. */
+/** The public declarations of a built package, so that a change of them is noticed. */
 export function apiReport(builtPackage: string): string {
   const declarations = new Declarations();
   const main = new Set<string>();
@@ -21,7 +21,7 @@ export function apiReport(builtPackage: string): string {
     const isMain = entry === '.';
     if (isMain) for (const { key } of needed) main.add(key);
     const names = new Set(exported.map(({ key }) => key));
-    // What the main entry point has said already is not said again.
+    // Declarations of the main entry point are not repeated.
     const inner = needed.filter(({ key }) => !names.has(key) && (isMain || !main.has(key)));
     parts.push(`## ${manifest.name}${entry.slice(1)}\n`, print(exported));
     if (inner.length > 0) parts.push('Not exported, but part of these:\n', print(inner));
@@ -36,37 +36,37 @@ function print(declarations: readonly Declaration[]): string {
   return `\`\`\`ts\n${sorted.map(({ text }) => text).join('\n')}\n\`\`\`\n`;
 }
 
-// Not by the rules of a language, which differ from machine to machine.
+// By code units: the order of a locale differs between machines.
 function compare(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
 }
 
 interface Declaration {
-  /** Of the file and the name. */
+  /** The file and the name. */
   readonly key: string;
   readonly name: string;
   readonly file: string;
   readonly text: string;
 }
 
-/** What one file says. */
+/** The declarations of a file. */
 interface Source {
   readonly declared: ReadonlyMap<string, Declaration>;
-  /** Where a name comes from: `[file, name there]`. */
+  /** The origin of a name: `[file, name there]`. */
   readonly imported: ReadonlyMap<string, readonly [file: string, name: string]>;
   readonly exported: ReadonlyMap<string, readonly [file: string, name: string]>;
-  /** Files all of whose names are exported. */
+  /** Files whose names are all exported. */
   readonly passedOn: readonly string[];
 }
 
 /**
- * The declarations of a build. The compiler begins each in the first column, and what belongs to it further in or with a
- * bracket, so they are read without a parser.
+ * The declarations of a build. The compiler begins each in the first column and indents the rest or begins it with a bracket,
+ * so they are read without a parser.
  */
 class Declarations {
   readonly #sources = new Map<string, Source>();
 
-  /** What a file exports by name. */
+  /** The exports of a file by name. */
   exportsOf(file: string): Declaration[] {
     return [...this.#read(file).exported.values()].map(([from, name]) => {
       const found = this.#find(from, name);
@@ -75,7 +75,7 @@ class Declarations {
     });
   }
 
-  /** Those declarations, and every one that they mention. */
+  /** The given declarations, and all that they refer to. */
   neededBy(wanted: readonly Declaration[]): Declaration[] {
     const needed = new Map<string, Declaration>();
     const queue = [...wanted];
@@ -138,7 +138,7 @@ function parse(file: string, text: string): Source {
       '\n',
     );
     declared.set(name, { key: `${file} ${name}`, name, file, text: whole });
-    // A function with several signatures is said in several statements.
+    // A function with several signatures has several statements.
     if (statement.startsWith('export')) exported.set(name, [file, name]);
   }
   return { declared, imported, exported, passedOn };
@@ -147,7 +147,7 @@ function parse(file: string, text: string): Source {
 const DECLARES =
   /^(?:export )?(?:declare )?(?:abstract )?(?:interface|type|const|function|class|let|namespace) (\w+)/;
 
-// A table of words for people: what it has words for is a promise, how they go is not.
+// Of a table of texts, the names are public, the texts are not.
 function isTable(declaration: string): boolean {
   return declaration.includes('declare const ');
 }

@@ -1,47 +1,38 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import test from 'ava';
-import { build } from 'esbuild';
 
 import { runQuickStart } from '../harness/quick-start.ts';
 import { postJson, send } from '../harness/requests.ts';
 import { apiReport } from './api-report.ts';
 import { manifest, ROOT, specifiers } from './manifest.ts';
 import { filesOfCheckout, makeProject, pack } from './pack.ts';
-import { run } from './run.ts';
+import { run, runProgram } from './run.ts';
 
 const BIN = join(ROOT, 'node_modules/.bin');
 
 const packed = await pack();
 const project = await makeProject(packed, 'project');
 const installed = join(project, 'node_modules', manifest.name);
-/** A project that has everything that some part of the package asks for. */
+/** A project with all optional packages. */
 const complete = await makeProject(packed, 'complete', {
-  beside: [...Object.keys(manifest.dependencies), 'knex', 'better-sqlite3', 'prom-client'],
+  dependencies: [...Object.keys(manifest.dependencies), 'knex', 'better-sqlite3', 'prom-client'],
 });
 
-/** Runs a program of a stranger, which prints what it has found out. */
-async function runProgram(folder: string, name: string, source?: string): Promise<string> {
-  if (source !== undefined) writeFileSync(join(folder, name), source);
-  const { code, errors, output } = await run(process.execPath, [name], folder);
-  if (code !== 0) throw new Error(`${name} ended with ${code}: ${errors}`);
-  return errors + output;
-}
-
-test('publint has nothing to say', async (t) => {
+test('publint reports nothing', async (t) => {
   const { code, output } = await run(join(BIN, 'publint'), ['--strict', packed.tarball], packed.folder);
   t.is(code, 0, output);
 });
 
-test('the types are right for every way that an ES module is resolved', async (t) => {
+test('the types are found with every module resolution of ES modules', async (t) => {
   const words = ['--profile', 'esm-only', '--no-color', packed.tarball];
   const { code, output } = await run(join(BIN, 'attw'), words, packed.folder);
   t.is(code, 0, output);
 });
 
-test('it holds what it needs and nothing else', async (t) => {
+test('the tarball contains the required files and no others', async (t) => {
   const surplus = packed.files.filter(
     (file) =>
       !/^(package\.json|(CHANGELOG|README|SECURITY)\.md|LICENSE|lib\/contracts\/runtime\.js)$/.test(file) &&
@@ -66,7 +57,7 @@ test('it holds what it needs and nothing else', async (t) => {
   t.regex(readFileSync(join(ROOT, 'LICENSE'), 'utf8'), /^MIT License\n\nCopyright \(c\) .*\n/);
 });
 
-test('every file that package.json promises is built', (t) => {
+test('every file named in package.json is built', (t) => {
   for (const entry of Object.values(manifest.exports)) {
     if (typeof entry === 'string') continue;
     t.true(existsSync(join(installed, entry.default)), entry.default);
@@ -77,7 +68,7 @@ test('every file that package.json promises is built', (t) => {
   }
 });
 
-test('it works without its sources, by every name that people import', async (t) => {
+test('every import specifier works without the sources', async (t) => {
   const all = specifiers.map((specifier) => `import '${specifier}';`).join(' ');
   t.is(await runProgram(complete, 'app.js', all), '');
   const command = join(complete, 'node_modules', manifest.name, manifest.bin['gatehouse']!);
@@ -86,9 +77,9 @@ test('it works without its sources, by every name that people import', async (t)
   t.is(migrated.code, 0, migrated.errors);
 });
 
-test('an SQLite file needs no Knex, and what does need it says so', async (t) => {
+test('an SQLite file needs no Knex; other databases are an error that names the package', async (t) => {
   const light = await makeProject(packed, 'light', {
-    beside: [...Object.keys(manifest.dependencies), 'better-sqlite3'],
+    dependencies: [...Object.keys(manifest.dependencies), 'better-sqlite3'],
   });
   const source = `
     import { knexStorage } from 'koa-gatehouse/adapters/knex';
@@ -103,7 +94,7 @@ test('an SQLite file needs no Knex, and what does need it says so', async (t) =>
   t.is(await runProgram(light, 'light.js', source), `0\n${needsKnex}\n${needsKnex}\n`);
 });
 
-// A real one, where the machine has one: it also parses and links what one that only pretends cannot refuse.
+// With an old Node of the machine, if there is one: it also parses and links, which a changed version string does not test.
 const old = [process.env['OLD_NODE'], '/usr/bin/node', '/usr/local/bin/node']
   .filter((node): node is string => node !== undefined && existsSync(node))
   .map((node) => ({ node, version: execFileSync(node, ['--version'], { encoding: 'utf8' }).trim().slice(1) }))
@@ -120,29 +111,29 @@ if (old) {
     errors: `koa-gatehouse needs Node.js 22.20 or newer (24 is recommended), but this process runs v${version} (${node}).\n`,
   };
   for (const specifier of specifiers) {
-    test(`a real Node ${version} gets one sentence: import '${specifier}'`, async (t) => {
+    test(`old Node ${version} prints one sentence: import '${specifier}'`, async (t) => {
       const words = ['--input-type=module', '--eval', `import '${specifier}'; console.log('went on');`];
       t.deepEqual(await run(node, words, complete), refused);
     });
   }
 
-  test(`a real Node ${version} gets one sentence: the command line`, async (t) => {
+  test(`old Node ${version} prints one sentence: the command line`, async (t) => {
     t.deepEqual(await run(node, [join(installed, manifest.bin['gatehouse']!), 'migrate'], project), refused);
   });
 
-  test(`a real Node ${version} gets one sentence: npm start`, async (t) => {
+  test(`old Node ${version} prints one sentence: npm start`, async (t) => {
     const words = ['--conditions=gatehouse:source', 'examples/server/start.js'];
     t.deepEqual(await run(node, words, ROOT), refused);
   });
 } else {
-  console.warn('SKIPPED without an old Node: set OLD_NODE to the path of one below 22.20, such as v20');
-  test.skip('a real old Node: set OLD_NODE to the path of one below 22.20, such as v20', () => {});
+  console.warn('SKIPPED, there is no old Node: set OLD_NODE to the path of one below 22.20, such as v20');
+  test.skip('old Node: set OLD_NODE to the path of one below 22.20, such as v20', () => {});
 }
 
-// What is downloaded by everybody who installs it. Raise a budget when what is added is worth it.
-test('it is no larger than it may be', (t) => {
+// The size of the download. Raise a limit when an addition is worth it.
+test('the package is within its size limits', (t) => {
   t.true(packed.size < 500_000, `the tarball has ${packed.size} bytes`);
-  t.true(packed.unpackedSize < 1_600_000, `unpacked it has ${packed.unpackedSize} bytes`);
+  t.true(packed.unpackedSize < 1_750_000, `unpacked it has ${packed.unpackedSize} bytes`);
   t.true(packed.files.length < 1100, `it has ${packed.files.length} files`);
 });
 
@@ -155,16 +146,16 @@ test('installed in an empty project, the quick start of the README runs', async 
   t.deepEqual(schools.body, { data: [{ id: 1, name: 'Hill School' }] });
 });
 
-test('the command is there', async (t) => {
+test('the command is installed', async (t) => {
   const { code, output } = await run('npx', ['--no', '--', 'gatehouse', '--help'], project);
   t.is(code, 0);
   t.regex(output, /^Usage: gatehouse /);
 });
 
-// The metrics need prom-client, which the application has installed.
+// The metrics need prom-client, which the app has installed.
 const required = specifiers.filter((specifier) => !specifier.endsWith('/metrics'));
 
-test('a CommonJS project may require it', async (t) => {
+test('a CommonJS project can require the package', async (t) => {
   const folder = await makeProject(packed, 'commonjs', { type: 'commonjs' });
   const output = await runProgram(
     folder,
@@ -187,8 +178,8 @@ test('a CommonJS project may require it', async (t) => {
   t.is(output, 'true http://localhost:3000\n');
 });
 
-test('the PDF client needs none of the server’s packages', async (t) => {
-  const folder = await makeProject(packed, 'pdf', { beside: ['got'] });
+test('the PDF client needs no package of the server', async (t) => {
+  const folder = await makeProject(packed, 'pdf', { dependencies: ['got'] });
   const output = await runProgram(
     folder,
     'app.js',
@@ -202,7 +193,37 @@ test('the PDF client needs none of the server’s packages', async (t) => {
   t.is(output, 'function []\nERR_MODULE_NOT_FOUND\n');
 });
 
-test('the bundled pages are loaded by a server that has no others, and no sooner', async (t) => {
+test('HTML to PDF needs none of the server’s packages, and loads got and playwright-core with the first document only', async (t) => {
+  const folder = await makeProject(packed, 'html-pdf', { dependencies: ['got'] });
+  const output = await runProgram(
+    folder,
+    'app.js',
+    `import { registerHooks } from 'node:module';
+     const loaded = new Set();
+     registerHooks({ load: (url, context, next) => (loaded.add(url), next(url, context)) });
+     const packages = () => ['koa', 'oidc-provider', 'knex', 'ejs', 'got', 'playwright-core']
+       .filter((name) => [...loaded].some((url) => url.includes('/node_modules/' + name + '/')));
+     const { createHtmlToPdf, gotenbergHtmlToPdf } = await import('koa-gatehouse/html-pdf');
+     const chromium = createHtmlToPdf({ executablePath: process.execPath, sandbox: false });
+     const gotenberg = gotenbergHtmlToPdf({ baseUrl: 'http://127.0.0.1:9', retries: 0 });
+     console.log(packages());
+     await chromium.convert('').catch(({ code, message }) => console.log(code, message));
+     console.log(packages());
+     await gotenberg.convert('').catch(({ code }) => console.log(code));
+     console.log(packages());`,
+  );
+  t.is(
+    output,
+    `[]
+ERR_CONFIG createHtmlToPdf(): install playwright-core: npm install playwright-core
+[]
+ERR_PDF_CONNECTION
+[ 'got' ]
+`,
+  );
+});
+
+test('a server without its own pages loads the bundled pages, another does not', async (t) => {
   const output = await runProgram(
     complete,
     'pages.js',
@@ -212,9 +233,9 @@ test('the bundled pages are loaded by a server that has no others, and no sooner
      const hasEjs = () => [...loaded].some((url) => /node_modules.ejs\\//.test(url));
      const { createAuthServer } = await import('koa-gatehouse');
      const { memoryStorage } = await import('koa-gatehouse/adapters/memory');
-     const nobody = async () => undefined;
-     const least = { issuer: 'http://localhost:3000', users: { authenticate: nobody, find: nobody }, storage: memoryStorage() };
-     const own = await createAuthServer({ ...least, interactions: () => ({ middleware: nobody, error: nobody }) });
+     const noUser = async () => undefined;
+     const least = { issuer: 'http://localhost:3000', users: { authenticate: noUser, find: noUser }, storage: memoryStorage() };
+     const own = await createAuthServer({ ...least, interactions: () => ({ middleware: noUser, error: noUser }) });
      console.log(hasEjs());
      const bundled = await createAuthServer(least);
      console.log(hasEjs());
@@ -229,17 +250,17 @@ const COMPILERS = {
   'TypeScript 5.9': join(ROOT, 'docs/reference/node_modules/.bin/tsc'),
 };
 
-// What the sources infer, their declarations have to infer too, by every compiler and resolution that people use. The
-// declarations themselves are checked once.
+// The declarations must infer the same as the sources, with each compiler and resolution. The declarations themselves are
+// checked once.
 for (const [compiler, module, moduleResolution, skipLibCheck] of [
   ['TypeScript 7', 'nodenext', 'nodenext', false],
   ['TypeScript 7', 'esnext', 'bundler', true],
   ['TypeScript 5.9', 'nodenext', 'nodenext', true],
 ] as const) {
-  test(`the type tests hold for the declarations: ${compiler}, ${moduleResolution}`, async (t) => {
+  test(`the type tests pass with the declarations: ${compiler}, ${moduleResolution}`, async (t) => {
     t.true(existsSync(COMPILERS[compiler]), COMPILERS[compiler]);
     const folder = await makeProject(packed, `types-${compiler.replace(/\D/g, '')}-${moduleResolution}`, {
-      beside: [...Object.keys(manifest.dependencies), 'knex', 'zod', '@types/node'],
+      dependencies: [...Object.keys(manifest.dependencies), 'knex', 'zod', '@types/node'],
     });
     cpSync(join(ROOT, 'test/types'), join(folder, 'types'), { recursive: true });
     const compilerOptions = {
@@ -261,79 +282,7 @@ for (const [compiler, module, moduleResolution, skipLibCheck] of [
   });
 }
 
-test('the API report is what the declarations promise', (t) => {
+test('the API report matches the declarations', (t) => {
   const report = readFileSync(join(ROOT, 'test/api-report.md'), 'utf8');
   t.is(apiReport(installed), report, 'look at what has changed, then: npm run api-report');
 });
-
-/** A host that is bundled: `createAuthServer()` with its pages on an SQLite file, a token, a guarded route and the login page. */
-const HOST = `
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import Koa from 'koa';
-import { createApiRouter, createAuthServer, defineGate } from 'koa-gatehouse';
-import { knexStorage } from 'koa-gatehouse/adapters/knex';
-
-async function main() {
-  const server = createServer();
-  await once(server.listen(0, 'localhost'), 'listening');
-  const issuer = 'http://localhost:' + server.address().port;
-  const auth = await createAuthServer({
-    issuer,
-    users: { authenticate: async () => undefined, find: async () => undefined, permissions: async () => [] },
-    storage: knexStorage('sqlite::memory:'),
-    migrate: true,
-    gate: defineGate({ permissions: { view_schools: 'View schools' } }),
-  });
-  const api = createApiRouter({ auth });
-  api.post('/schools', auth.requires('view_schools'), (ctx) => { ctx.body = ctx.request.body; });
-  server.on('request', new Koa().use(auth.middleware()).use(api.routes()).callback());
-  const { client } = await auth.clients.create({ name: 'Sync', grantType: 'client_credentials', permissions: ['view_schools'] });
-  const authorization = 'Bearer ' + (await auth.issueToken({ client: client.id }));
-  const headers = { authorization, 'content-type': 'application/json' };
-  const schools = await fetch(issuer + '/api/v1/schools', { method: 'POST', headers, body: '{"name":"Hill School"}' });
-  console.log(schools.status, await schools.text());
-  const login = await fetch(issuer + '/oauth/login');
-  const page = await login.text();
-  const style = await fetch(issuer + /href="([^"]+\\.css)"/.exec(page)[1]);
-  console.log(login.status, page.includes('Sign in'), style.status);
-  server.closeAllConnections();
-  server.close();
-  await auth.close();
-}
-main();
-`;
-
-for (const [format, extension] of [
-  ['cjs', 'cjs'],
-  ['esm', 'mjs'],
-] as const) {
-  test(`a host that esbuild bundles as ${format} runs, pages included`, async (t) => {
-    const host = join(complete, `host-${format}.js`);
-    writeFileSync(host, HOST);
-    const folder = join(packed.folder, `bundled-${format}`);
-    const outfile = join(folder, `host.${extension}`);
-    // CommonJS packages in an ES module call `require`, which an ES module has to make.
-    const banner =
-      format === 'esm'
-        ? {
-            js: "import { createRequire as toRequire } from 'node:module'; const require = toRequire(import.meta.url);",
-          }
-        : {};
-    await build({
-      entryPoints: [host],
-      outfile,
-      bundle: true,
-      platform: 'node',
-      format,
-      banner,
-      external: ['better-sqlite3', 'knex', '@opentelemetry/api'],
-      logLevel: 'silent',
-    });
-    mkdirSync(join(folder, 'node_modules'));
-    for (const name of ['better-sqlite3', 'knex']) {
-      symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
-    }
-    t.is(await runProgram(folder, `host.${extension}`), '200 {"name":"Hill School"}\n200 true 200\n');
-  });
-}

@@ -1,15 +1,17 @@
 import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 import { compileCache } from '../harness/compile-cache.ts';
 
-/** How a program ended. */
+/** The result of a program. */
 export interface Ended {
   readonly code: number;
   readonly output: string;
   readonly errors: string;
 }
 
-/** Runs a program to its end, with nothing in its environment that could help it but to start sooner. */
+/** Runs a program until it exits, with an empty environment except for the compile cache. */
 export async function run(
   program: string,
   words: readonly string[],
@@ -28,4 +30,12 @@ export async function run(
       done({ code: child.exitCode ?? -1, output, errors });
     });
   });
+}
+
+/** Runs a program of a project, and resolves to what it has printed. */
+export async function runProgram(folder: string, name: string, source?: string): Promise<string> {
+  if (source !== undefined) writeFileSync(join(folder, name), source);
+  const { code, errors, output } = await run(process.execPath, [name], folder);
+  if (code !== 0) throw new Error(`${name} ended with ${code}: ${errors}`);
+  return errors + output;
 }

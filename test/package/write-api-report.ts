@@ -1,4 +1,4 @@
-/** Writes `test/api-report.md` anew: `npm run api-report`. */
+/** Writes `test/api-report.md`: `npm run api-report`. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

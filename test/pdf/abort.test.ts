@@ -6,15 +6,15 @@ import type { PdfHooks, PdfImageStream } from 'koa-gatehouse/pdf';
 import { PDF, clientOf } from './clients.ts';
 import { PNG, TREE, answer, faultServer, json } from './fault-server.ts';
 
-test('a signal that is aborted already: nothing is sent, nothing is opened', async (t) => {
+test('a signal that is aborted before the call: nothing is sent, and no file is opened', async (t) => {
   await using service = await faultServer(json(TREE));
-  const reason = new Error('Changed my mind');
+  const reason = new Error('Cancelled');
   const call = clientOf(service).extract('/does/not/exist', { signal: AbortSignal.abort(reason) });
   t.is(await t.throwsAsync(call), reason);
   t.is(service.received.length, 0);
 });
 
-test('aborted in the middle of a request: its connection ends, and there is no second try', async (t) => {
+test('aborted during a request: its connection is closed, and it is not repeated', async (t) => {
   const gone = new AbortController();
   const closed = Promise.withResolvers<void>();
   await using service = await faultServer((request) => {
@@ -30,7 +30,7 @@ test('aborted in the middle of a request: its connection ends, and there is no s
   t.is(service.received.length, 1);
 });
 
-test('aborted in the middle of an upload', async (t) => {
+test('a call aborted during an upload rejects with an AbortError', async (t) => {
   const gone = new AbortController();
   await using service = await faultServer((request) => request.pause());
   const call = clientOf(service).extract(new Uint8Array(50_000_000), {
@@ -40,7 +40,7 @@ test('aborted in the middle of an upload', async (t) => {
   await t.throwsAsync(call, { name: 'AbortError' });
 });
 
-test('aborted in the middle of an answer', async (t) => {
+test('a call aborted during a response rejects with an AbortError', async (t) => {
   const gone = new AbortController();
   await using service = await faultServer((request, response) => {
     request.resume();
@@ -50,7 +50,7 @@ test('aborted in the middle of an answer', async (t) => {
   await t.throwsAsync(clientOf(service).extract(PDF, options), { name: 'AbortError' });
 });
 
-test('aborted in the middle of an error', async (t) => {
+test('a call aborted during an error response rejects with an AbortError', async (t) => {
   const gone = new AbortController();
   await using service = await faultServer((request, response) => {
     request.resume();
@@ -61,7 +61,7 @@ test('aborted in the middle of an error', async (t) => {
   await t.throwsAsync(call, { name: 'AbortError' });
 });
 
-test('aborted by a hook, before the request is on its way', async (t) => {
+test('aborted by a hook before the request is sent', async (t) => {
   const gone = new AbortController();
   await using service = await faultServer(json(TREE));
   const hooks: PdfHooks = { onRequest: () => gone.abort() };
@@ -70,7 +70,7 @@ test('aborted by a hook, before the request is on its way', async (t) => {
   t.is(service.received.length, 0);
 });
 
-test('aborted in the wait before the next try', async (t) => {
+test('a call aborted while it waits for its next attempt rejects at once', async (t) => {
   const gone = new AbortController();
   await using service = await faultServer(answer(503, ''));
   const hooks: PdfHooks = {
@@ -81,12 +81,12 @@ test('aborted in the wait before the next try', async (t) => {
   const call = clientOf(service, { hooks, retryDelay: '30 seconds' }).extract(PDF, { signal: gone.signal });
   const startedAt = performance.now();
   await t.throwsAsync(call, { message: 'No time' });
-  // The wait would be 15 seconds at least.
+  // The delay would be at least 15 seconds.
   t.true(performance.now() - startedAt < 10_000);
   t.is(service.received.length, 1);
 });
 
-test('AbortSignal.timeout limits a call with all its tries', async (t) => {
+test('AbortSignal.timeout limits a call with all its attempts', async (t) => {
   await using service = await faultServer(answer(503, ''));
   const call = clientOf(service, { retries: 100, retryDelay: '20 ms' }).extract(PDF, {
     signal: AbortSignal.timeout(100),
@@ -94,15 +94,15 @@ test('AbortSignal.timeout limits a call with all its tries', async (t) => {
   await t.throwsAsync(call, { instanceOf: DOMException, name: 'TimeoutError' });
 });
 
-test('a signal that many calls share keeps no listener of a call that is over', async (t) => {
+test('a signal shared by many calls keeps no listener of a completed call', async (t) => {
   await using service = await faultServer(json(TREE));
   const gone = new AbortController();
   for (let calls = 0; calls < 5; calls += 1) await clientOf(service).extract(PDF, { signal: gone.signal });
   t.deepEqual(getEventListeners(gone.signal, 'abort'), []);
 });
 
-/** A server that sends the beginning of a picture and waits. */
-async function halfPicture(): Promise<{
+/** A server that sends the beginning of an image and waits. */
+async function sendHalfImage(): Promise<{
   service: Awaited<ReturnType<typeof faultServer>>;
   closed: Promise<void>;
 }> {
@@ -120,8 +120,8 @@ async function read({ stream }: PdfImageStream): Promise<void> {
   for await (const chunk of stream) if (chunk === undefined) return;
 }
 
-test('a picture that is handed on: aborted while it is read', async (t) => {
-  const { service, closed } = await halfPicture();
+test('an image stream aborted while it is read rejects with an AbortError', async (t) => {
+  const { service, closed } = await sendHalfImage();
   t.teardown(async () => service[Symbol.asyncDispose]());
   const gone = new AbortController();
   const image = await clientOf(service).renderStream(PDF, { signal: gone.signal });
@@ -130,8 +130,8 @@ test('a picture that is handed on: aborted while it is read', async (t) => {
   await closed;
 });
 
-test('a picture that nobody reads: destroying it ends the connection', async (t) => {
-  const { service, closed } = await halfPicture();
+test('an image stream that is not read: destroying it closes the connection', async (t) => {
+  const { service, closed } = await sendHalfImage();
   t.teardown(async () => service[Symbol.asyncDispose]());
   const image = await clientOf(service, { timeout: '60000 ms' }).renderStream(PDF);
   image.stream.destroy();

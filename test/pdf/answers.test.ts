@@ -50,17 +50,17 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     reply: answer(200, '{"kids":{}}'),
     says: /not the tree of a PDF\.$/,
   },
-  'HTML instead of a picture': {
+  'HTML instead of an image': {
     call: 'render',
     reply: answer(200, HTML, { 'content-type': 'text/html; charset=utf-8' }),
     says: /\(text\/html; charset=utf-8\) is not a PNG or JPEG image\.$/,
   },
-  'HTML that is called a picture': {
+  'HTML with an image type': {
     call: 'render',
     reply: answer(200, HTML, { 'content-type': 'image/png' }),
     says: /\(image\/png\) does not have the image format of its Content-Type\.$/,
   },
-  'a picture of another kind': {
+  'an image of another type': {
     call: 'render',
     reply: answer(200, 'GIF89a', { 'content-type': 'image/gif' }),
     says: /\(image\/gif\) is not a PNG or JPEG image\.$/,
@@ -70,17 +70,17 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     reply: answer(200, '', { 'content-type': 'image/png' }),
     says: /is empty\.$/,
   },
-  'a PNG that was cut off': {
+  'an incomplete PNG': {
     call: 'render',
     reply: answer(200, PNG.subarray(0, -4), { 'content-type': 'image/png' }),
     says: /is an incomplete image\.$/,
   },
-  'a JPEG that was cut off': {
+  'an incomplete JPEG': {
     call: 'render',
     reply: answer(200, JPEG.subarray(0, -1), { 'content-type': 'image/jpeg' }),
     says: /is an incomplete image\.$/,
   },
-  'a PNG without a length, cut off where the connection ends': {
+  'an incomplete PNG without a length': {
     call: 'render',
     reply: (request, response) => {
       request.resume();
@@ -107,14 +107,14 @@ for (const [what, { call, reply, says }] of Object.entries(FAULTS)) {
   });
 }
 
-test('an answer that is no valid gzip', async (t) => {
+test('a response that is not valid gzip is ERR_PDF_CONNECTION, without retries', async (t) => {
   await using service = await faultServer(answer(200, 'no gzip', { 'content-encoding': 'gzip' }));
   const error = await errorOf(clientOf(service).extract(PDF));
   t.is(error.code, 'ERR_PDF_CONNECTION');
   t.is(error.attempts, 1);
 });
 
-test('good answers: compressed, with a byte order mark, with any content type, a JPEG', async (t) => {
+test('valid responses: compressed, with a byte order mark, with any content type, a JPEG', async (t) => {
   const text = JSON.stringify(TREE);
   const replies = [
     answer(200, gzipSync(text), { 'content-encoding': 'gzip', 'content-type': 'application/json' }),
@@ -133,13 +133,13 @@ test('good answers: compressed, with a byte order mark, with any content type, a
   });
 });
 
-test('a picture in another format than the one that was asked for', async (t) => {
+test('an image in another format than requested is an error', async (t) => {
   await using service = await faultServer(png);
   const error = await errorOf(clientOf(service).render(PDF, { format: 'jpg' }));
   t.regex(error.message, /\(image\/png\) is not a jpg image\.$/);
 });
 
-test('a gzip bomb is not swallowed: the answer ends at the limit', async (t) => {
+test('a gzip bomb is not decompressed beyond the limit', async (t) => {
   const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
   await using service = await faultServer(answer(200, bomb, { 'content-encoding': 'gzip' }));
   let taken = 0;
@@ -156,7 +156,7 @@ test('a gzip bomb is not swallowed: the answer ends at the limit', async (t) => 
   t.is(error.attempts, 1);
 });
 
-test('an answer just within the limit is taken', async (t) => {
+test('a response just within the limit is accepted', async (t) => {
   await using service = await faultServer(png);
   const client = clientOf(service, { maxResponseBytes: PNG.byteLength });
   t.deepEqual((await client.render(PDF)).data, PNG);
@@ -164,7 +164,7 @@ test('an answer just within the limit is taken', async (t) => {
   t.regex(error.message, /is larger than/);
 });
 
-test('of an error without end, 16 KiB are kept and no more is read', async (t) => {
+test('of an endless error response, 16 KiB are read', async (t) => {
   let written = 0;
   await using service = await faultServer((request, response) => {
     request.resume();
@@ -182,7 +182,7 @@ test('of an error without end, 16 KiB are kept and no more is read', async (t) =
   t.true(written < 50_000_000, String(written));
 });
 
-test('an error whose body is cut is still that error', async (t) => {
+test('an incomplete error response is reported with its status', async (t) => {
   await using service = await faultServer((request, response) => {
     request.resume();
     response.writeHead(422, { 'content-length': '1000' });
@@ -194,7 +194,7 @@ test('an error whose body is cut is still that error', async (t) => {
   t.is(error.attempts, 1);
 });
 
-test('a server that does not speak HTTP', async (t) => {
+test('a response that is not HTTP is ERR_PDF_CONNECTION, without retries', async (t) => {
   await using service = await faultServer((request) => request.socket.end('220 mail.example ESMTP\r\n'));
   const error = await errorOf(clientOf(service).extract(PDF));
   t.is(error.code, 'ERR_PDF_CONNECTION');

@@ -9,7 +9,7 @@ import { TREE, answer, faultServer, json, png } from './fault-server.ts';
 
 const KEY = 'sk-0123456789abcdef';
 
-test('the key is sent with every request, and with none when it is empty or not given', async (t) => {
+test('the key is sent with each request, and omitted when it is empty or not set', async (t) => {
   await using service = await faultServer(answer(503, ''), json(TREE), json(TREE), png);
   const client = clientOf(service, { apiKey: KEY });
   await client.extract(PDF);
@@ -26,7 +26,7 @@ test('the key is sent with every request, and with none when it is empty or not 
   for (const { headers } of open.received) t.false('authorization' in headers);
 });
 
-/** Everything that a log could make of a value. */
+/** Everything that a log could contain of a value. */
 function written(value: unknown): string {
   const seen = new Set<unknown>();
   const own: string[] = [];
@@ -40,13 +40,13 @@ function written(value: unknown): string {
   return [String(value), inspect(value, options), JSON.stringify(value), ...own].join('\n');
 }
 
-test('the key is in nothing that a client shows of itself', (t) => {
+test('no output of a client object contains the key', (t) => {
   const client = new PdfClient({ apiKey: KEY, headers: { 'x-other-key': KEY } });
   t.false(written(client).includes(KEY));
   t.is(JSON.stringify(client), '{}');
 });
 
-test('the key is in no error, whatever goes wrong, and in no hook', async (t) => {
+test('no error and no hook contains the key', async (t) => {
   const echo = answer(401, `The key "${KEY}" is unknown`, { 'x-key': KEY, 'content-type': 'text/plain' });
   await using echoing = await faultServer(echo);
   await using html = await faultServer(answer(200, `<html>${KEY}`));
@@ -79,7 +79,7 @@ test('the key is in no error, whatever goes wrong, and in no hook', async (t) =>
   t.true(events.length > 10);
 });
 
-test('the stream of a picture shows nothing of the request', async (t) => {
+test('an image stream contains nothing of the request', async (t) => {
   await using service = await faultServer(png);
   const image = await clientOf(service, { apiKey: KEY }).renderStream(PDF);
   t.false(written(image).includes(KEY));
@@ -87,13 +87,13 @@ test('the stream of a picture shows nothing of the request', async (t) => {
 });
 
 for (const [what, apiKey] of Object.entries<unknown>({
-  'a line break in it': `${KEY}\r\nX-Evil: 1`,
-  'a line break at its end': `${KEY}\n`,
-  'a space in it': `${KEY} ${KEY}`,
+  'a line break inside': `${KEY}\r\nX-Evil: 1`,
+  'a line break at the end': `${KEY}\n`,
+  'a space inside': `${KEY} ${KEY}`,
   'letters beyond ASCII': `${KEY}é`,
-  'a type of its own': { KEY },
+  'another type': { KEY },
 })) {
-  test(`a key with ${what} is refused without being repeated`, (t) => {
+  test(`a key with ${what} is an error that does not contain it`, (t) => {
     const error = t.throws(() => new PdfClient({ apiKey: apiKey as string }), { instanceOf: ConfigError });
     t.is(
       error.message,

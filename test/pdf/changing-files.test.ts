@@ -20,7 +20,7 @@ import type { PdfCallOptions } from 'koa-gatehouse/pdf';
 import { clientOf, errorOf } from './clients.ts';
 import { TREE, answer, faultServer, formOf, json } from './fault-server.ts';
 
-// More than fits into the buffers on the way, so that the file is still being read when it changes.
+// More than the buffers between client and server hold, so that the file is still being read when it changes.
 const BYTES = Buffer.alloc(24_000_000, '%PDF-1.7 ');
 
 async function makeFile(t: ExecutionContext): Promise<string> {
@@ -31,8 +31,8 @@ async function makeFile(t: ExecutionContext): Promise<string> {
   return path;
 }
 
-/** Does something once, when the upload is under way: the server has not begun to read. */
-function underWay(change: () => Promise<void>, release: () => void): PdfCallOptions {
+/** Calls `change` once when the upload has begun; until `release`, the server does not read. */
+function onFirstProgress(change: () => Promise<void>, release: () => void): PdfCallOptions {
   let begun = false;
   return {
     onUploadProgress() {
@@ -45,34 +45,34 @@ function underWay(change: () => Promise<void>, release: () => void): PdfCallOpti
 
 for (const [what, change] of Object.entries({
   shortened: (path: string) => truncate(path, 1000),
-  'made longer': (path: string) => appendFile(path, 'more'),
+  extended: (path: string) => appendFile(path, 'more'),
   'written anew': (path: string) => writeFile(path, BYTES.toReversed()),
 })) {
-  test(`a file that is ${what} while it is sent is not taken for the one that was opened`, async (t) => {
+  test(`a file that is ${what} during the upload is an error`, async (t) => {
     const path = await makeFile(t);
     const changed = Promise.withResolvers<void>();
     await using service = await faultServer(async (...exchange) => {
       await changed.promise;
       await json(TREE)(...exchange);
     });
-    const options = underWay(() => change(path), changed.resolve);
+    const options = onFirstProgress(() => change(path), changed.resolve);
     const error = await errorOf(clientOf(service).extract(path, options));
     t.is(error.code, 'ERR_PDF_UNREADABLE');
     t.is(error.message, `The PDF at ${path} changed while it was sent. Send it again.`);
     t.is(error.attempts, 1);
     t.is(service.received.length, 1);
-    t.is(service.received[0]!.body.byteLength, 0, 'the server had a whole request');
+    t.is(service.received[0]!.body.byteLength, 0, 'the server received a complete request');
   });
 }
 
 for (const [what, change] of Object.entries({
   removed: (path: string) => unlink(path),
-  'replaced under its name': async (path: string) => {
+  replaced: async (path: string) => {
     await writeFile(`${path}.new`, 'something else');
     await rename(`${path}.new`, path);
   },
 })) {
-  test(`a file that is ${what} meanwhile is sent as it was opened, also by a second try`, async (t) => {
+  test(`a file that is ${what} during the upload is sent as it was opened, by a second attempt too`, async (t) => {
     const path = await makeFile(t);
     const changed = Promise.withResolvers<void>();
     const unavailable = answer(503, '');
@@ -80,28 +80,28 @@ for (const [what, change] of Object.entries({
       await changed.promise;
       await unavailable(...exchange);
     }, json(TREE));
-    const options = underWay(() => change(path), changed.resolve);
+    const options = onFirstProgress(() => change(path), changed.resolve);
     t.deepEqual(await clientOf(service).extract(path, options), TREE);
     t.is(service.received.length, 2);
     t.true((await formOf(service.received[1]!)).bytes.equals(BYTES));
   });
 }
 
-test('a Blob whose file changes while it is sent', async (t) => {
+test('a Blob whose file changes during the upload is an error', async (t) => {
   const path = await makeFile(t);
   const changed = Promise.withResolvers<void>();
   await using service = await faultServer(async (...exchange) => {
     await changed.promise;
     await json(TREE)(...exchange);
   });
-  const options = underWay(() => truncate(path, 1000), changed.resolve);
+  const options = onFirstProgress(() => truncate(path, 1000), changed.resolve);
   const error = await errorOf(clientOf(service).extract(await openAsBlob(path), options));
   t.is(error.code, 'ERR_PDF_UNREADABLE');
   t.is(error.message, 'The PDF cannot be read completely. The file of the Blob may have changed.');
   t.is(error.attempts, 1);
 });
 
-test('a file is closed again, however the call ends', async (t) => {
+test('a file is closed after the call, whatever its outcome', async (t) => {
   const path = await makeFile(t);
   await using service = await faultServer(answer(503, ''), json(TREE), answer(422, ''), (request) =>
     request.socket.destroy(),
@@ -115,7 +115,7 @@ test('a file is closed again, however the call ends', async (t) => {
   t.deepEqual(await openFilesAt(path), []);
 });
 
-test('a file that is empty is closed again: nothing is sent', async (t) => {
+test('an empty file is closed, and nothing is sent', async (t) => {
   const path = await makeFile(t);
   await truncate(path);
   await using service = await faultServer(json(TREE));
@@ -124,7 +124,7 @@ test('a file that is empty is closed again: nothing is sent', async (t) => {
   t.deepEqual(await openFilesAt(path), []);
 });
 
-/** What this process has open of a file, where the system tells. */
+/** The open files of this process with the path, if the system lists them. */
 async function openFilesAt(path: string): Promise<string[]> {
   if (!existsSync('/proc/self/fd')) return [];
   const open = await Promise.all(

@@ -1,10 +1,10 @@
 import { PdfClient, PdfError } from 'koa-gatehouse/pdf';
 import type { PdfClientOptions } from 'koa-gatehouse/pdf';
 
-/** Some bytes for a service that does not look at them. */
+/** Bytes for a service that does not parse them. */
 export const PDF: Uint8Array<ArrayBuffer> = new TextEncoder().encode('%PDF-1.7 not really one');
 
-/** A client that loses no time: with its defaults a test would wait for seconds. */
+/** A client with short delays: with its defaults a test would wait for seconds. */
 export function clientOf({ origin }: { origin: string }, options: PdfClientOptions = {}): PdfClient {
   return new PdfClient({ baseUrl: origin, retryDelay: '1 ms', timeout: '5000 ms', ...options });
 }
@@ -12,7 +12,7 @@ export function clientOf({ origin }: { origin: string }, options: PdfClientOptio
 /** The error that a call rejects with. */
 export async function errorOf(call: Promise<unknown>): Promise<PdfError> {
   const error = await call.then(
-    () => new Error('The call went well'),
+    () => new Error('The call succeeded'),
     (reason: unknown) => reason,
   );
   if (error instanceof PdfError) return error;

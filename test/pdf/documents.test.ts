@@ -4,9 +4,12 @@ import { join } from 'node:path';
 import { loadImage } from '@napi-rs/canvas';
 import test from 'ava';
 
+import { needsChromium } from '../browser/chromium.ts';
 import { startForScripts, temporaryDirectory } from '../examples/running-example.ts';
+import { clientToken } from '../examples/tokens.ts';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
+import { send } from '../harness/requests.ts';
 import { makePdf } from './make-pdf.ts';
 
 const directory = await temporaryDirectory();
@@ -21,7 +24,7 @@ test.after.always(async () => {
   await directory[Symbol.asyncDispose]();
 });
 
-/** Somebody whose browser is connected to the portal. */
+/** A browser of a user who has connected the portal. */
 async function connect(): Promise<Browser> {
   const own = new Browser();
   const { login, password } = announced.users[0]!;
@@ -69,7 +72,7 @@ test.serial('a PDF is uploaded, and its page shows its outline and its pages', a
 
   const list = await own.open(url);
   t.regex(list.text, /Yours Year "2026" <i>\.pdf 2 pages/);
-  // Another browser has no business with it.
+  // The document does not exist for other sessions.
   t.is((await browser.get(page.url)).status, 404);
   t.is((await browser.get(pictures[0]!)).status, 404);
   t.is((await own.get(`${page.url.href}/pages/3`)).status, 404);
@@ -82,7 +85,7 @@ function cookieOf({ cookies }: Browser): string {
 
 for (const [what, file, status, says] of [
   [
-    'something that is no PDF',
+    'a file that is not a PDF',
     new File(['<html>'], 'a.pdf'),
     422,
     'This file is not a PDF, or it is damaged. Try to open it yourself, or save it anew.',
@@ -102,7 +105,7 @@ for (const [what, file, status, says] of [
   ['an empty file', new File([], 'a.pdf'), 400, 'Choose a PDF first, one that is not empty.'],
   ['no file', undefined, 400, 'Choose a PDF first.'],
 ] as const) {
-  test(`${what} is answered with a page that says so, and with the form`, async (t) => {
+  test(`${what} is answered with a page that says so, and the form`, async (t) => {
     const page = await upload(file);
     t.is(page.status, status);
     t.is(page.heading, 'Documents');
@@ -112,7 +115,7 @@ for (const [what, file, status, says] of [
   });
 }
 
-test('another site’s form uploads nothing', async (t) => {
+test('a form of another site uploads nothing', async (t) => {
   const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
   const page = await upload(new File([pdf], 'evil.pdf'), headers);
   t.is(page.status, 302);
@@ -120,17 +123,17 @@ test('another site’s form uploads nothing', async (t) => {
   t.false((await browser.open(url)).text.includes('evil.pdf'));
 });
 
-test('who is not connected is asked to connect first, for every page', async (t) => {
+test('every page asks a user to connect the portal first', async (t) => {
   for (const path of ['', '/2f0c0f3e-0000-4000-8000-000000000000', '/x/pages/1']) {
-    const stranger = new Browser();
-    const page = await stranger.open(url.href + path);
+    const other = new Browser();
+    const page = await other.open(url.href + path);
     t.is(page.url.pathname, '/portal');
     t.regex(page.text, /^Connect your account first to read documents here\./);
   }
   t.is((await upload(new File([pdf], 'a.pdf'), {}, new Browser())).location?.pathname, '/portal');
 });
 
-test('pages allow no script', async (t) => {
+test('the Content-Security-Policy of the pages allows no script', async (t) => {
   const page = await browser.open(url);
   t.regex(
     page.response.headers.get('content-security-policy') ?? '',
@@ -154,9 +157,32 @@ test.serial('documents are removed after an hour', async (t) => {
   t.deepEqual(await readdir(join(folder, 'incoming')), []);
 });
 
-test('a PDF service that is not running: the page says how to start it', async (t) => {
+needsChromium()('a school’s letter is read in the portal, and its outline among the documents', async (t) => {
+  const own = await connect();
+  const start = await own.open(`${announced.base_url}/portal`);
+  const [, link = ''] = /href="([^"]+)" aria-label="Letter of Harbour School"/.exec(start.html) ?? [];
+  const response = await fetch(new URL(link, start.url), { headers: { cookie: cookieOf(own) } });
+  t.is(response.status, 200);
+  t.is(response.headers.get('content-type'), 'application/pdf');
+  t.is(response.headers.get('content-disposition'), 'inline; filename="enrolment-letter.pdf"');
+  t.is(response.headers.get('x-content-type-options'), 'nosniff');
+
+  const page = await own.follow(await upload(new File([await response.blob()], 'letter.pdf'), {}, own));
+  t.is(page.text, 'letter.pdf 1 page Outline Larkfield Schools page 1 Enrolment letter page 1 Pages Page 1');
+});
+
+test('a letter that cannot be read: the portal says why', async (t) => {
+  const stranger = await new Browser().open(`${announced.base_url}/portal/schools/harbour/letter`);
+  t.is(stranger.url.pathname, '/portal');
+  t.regex(stranger.text, /^Connect your account first to read letters here\./);
+  const missing = await browser.open(`${announced.base_url}/portal/schools/nowhere/letter`);
+  t.is(missing.url.pathname, '/portal');
+  t.regex(missing.text, /^There is no school with this id\./);
+});
+
+test('no PDF service is running and Chromium is missing: the responses say what to do', async (t) => {
   await using other = await temporaryDirectory();
-  const environment = { PDF_BASE_URL: 'http://127.0.0.1:1' };
+  const environment = { PDF_BASE_URL: 'http://127.0.0.1:1', CHROMIUM: '/nowhere', CHROMIUM_SANDBOX: 'false' };
   await using elsewhere = await startForScripts({ dataDirectory: other.path, environment });
   const own = new Browser();
   const { base_url: baseUrl, users } = elsewhere.announced;
@@ -173,5 +199,16 @@ test('a PDF service that is not running: the page says how to start it', async (
     page.text.startsWith(
       'The PDF service does not answer. Start it in another terminal: npm run pdf-service Documents',
     ),
+  );
+
+  const token = await clientToken(elsewhere.announced, 'Nightly import');
+  const letter = await send(`${baseUrl}/api/v1/schools/harbour/letter`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  t.is(letter.status, 501);
+  t.is(letter.body?.['code'], 'letters_unavailable');
+  t.is(
+    letter.body?.['message'],
+    'This server cannot make letters. CHROMIUM: there is no such file; give the path of Chromium or leave it out.',
   );
 });

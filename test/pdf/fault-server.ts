@@ -5,18 +5,18 @@ import type { PdfDocument } from 'koa-gatehouse/pdf';
 
 import { serve } from '../harness/serve.ts';
 
-/** A request, as it arrived. */
+/** A received request. */
 export interface Received {
   readonly method: string | undefined;
   readonly url: string | undefined;
   readonly headers: IncomingHttpHeaders;
-  /** What was read of it. */
+  /** The part of the body that was read. */
   body: Buffer;
 }
 
 export type Reply = (request: IncomingMessage, response: ServerResponse, received: Received) => unknown;
 
-/** A PDF service whose answers are given one by one; the last one repeats. */
+/** A PDF service with the given responses, one after the other; the last one repeats. */
 export interface FaultServer extends AsyncDisposable {
   readonly origin: string;
   readonly received: readonly Received[];
@@ -29,14 +29,14 @@ export async function faultServer(...replies: readonly Reply[]): Promise<FaultSe
     const { headers, method, url } = request;
     const record: Received = { method, url, headers, body: Buffer.alloc(0) };
     received.push(record);
-    // A client that goes away is no fault of the test.
+    // A client that disconnects does not fail the test.
     response.on('error', () => {});
     void reply(request, response, record);
   });
   return { origin, received, [Symbol.asyncDispose]: dispose };
 }
 
-/** Reads the request to its end, then answers. */
+/** Reads the request to its end and responds. */
 export function answer(
   status: number,
   body: string | Uint8Array,
@@ -47,7 +47,7 @@ export function answer(
       received.body = await buffer(request);
       response.writeHead(status, headers).end(body);
     } catch {
-      // The client ended the request.
+      // The client closed the request.
     }
   };
 }
@@ -72,13 +72,13 @@ export const png: Reply = answer(200, PNG, { 'content-type': 'image/png' });
 
 export interface ReceivedForm {
   readonly parts: number;
-  /** Of the file. */
+  /** The content type of the file. */
   readonly name: string;
   readonly type: string;
   readonly bytes: Buffer;
 }
 
-/** The form that was received, read by Node's own parser. */
+/** The received form, parsed by Node's own parser. */
 export async function formOf({ body, headers }: Received): Promise<ReceivedForm> {
   const form = await new Response(new Uint8Array(body), {
     headers: { 'content-type': headers['content-type'] ?? '' },

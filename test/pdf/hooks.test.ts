@@ -4,7 +4,7 @@ import type { PdfHooks, PdfProgress } from 'koa-gatehouse/pdf';
 import { PDF, clientOf } from './clients.ts';
 import { PNG, TREE, answer, faultServer, json } from './fault-server.ts';
 
-test('hooks tell what happens on the way', async (t) => {
+test('hooks are called for each request, response and retry', async (t) => {
   await using service = await faultServer(answer(503, ''), (request) => request.socket.destroy(), json(TREE));
   const events: object[] = [];
   const hooks: PdfHooks = {
@@ -31,7 +31,7 @@ test('hooks tell what happens on the way', async (t) => {
   ]);
 });
 
-test('progress goes from piece to piece up to the whole, and begins again with every try', async (t) => {
+test('progress increases up to the total, and starts again with each attempt', async (t) => {
   const length = String(PNG.byteLength);
   const picture = answer(200, PNG, { 'content-type': 'image/png', 'content-length': length });
   await using service = await faultServer(answer(503, ''), picture);
@@ -55,7 +55,7 @@ test('progress goes from piece to piece up to the whole, and begins again with e
   t.deepEqual(down, [{ transferred: PNG.byteLength, total: PNG.byteLength, attempt: 2 }]);
 });
 
-test('the total of a stream without a size is not known', async (t) => {
+test('for a stream of unknown size onUploadProgress gets no total', async (t) => {
   await using service = await faultServer(json(TREE));
   const totals = new Set<number | undefined>();
   await clientOf(service).extract(new Blob([PDF]).stream(), {
@@ -64,9 +64,9 @@ test('the total of a stream without a size is not known', async (t) => {
   t.deepEqual([...totals], [undefined]);
 });
 
-const mine = new Error('Mine');
+const failure = new Error('Mine');
 function fail(): never {
-  throw mine;
+  throw failure;
 }
 
 for (const [what, { hooks, callbacks, requests }] of Object.entries({
@@ -75,15 +75,15 @@ for (const [what, { hooks, callbacks, requests }] of Object.entries({
   onRetry: { hooks: { onRetry: fail }, callbacks: {}, requests: 1 },
   onDownloadProgress: { hooks: {}, callbacks: { onDownloadProgress: fail }, requests: 2 },
 })) {
-  test(`what ${what} throws ends the call, and is what it rejects with`, async (t) => {
+  test(`an error of ${what} ends the call and is its rejection`, async (t) => {
     await using service = await faultServer(answer(503, ''), json(TREE));
-    t.is(await t.throwsAsync(clientOf(service, { hooks }).extract(PDF, callbacks)), mine);
+    t.is(await t.throwsAsync(clientOf(service, { hooks }).extract(PDF, callbacks)), failure);
     t.is(service.received.length, requests);
   });
 }
 
-test('what onUploadProgress throws ends the call, and is what it rejects with', async (t) => {
+test('an error of onUploadProgress ends the call and is its rejection', async (t) => {
   await using service = await faultServer((request) => request.resume());
-  t.is(await t.throwsAsync(clientOf(service).extract(PDF, { onUploadProgress: fail })), mine);
+  t.is(await t.throwsAsync(clientOf(service).extract(PDF, { onUploadProgress: fail })), failure);
   t.true(service.received.length <= 1);
 });

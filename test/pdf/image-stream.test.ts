@@ -7,7 +7,7 @@ import { PdfError } from 'koa-gatehouse/pdf';
 import { PDF, clientOf, errorOf } from './clients.ts';
 import { PNG, answer, faultServer, png } from './fault-server.ts';
 
-test('a picture is handed on while it arrives, with its type and length', async (t) => {
+test('an image stream is returned while the image arrives, with its type and length', async (t) => {
   const rest = Promise.withResolvers<void>();
   await using service = await faultServer(async (request, response) => {
     request.resume();
@@ -25,7 +25,7 @@ test('a picture is handed on while it arrives, with its type and length', async 
   t.is(service.received[0]!.url, '/render?page=2');
 });
 
-test('what was read is the picture, byte by byte, and its length may be unknown', async (t) => {
+test('the stream has the bytes of the image, and its length may be unknown', async (t) => {
   await using service = await faultServer((request, response) => {
     request.resume();
     response.writeHead(200, { 'content-type': 'image/png' });
@@ -37,7 +37,7 @@ test('what was read is the picture, byte by byte, and its length may be unknown'
   t.deepEqual(await buffer(stream), PNG);
 });
 
-test('tries again until the service begins to answer, and not later', async (t) => {
+test('attempts are repeated until the response begins, and not later', async (t) => {
   await using service = await faultServer(answer(503, ''), (request) => request.socket.destroy(), png);
   const { stream } = await clientOf(service).renderStream(PDF);
   t.deepEqual(await buffer(stream), PNG);
@@ -55,7 +55,7 @@ test('tries again until the service begins to answer, and not later', async (t) 
   t.is(cut.received.length, 1);
 });
 
-test('a picture may take longer than the timeout, as long as it moves', async (t) => {
+test('an image may take longer than the timeout while data arrives', async (t) => {
   await using service = await faultServer(async (request, response) => {
     request.resume();
     response.writeHead(200, { 'content-type': 'image/png' });
@@ -69,7 +69,7 @@ test('a picture may take longer than the timeout, as long as it moves', async (t
   t.deepEqual(await buffer(stream), PNG);
 });
 
-test('a picture that stops arriving ends the stream with an error', async (t) => {
+test('an image that stops arriving ends the stream with an error', async (t) => {
   await using service = await faultServer((request, response) => {
     request.resume();
     response.writeHead(200, { 'content-type': 'image/png' }).write(PNG.subarray(0, 10));
@@ -79,7 +79,7 @@ test('a picture that stops arriving ends the stream with an error', async (t) =>
   t.is(error.code, 'ERR_PDF_TIMEOUT');
 });
 
-test('a status, a wrong type, a refused connection: the call fails, there is no stream', async (t) => {
+test('an error status, a wrong type or a refused connection rejects the call', async (t) => {
   for (const [reply, code] of [
     [answer(422, '{}'), 'ERR_PDF_HTTP'],
     [answer(200, '<html>', { 'content-type': 'text/html' }), 'ERR_PDF_RESPONSE'],
@@ -92,7 +92,7 @@ test('a status, a wrong type, a refused connection: the call fails, there is no 
   t.is((await errorOf(clientOf({ origin: 'http://127.0.0.1:1' }).renderStream(PDF))).attempts, 3);
 });
 
-test('a picture that is cut off, empty or too large ends the stream with an error', async (t) => {
+test('an image that is incomplete, empty or too large ends the stream with an error', async (t) => {
   for (const [body, says] of [
     [PNG.subarray(0, -1), /is an incomplete image\.$/],
     [Buffer.alloc(0), /is empty\.$/],
@@ -107,7 +107,7 @@ test('a picture that is cut off, empty or too large ends the stream with an erro
   }
 });
 
-test('the service waits for a slow reader: no more than a little is taken ahead', async (t) => {
+test('the stream has backpressure: little is buffered for a slow reader', async (t) => {
   let written = 0;
   await using service = await faultServer((request, response) => {
     request.resume();
@@ -123,7 +123,7 @@ test('the service waits for a slow reader: no more than a little is taken ahead'
   await new Promise((resolve) => {
     stream.once('readable', resolve);
   });
-  // Until the buffers on the way are full.
+  // Until the buffers between service and reader are full.
   for (let before = -1; before !== written;) {
     before = written;
     await delay(50);

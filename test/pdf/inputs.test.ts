@@ -24,7 +24,7 @@ test.after.always(() => rm(folder, { recursive: true }));
 
 const INPUTS: Record<string, { input: () => PdfInput | Promise<PdfInput>; name: string; chunked?: true }> = {
   'a path': { input: () => path, name: 'Jahresbericht „2026“.pdf' },
-  'a path to a link': { input: () => join(folder, 'link.pdf'), name: 'link.pdf' },
+  'a path to a symbolic link': { input: () => join(folder, 'link.pdf'), name: 'link.pdf' },
   '{ path }': { input: () => ({ path }), name: 'Jahresbericht „2026“.pdf' },
   '{ path, filename }': { input: () => ({ path, filename: 'report.pdf' }), name: 'report.pdf' },
   bytes: { input: () => PDF, name: 'document.pdf' },
@@ -115,7 +115,7 @@ const REFUSED: readonly [what: string, input: unknown, message: string][] = [
   ['a URL with credentials', 'https://ann:secret@example.com/a.pdf', CREDENTIALS],
   ['a URL without a host', 'https://', NO_URL],
   ['a relative URL', { url: '/a.pdf' }, NO_URL],
-  ['a URL that is none', { url: 5 }, NO_URL],
+  ['an invalid URL', { url: 5 }, NO_URL],
   [
     'an empty string',
     '',
@@ -124,21 +124,21 @@ const REFUSED: readonly [what: string, input: unknown, message: string][] = [
   ['nothing', undefined, NONE],
   ['null', null, NONE],
   ['a number', 5, NONE],
-  ['an object of something else', { file: 'a.pdf' }, NONE],
-  ['data that is none', { data: 'text' }, NONE],
+  ['another object', { file: 'a.pdf' }, NONE],
+  ['invalid data', { data: 'text' }, NONE],
   ['several files', [new Blob([PDF])], SEVERAL],
   ['no bytes', new Uint8Array(), EMPTY],
   ['an empty Blob', new Blob([]), EMPTY],
   ['an empty file', join(folder, 'empty.pdf'), EMPTY],
   [
-    'a size that is none',
+    'an invalid size',
     { stream: new Blob([PDF]).stream(), size: -1 },
     'The size of a stream must be a whole number of bytes, at least 1.',
   ],
 ];
 
 for (const [what, input, message] of REFUSED) {
-  test(`${what} is refused before any request`, async (t) => {
+  test(`${what} is an error before any request`, async (t) => {
     await using service = await faultServer(json(TREE));
     const error = await errorOf(clientOf(service).extract(input as PdfInput));
     t.is(error.code, 'ERR_PDF_INPUT');
@@ -151,13 +151,13 @@ for (const [what, input, message] of REFUSED) {
 
 const UNREADABLE: readonly [what: string, path: string, message: string, cause?: string][] = [
   [
-    'a file that is not there',
+    'a missing file',
     join(folder, 'no.pdf'),
     `The PDF at ${join(folder, 'no.pdf')} cannot be opened. Check that it exists and can be read.`,
     'ENOENT',
   ],
   ['a folder', folder, `${folder} is not a file, but a folder or a device.`],
-  ['a device without an end', '/dev/zero', '/dev/zero is not a file, but a folder or a device.'],
+  ['an endless device', '/dev/zero', '/dev/zero is not a file, but a folder or a device.'],
   [
     'a path with a NUL',
     'a\0b',
@@ -185,7 +185,7 @@ for (const [what, input, message, code] of UNREADABLE) {
   });
 }
 
-test('with localFiles: false no file of this machine is sent, in whatever form it is named', async (t) => {
+test('with localFiles: false no local file is sent, whatever form its name has', async (t) => {
   await using service = await faultServer(json(TREE));
   const client = clientOf(service, { localFiles: false });
   const error = await errorOf(client.extract('/etc/passwd'));
@@ -201,7 +201,7 @@ test('with localFiles: false no file of this machine is sent, in whatever form i
     { filepath: path, originalFilename: 'a.pdf' },
     { originalname: 'a.pdf', path },
     { originalname: 'a.pdf', path, buffer: PDF },
-    // What JSON can say of a Blob and of a stream.
+    // A Blob and a stream after parsing JSON.
     { data: { size: 9 }, path } as unknown as PdfInput,
     { stream: {}, filepath: path } as unknown as PdfInput,
   ];
@@ -222,7 +222,7 @@ test('with localFiles: false no file of this machine is sent, in whatever form i
   t.deepEqual(await client.extract(await openAsBlob(path)), TREE);
 });
 
-test('a name cannot break out of its quotes', async (t) => {
+test('a file name is encoded in its header field', async (t) => {
   await using service = await faultServer(json(TREE));
   const filename = 'a"; name="x"\r\n\r\nb\0\u{1F600}\uD800.pdf';
   await clientOf(service).extract({ data: PDF, filename });
@@ -234,7 +234,7 @@ test('a name cannot break out of its quotes', async (t) => {
 
 async function* failing(): AsyncGenerator<Uint8Array> {
   yield PDF;
-  throw new Error('The disk is on fire');
+  throw new Error('The disk failed');
 }
 
 const bytes = (): ReadableStream => new Blob([PDF]).stream();
@@ -258,7 +258,7 @@ for (const [input, code, message] of [
     'The stream of the PDF is not 3 bytes long, as its size says.',
   ],
 ] as const) {
-  test(`a stream is sent as a whole or not at all: ${message}`, async (t) => {
+  test(`a stream is sent completely or not at all: ${message}`, async (t) => {
     await using service = await faultServer(json(TREE));
     const error = await errorOf(clientOf(service).extract(input as PdfInput));
     t.is(error.message, message);
@@ -268,7 +268,7 @@ for (const [input, code, message] of [
   });
 }
 
-test('files as koa-body and multer really leave them', async (t) => {
+test('files uploaded through koa-body and multer are accepted as input', async (t) => {
   await using service = await faultServer(json(TREE));
   const client = clientOf(service);
   const app = new Koa();
@@ -283,7 +283,7 @@ test('files as koa-body and multer really leave them', async (t) => {
   for (const parser of [multer({ dest: folder }), multer({ storage: multer.memoryStorage() })]) {
     const read = parser.single('file');
     await using express = await serve(() => (request, response) => {
-      // The types are Express', whose requests these are not; multer does not mind.
+      // The types are those of Express requests; multer works with others too.
       read(request as never, response as never, () => {
         const { file } = request as unknown as { file: Express.Multer.File };
         void client.extract(file).then((tree) => response.end(JSON.stringify(tree)));

@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers';
 
 import PDFDocument from 'pdfkit';
 
-/** Makes a small PDF: one page per chapter, each with its title and a paragraph; the last one has a red box. */
+/** Makes a small PDF: one page per chapter, with a title and a paragraph; the last one has a red box. */
 export async function makePdf(
   chapters: readonly string[] = ['Timetable', 'School meals'],
   options: PDFKit.PDFDocumentOptions = {},

@@ -4,7 +4,7 @@ import { PDF, clientOf, errorOf } from './clients.ts';
 import { TREE, answer, faultServer, json } from './fault-server.ts';
 
 for (const status of [300, 301, 302, 303, 304, 307, 308]) {
-  test(`${status} to another host: neither the document nor the key arrives there`, async (t) => {
+  test(`${status} to another host: it receives neither the document nor the key`, async (t) => {
     await using elsewhere = await faultServer(json(TREE));
     await using service = await faultServer(answer(status, '', { location: `${elsewhere.origin}/extract` }));
     const error = await errorOf(clientOf(service, { apiKey: 'sesame' }).extract(PDF));
@@ -20,7 +20,7 @@ for (const status of [300, 301, 302, 303, 304, 307, 308]) {
   });
 }
 
-test('a redirect on the same host is not followed either', async (t) => {
+test('a redirect on the same host is not followed', async (t) => {
   await using service = await faultServer(answer(307, '', { location: '/v2/extract' }), json(TREE));
   t.is((await errorOf(clientOf(service).extract(PDF))).answer?.headers['location'], '/v2/extract');
   t.is(service.received.length, 1);

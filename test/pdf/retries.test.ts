@@ -10,7 +10,7 @@ import type { Reply } from './fault-server.ts';
 
 const unavailable = answer(503, 'try later', { 'content-type': 'text/plain' });
 
-test('a service that is unavailable twice is asked three times, with the same document', async (t) => {
+test('two 503 responses: the third request has the same document', async (t) => {
   await using service = await faultServer(unavailable, unavailable, json(TREE));
   t.deepEqual(await clientOf(service).extract(PDF), TREE);
   t.is(service.received.length, 3);
@@ -20,7 +20,7 @@ test('a service that is unavailable twice is asked three times, with the same do
   }
 });
 
-test('tries are used up: the error says how many, and shows the last answer', async (t) => {
+test('after the last attempt, the error has the number of attempts and the last response', async (t) => {
   await using service = await faultServer(unavailable);
   const error = await errorOf(clientOf(service).extract(PDF));
   t.is(service.received.length, 3);
@@ -33,7 +33,7 @@ test('tries are used up: the error says how many, and shows the last answer', as
   t.is(error.answer?.headers['content-type'], 'text/plain');
 });
 
-test('retries count the tries after the first: 0 makes one request, the call’s own number counts', async (t) => {
+test('retries counts attempts after the first: 0 makes one request, and the call’s option takes precedence', async (t) => {
   await using service = await faultServer(unavailable);
   const client = clientOf(service, { retries: 0 });
   t.is((await errorOf(client.extract(PDF))).attempts, 1);
@@ -44,7 +44,7 @@ test('retries count the tries after the first: 0 makes one request, the call’s
 });
 
 for (const status of [408, 425, 429, 500, 502, 503, 504, 520, 529]) {
-  test(`${status} is tried again`, async (t) => {
+  test(`${status} is retried`, async (t) => {
     await using service = await faultServer(answer(status, ''), png);
     t.deepEqual((await clientOf(service).render(PDF)).data, PNG);
     t.is(service.received.length, 2);
@@ -52,7 +52,7 @@ for (const status of [408, 425, 429, 500, 502, 503, 504, 520, 529]) {
 }
 
 for (const status of [400, 401, 403, 404, 413, 415, 422, 501]) {
-  test(`${status} is not tried again`, async (t) => {
+  test(`${status} is not retried`, async (t) => {
     await using service = await faultServer(answer(status, ''), png);
     const error = await errorOf(clientOf(service).render(PDF));
     t.is(error.code, 'ERR_PDF_HTTP');
@@ -62,7 +62,7 @@ for (const status of [400, 401, 403, 404, 413, 415, 422, 501]) {
   });
 }
 
-test('a connection is refused until the service is there', async (t) => {
+test('a refused connection is retried until the service listens', async (t) => {
   const port = await freePort();
   const server = createServer();
   const hooks: PdfHooks = {
@@ -80,7 +80,7 @@ test('a connection is refused until the service is there', async (t) => {
   t.deepEqual(await client.extract(PDF), TREE);
 });
 
-test('a connection that is refused to the end: every form of input is tried again', async (t) => {
+test('a connection refused by all attempts: every form of input is retried', async (t) => {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   for (const input of [PDF, new Blob([PDF]), import.meta.filename, 'https://pdf.example/a.pdf']) {
@@ -95,7 +95,7 @@ test('a connection that is refused to the end: every form of input is tried agai
   }
 });
 
-test('a host that does not exist is tried again, too', async (t) => {
+test('an unknown host is retried', async (t) => {
   const error = await errorOf(clientOf({ origin: 'http://pdf.invalid' }).extract(PDF));
   t.is(error.code, 'ERR_PDF_CONNECTION');
   t.regex(String((error.cause as { code?: string }).code), /^(ENOTFOUND|EAI_AGAIN)$/);
@@ -103,14 +103,14 @@ test('a host that does not exist is tried again, too', async (t) => {
 });
 
 const resets: Record<string, Reply> = {
-  'before the answer': (request) => request.socket.destroy(),
-  'in the middle of the document': (request) => request.once('data', () => request.socket.destroy()),
-  'in the middle of an answer with a length': (request, response) => {
+  'before the response': (request) => request.socket.destroy(),
+  'during the upload': (request) => request.once('data', () => request.socket.destroy()),
+  'during a response with a length': (request, response) => {
     request.resume();
     response.writeHead(200, { 'content-type': 'image/png', 'content-length': '1000' });
     response.write(PNG.subarray(0, 10), () => request.socket.destroy());
   },
-  'in the middle of an answer in chunks': (request, response) => {
+  'during a chunked response': (request, response) => {
     request.resume();
     response.writeHead(200, { 'content-type': 'image/png' });
     response.write(PNG.subarray(0, 10), () => request.socket.destroy());
@@ -118,7 +118,7 @@ const resets: Record<string, Reply> = {
 };
 
 for (const [when, reset] of Object.entries(resets)) {
-  test(`a connection that is cut ${when} is tried again`, async (t) => {
+  test(`a connection closed ${when} is retried`, async (t) => {
     const large = new Uint8Array(5_000_000);
     await using service = await faultServer(reset, reset, png);
     t.deepEqual((await clientOf(service).render(large)).data, PNG);
@@ -136,7 +136,7 @@ for (const [when, reset] of Object.entries(resets)) {
   });
 }
 
-test('a server that refuses before it has read the document: its answer is seen', async (t) => {
+test('a response before the document is read is received', async (t) => {
   await using service = await faultServer((request, response) => {
     request.pause();
     response.writeHead(413).end('{"error":"too large"}');
@@ -147,24 +147,24 @@ test('a server that refuses before it has read the document: its answer is seen'
   t.is(error.attempts, 1);
 });
 
-/** The waits that the hook was told. */
-async function waits(service: { origin: string }, options: object): Promise<number[]> {
+/** The delays that the hook received. */
+async function delaysOf(service: { origin: string }, options: object): Promise<number[]> {
   const delays: number[] = [];
   const hooks: PdfHooks = { onRetry: ({ delay }) => delays.push(delay) };
   await errorOf(clientOf(service, { hooks, ...options }).extract(PDF));
   return delays;
 }
 
-test('waits double up to the longest, each shortened by half at most', async (t) => {
+test('delays double up to the maximum, each reduced by at most half', async (t) => {
   await using service = await faultServer(unavailable);
-  const delays = await waits(service, { retries: 5, retryDelay: '16 ms', maxRetryDelay: '40 ms' });
+  const delays = await delaysOf(service, { retries: 5, retryDelay: '16 ms', maxRetryDelay: '40 ms' });
   t.is(delays.length, 5);
   for (const [index, most] of [16, 32, 40, 40, 40].entries()) {
     t.true(delays[index]! <= most && delays[index]! >= most / 2, `${index}: ${delays[index]}`);
   }
 });
 
-test('Retry-After is waited for, in seconds or as a date', async (t) => {
+test('Retry-After is respected, in seconds or as a date', async (t) => {
   for (const value of ['5', new Date(Date.now() + 20_000).toUTCString()]) {
     await using service = await faultServer(answer(503, '', { 'retry-after': value }), json(TREE));
     const delays: number[] = [];
@@ -182,7 +182,7 @@ test('Retry-After is waited for, in seconds or as a date', async (t) => {
   }
 });
 
-test('a Retry-After beyond the longest wait ends the call at once', async (t) => {
+test('a Retry-After longer than maxRetryDelay ends the call at once', async (t) => {
   await using service = await faultServer(answer(429, '', { 'retry-after': '3600' }));
   const error = await errorOf(clientOf(service).extract(PDF));
   t.is(service.received.length, 1);
@@ -190,15 +190,15 @@ test('a Retry-After beyond the longest wait ends the call at once', async (t) =>
   t.is(error.answer?.headers['retry-after'], '3600');
 });
 
-for (const nonsense of ['soon', '-5', '', '1.5', new Date(0).toUTCString()]) {
-  test(`a Retry-After of "${nonsense}" asks for nothing`, async (t) => {
-    await using service = await faultServer(answer(503, '', { 'retry-after': nonsense }), json(TREE));
+for (const value of ['soon', '-5', '', '1.5', new Date(0).toUTCString()]) {
+  test(`an invalid Retry-After, "${value}", is ignored`, async (t) => {
+    await using service = await faultServer(answer(503, '', { 'retry-after': value }), json(TREE));
     t.deepEqual(await clientOf(service).extract(PDF), TREE);
     t.is(service.received.length, 2);
   });
 }
 
-test('a stream is sent once: there is no second try', async (t) => {
+test('a stream is sent once, without retries', async (t) => {
   await using service = await faultServer(unavailable);
   const error = await errorOf(clientOf(service).extract({ stream: new Blob([PDF]).stream() }));
   t.is(error.code, 'ERR_PDF_HTTP');

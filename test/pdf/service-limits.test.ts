@@ -26,7 +26,7 @@ function codeOf(error: { answer: { body: string } | undefined }): string {
   return JSON.parse(error.answer?.body ?? '').error.code;
 }
 
-test('with an API key, only its bearer is served; everybody may ask for its health', async (t) => {
+test('with an API key, only requests with it are served, except /health', async (t) => {
   await using service = await start({ apiKey: 'sesame' });
   const error = await errorOf(service.client.extract(pdf));
   t.is(error.answer?.status, 401);
@@ -39,7 +39,7 @@ test('with an API key, only its bearer is served; everybody may ask for its heal
   t.is((await send(`${service.url}/health`)).status, 200);
 });
 
-test('a PDF that is too large is refused, with its length told in advance or not', async (t) => {
+test('a PDF that is too large is refused, with and without Content-Length', async (t) => {
   await using service = await start({ maxBytes: pdf.byteLength });
   t.is((await service.client.extract(pdf))['number of pages'], 2);
   for (const input of [Buffer.alloc(pdf.byteLength + 1), new Blob([new Uint8Array(5_000_000)]).stream()]) {
@@ -52,7 +52,7 @@ test('a PDF that is too large is refused, with its length told in advance or not
   t.is((await service.client.extract(pdf))['number of pages'], 2);
 });
 
-test('a job that takes too long is ended, and the next one is done', async (t) => {
+test('a job that takes too long is ended, and the next one runs', async (t) => {
   await using service = await start({ jobTimeout: 1 });
   const error = await errorOf(service.client.extract(pdf));
   t.is(error.answer?.status, 422);
@@ -61,7 +61,7 @@ test('a job that takes too long is ended, and the next one is done', async (t) =
   t.is(codeOf(await errorOf(service.client.extract(pdf))), 'too_complex');
 });
 
-test('more jobs than may wait are answered with 503 and Retry-After; a client comes back and gets its turn', async (t) => {
+test('more jobs than the queue holds get 503 with Retry-After, and succeed when retried', async (t) => {
   await using service = await start({ queue: 1 });
   const errors = await Promise.all(
     Array.from({ length: 6 }, () =>
@@ -76,28 +76,28 @@ test('more jobs than may wait are answered with 503 and Retry-After; a client co
   for (const error of refused) t.like(error, { code: 'ERR_PDF_HTTP', answer: { status: 503 } });
   t.like(refused[0], { answer: { headers: { 'retry-after': '1' } } });
 
-  const patient = new PdfClient({ baseUrl: service.url, retries: 5 });
-  const trees = await Promise.all(Array.from({ length: 4 }, () => patient.extract(pdf)));
+  const retrying = new PdfClient({ baseUrl: service.url, retries: 5 });
+  const trees = await Promise.all(Array.from({ length: 4 }, () => retrying.extract(pdf)));
   t.is(trees.length, 4);
 });
 
-test('work holds up nobody who only asks how the service is', async (t) => {
+test('/health answers while a job runs', async (t) => {
   const long = await makePdf(Array.from({ length: 60 }, (_, index) => `Chapter ${index}`));
   await using service = await start({});
   const work = service.client.extract(long);
-  const over = new AbortController();
-  void work.finally(() => over.abort());
-  let asked = 0;
-  for (; !over.signal.aborted; asked += 1) t.is((await send(`${service.url}/health`)).status, 200);
-  t.true(asked > 3, String(asked));
+  const ended = new AbortController();
+  void work.finally(() => ended.abort());
+  let count = 0;
+  for (; !ended.signal.aborted; count += 1) t.is((await send(`${service.url}/health`)).status, 200);
+  t.true(count > 3, String(count));
   t.is((await work)['number of pages'], 60);
 });
 
-test('who went away while waiting costs no work', async (t) => {
+test('a request closed while waiting runs no job', async (t) => {
   const jobs = new JobPool({ ...DEFAULTS, workers: 1 });
-  const gone = new PassThrough().destroy();
-  await once(gone, 'close');
+  const closed = new PassThrough().destroy();
+  await once(closed, 'close');
   const job = { task: 'extract', path: '/not/there', filename: null } as const;
-  await t.throwsAsync(jobs.run(job, gone), { message: 'The client closed the connection.' });
+  await t.throwsAsync(jobs.run(job, closed), { message: 'The client closed the connection.' });
   t.deepEqual(jobs.load, { running: 0, waiting: 0 });
 });

@@ -15,7 +15,7 @@ import { makePdf } from './make-pdf.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 const COMMAND = ['--conditions=gatehouse:source', 'examples/pdf-service/start.js'];
 
-/** Starts the service as `npm run pdf-service` does. Resolves once it listens. */
+/** Starts the service like `npm run pdf-service`. Resolves when it listens. */
 async function start(t: ExecutionContext, environment: Record<string, string>) {
   const { PATH = '' } = process.env;
   const env = { PATH, PORT: '0', ...compileCache, ...environment };
@@ -26,21 +26,21 @@ async function start(t: ExecutionContext, environment: Record<string, string>) {
   return { child, output, baseUrl: /http:\/\/[\d.:]+/.exec(output)?.[0] ?? '' };
 }
 
-/** Runs it to its end. */
+/** Runs the service until it exits. */
 async function fail(
   environment: Record<string, string>,
   words: string[] = [],
-): Promise<{ code: unknown; said: string }> {
+): Promise<{ code: unknown; errors: string }> {
   const { PATH = '' } = process.env;
   const settings = { cwd: ROOT, env: { PATH, ...environment } };
   return new Promise((done) => {
     const child = execFile(process.execPath, [...COMMAND, ...words], settings, (_error, output, errors) => {
-      done({ code: child.exitCode, said: output + errors });
+      done({ code: child.exitCode, errors: output + errors });
     });
   });
 }
 
-test('it says where it listens, asks for the key it was given, and stops when it is told to', async (t) => {
+test('it prints its address, requires the given key, and stops on SIGTERM', async (t) => {
   const { child, output, baseUrl } = await start(t, { PDF_API_KEY: 'sesame' });
   t.is(output, `The PDF service listens at ${baseUrl}, with the API key of PDF_API_KEY.\n`);
   t.false(output.includes('sesame'));
@@ -52,7 +52,7 @@ test('it says where it listens, asks for the key it was given, and stops when it
   t.deepEqual(await exited, [0, null]);
 });
 
-test('a running job is finished before it stops', async (t) => {
+test('a running job is finished before the exit', async (t) => {
   const { child, baseUrl } = await start(t, {});
   const exited = once(child, 'exit');
   const tree = new PdfClient({ baseUrl, retries: 0 }).extract(await makePdf());
@@ -63,7 +63,7 @@ test('a running job is finished before it stops', async (t) => {
   t.deepEqual(await exited, [0, null]);
 });
 
-test('a port that is taken, and settings that cannot be used', async (t) => {
+test('a port in use and invalid settings are errors', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   t.teardown(() => taken.close());
@@ -77,17 +77,17 @@ test('a port that is taken, and settings that cannot be used', async (t) => {
   t.deepEqual(both, [
     {
       code: 1,
-      said: `listen EADDRINUSE: address already in use 127.0.0.1:${port}. Stop the program that listens there, or choose another port: PORT=0 npm run pdf-service.\n`,
+      errors: `listen EADDRINUSE: address already in use 127.0.0.1:${port}. Stop the program that listens there, or choose another port: PORT=0 npm run pdf-service.\n`,
     },
-    { code: 1, said: 'PORT: give a whole number from 0 to 65535, not "http".\n' },
-    { code: 1, said: 'PDF_FETCH_URLS: give off, public or any.\n' },
-    { code: 1, said: 'PDF_WORKERS: give a whole number from 1 to 64, not "0".\n' },
+    { code: 1, errors: 'PORT: give a whole number from 0 to 65535, not "http".\n' },
+    { code: 1, errors: 'PDF_FETCH_URLS: give off, public or any.\n' },
+    { code: 1, errors: 'PDF_WORKERS: give a whole number from 1 to 64, not "0".\n' },
   ]);
 });
 
-test('asked for help, it tells its settings', async (t) => {
-  const { code, said } = await fail({}, ['--help']);
+test('--help prints the settings', async (t) => {
+  const { code, errors } = await fail({}, ['--help']);
   t.is(code, 0);
-  t.regex(said, /^Usage: npm run pdf-service\n/);
-  t.regex(said, /PDF_FETCH_URLS/);
+  t.regex(errors, /^Usage: npm run pdf-service\n/);
+  t.regex(errors, /PDF_FETCH_URLS/);
 });

@@ -53,7 +53,7 @@ for (const [path, status, code] of [
   ['/text.pdf', 422, 'pdf_invalid'],
   ['/large.pdf', 413, 'too_large'],
 ] as const) {
-  test(`what cannot be fetched is answered with ${status} ${code}: ${path}`, async (t) => {
+  test(`${status} ${code} for a URL that cannot be fetched: ${path}`, async (t) => {
     const error = await errorOf(new PdfClient({ baseUrl: any.url }).extract(host.origin + path));
     t.is(error.answer?.status, status);
     t.is(JSON.parse(error.answer?.body ?? '').error.code, code);
@@ -61,14 +61,16 @@ for (const [path, status, code] of [
   });
 }
 
-test('a server that does not finish is not waited for', async (t) => {
-  const impatient = await startPdfService({ port: 0, jobTimeout: 100, fetchUrls: 'any' });
-  t.teardown(() => impatient.stop());
-  const error = await errorOf(new PdfClient({ baseUrl: impatient.url }).extract(`${host.origin}/slow.pdf`));
+test('a server that does not finish its response times out', async (t) => {
+  const shortTimeout = await startPdfService({ port: 0, jobTimeout: 100, fetchUrls: 'any' });
+  t.teardown(() => shortTimeout.stop());
+  const error = await errorOf(
+    new PdfClient({ baseUrl: shortTimeout.url }).extract(`${host.origin}/slow.pdf`),
+  );
   t.is(JSON.parse(error.answer?.body ?? '').error.code, 'url_failed');
 });
 
-test('private networks are not for strangers: whatever the URL calls them', async (t) => {
+test('with fetchUrls: public, private addresses are refused in every notation', async (t) => {
   const { port } = new URL(host.origin);
   for (const name of [
     '127.0.0.1',
@@ -88,7 +90,7 @@ test('private networks are not for strangers: whatever the URL calls them', asyn
   }
 });
 
-test('other clients may send anything as a URL', async (t) => {
+test('invalid URLs are 4xx', async (t) => {
   for (const url of [
     'http://127.0.0.1/a.pdf',
     'file:///etc/passwd',
@@ -111,7 +113,7 @@ const PRIVATE =
   '0.0.0.0 10.1.2.3 100.64.0.1 127.9.9.9 169.254.169.254 172.16.0.1 172.31.255.255 192.168.1.1 198.18.0.1 203.0.113.5 ' +
   '224.0.0.1 255.255.255.255 :: ::1 ::ffff:8.8.8.8 64:ff9b::a00:1 fc00::1 fe80::1 ff02::1 2001:db8::1 2002:a00:1::';
 
-test('public addresses, and those that are not', (t) => {
+test('isPublicAddress() is true for public addresses only', (t) => {
   for (const address of PUBLIC.split(' ')) t.true(isPublicAddress(address), address);
   for (const address of PRIVATE.split(' ')) t.false(isPublicAddress(address), address);
 });

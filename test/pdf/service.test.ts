@@ -12,7 +12,7 @@ import { send } from '../harness/requests.ts';
 import { errorOf } from './clients.ts';
 import { makePdf } from './make-pdf.ts';
 
-// Of this file alone, so that it can be seen what is left in it.
+// The temporary folder of this file only, so that remaining files are found.
 const temporary = await mkdtemp(join(tmpdir(), 'gatehouse-service-'));
 process.env['TMPDIR'] = temporary;
 
@@ -24,11 +24,11 @@ const strip = await makePdf(['Strip'], { size: [100, 14_000] });
 
 test.after.always(async (t) => {
   await service.stop();
-  t.deepEqual(await readdir(temporary), [], 'the service leaves no file behind');
+  t.deepEqual(await readdir(temporary), [], 'no temporary file remains');
   await rm(temporary, { recursive: true });
 });
 
-test('a PDF is taken apart into a tree of headings and paragraphs', async (t) => {
+test('a PDF is extracted as a tree of headings and paragraphs', async (t) => {
   const tree = await client.extract({ data: pdf, filename: 'year.pdf' });
   t.like(tree, {
     'file name': 'year.pdf',
@@ -62,7 +62,7 @@ test('a PDF is taken apart into a tree of headings and paragraphs', async (t) =>
   t.is([...walkPdf(tree)].length, 9);
 });
 
-test('a page becomes a PNG or a JPEG of the width that was asked for', async (t) => {
+test('a page is rendered as a PNG or JPEG of the requested width', async (t) => {
   const png = await client.render(pdf);
   t.is(png.contentType, 'image/png');
   t.like(await loadImage(Buffer.from(png.data)), { width: 1240, height: 1754 });
@@ -72,7 +72,7 @@ test('a page becomes a PNG or a JPEG of the width that was asked for', async (t)
   const image = await loadImage(Buffer.from(jpg.data));
   t.like(image, { width: 400, height: 566 });
 
-  // The red box of the last page is where it was drawn.
+  // The red box of the last page has its position.
   const canvas = createCanvas(400, 566).getContext('2d');
   canvas.drawImage(image, 0, 0);
   const colourAt = (x: number, y: number): readonly number[] => [
@@ -86,7 +86,7 @@ test('a page becomes a PNG or a JPEG of the width that was asked for', async (t)
   t.true(smaller.data.byteLength < jpg.data.byteLength);
 });
 
-test('a page is handed on as a stream', async (t) => {
+test('a page is returned as a stream', async (t) => {
   const { stream, contentType, contentLength } = await client.renderStream(pdf, { width: 300 });
   const bytes = await buffer(stream);
   t.is(contentType, 'image/png');
@@ -95,26 +95,16 @@ test('a page is handed on as a stream', async (t) => {
 });
 
 const WRONG: readonly [what: string, send: () => Promise<unknown>, status: number, code: string][] = [
-  ['something that is no PDF', () => client.extract(Buffer.from('<html>')), 422, 'pdf_invalid'],
+  ['a file that is not a PDF', () => client.extract(Buffer.from('<html>')), 422, 'pdf_invalid'],
   ['half a PDF', () => client.render(pdf.subarray(0, 900)), 422, 'pdf_invalid'],
   ['a PDF with a password', () => client.extract(locked), 422, 'password_required'],
-  ['a page that is not there', () => client.render(pdf, { page: 3 }), 400, 'page_missing'],
-  [
-    'a quality that is too high',
-    () => client.render(pdf, { format: 'jpg', quality: 101 }),
-    400,
-    'parameter_invalid',
-  ],
+  ['a missing page', () => client.render(pdf, { page: 3 }), 400, 'page_missing'],
+  ['too high a quality', () => client.render(pdf, { format: 'jpg', quality: 101 }), 400, 'parameter_invalid'],
   ['a quality for a PNG', () => client.render(pdf, { quality: 50 }), 400, 'parameter_invalid'],
-  ['a width that is too small', () => client.render(pdf, { width: 15 }), 400, 'parameter_invalid'],
-  ['a width that is too large', () => client.render(pdf, { width: 4097 }), 400, 'parameter_invalid'],
-  ['a picture with too many pixels', () => client.render(strip, { width: 4096 }), 400, 'picture_too_large'],
-  [
-    'a URL, while the service fetches none',
-    () => client.extract('https://example.com/a.pdf'),
-    501,
-    'urls_off',
-  ],
+  ['too small a width', () => client.render(pdf, { width: 15 }), 400, 'parameter_invalid'],
+  ['too large a width', () => client.render(pdf, { width: 4097 }), 400, 'parameter_invalid'],
+  ['an image of too many pixels', () => client.render(strip, { width: 4096 }), 400, 'picture_too_large'],
+  ['a URL with fetchUrls: off', () => client.extract('https://example.com/a.pdf'), 501, 'urls_off'],
 ];
 
 for (const [what, call, status, code] of WRONG) {
@@ -138,7 +128,7 @@ const RAW: readonly [what: string, path: string, init: RequestInit, status: numb
   ['a text where the file should be', '/extract', { body: form('file', 'text') }, 400, 'file_missing'],
   ['an empty file', '/extract', { body: form('file', new Blob([])) }, 400, 'body_invalid'],
   [
-    'a form that ends early',
+    'an incomplete form',
     '/extract',
     { body: '--x\r\nContent-Disp', headers: { 'content-type': 'multipart/form-data; boundary=x' } },
     400,
@@ -162,7 +152,7 @@ const RAW: readonly [what: string, path: string, init: RequestInit, status: numb
     'body_invalid',
   ],
   [
-    'a PDF as such',
+    'a PDF without a form',
     '/extract',
     { body: pdf, headers: { 'content-type': 'application/pdf' } },
     415,
@@ -170,7 +160,7 @@ const RAW: readonly [what: string, path: string, init: RequestInit, status: numb
   ],
   ['nothing', '/extract', {}, 415, 'content_type_unsupported'],
   [
-    'JSON that is none',
+    'invalid JSON',
     '/render',
     { body: '{', headers: { 'content-type': 'application/json' } },
     400,
@@ -184,31 +174,31 @@ const RAW: readonly [what: string, path: string, init: RequestInit, status: numb
     'urls_off',
   ],
   [
-    'a page that is no number',
+    'a page that is not a number',
     '/render?page=one',
     { body: form('file', new Blob([pdf])) },
     400,
     'parameter_invalid',
   ],
   [
-    'a parameter that is repeated',
+    'a repeated parameter',
     '/render?page=1&page=2',
     { body: form('file', new Blob([pdf])) },
     400,
     'parameter_invalid',
   ],
   [
-    'a format that it does not know',
+    'an unknown format',
     '/render?format=gif',
     { body: form('file', new Blob([pdf])) },
     400,
     'parameter_invalid',
   ],
-  ['a place that is not there', '/convert', { body: form('file', new Blob([pdf])) }, 404, 'not_found'],
+  ['an unknown path', '/convert', { body: form('file', new Blob([pdf])) }, 404, 'not_found'],
 ];
 
 for (const [what, path, init, status, code] of RAW) {
-  test(`other clients get an answer, too: ${what}`, async (t) => {
+  test(`invalid requests of other clients: ${what}`, async (t) => {
     const answer = await send(service.url + path, { method: 'POST', ...init });
     t.is(answer.status, status, answer.text);
     t.like(answer.body, { error: { code } });
@@ -216,7 +206,7 @@ for (const [what, path, init, status, code] of RAW) {
   });
 }
 
-test('it says that it is well', async (t) => {
+test('/health reports the state of the service', async (t) => {
   const { status, body } = await send(`${service.url}/health`);
   t.is(status, 200);
   t.is(body?.['status'], 'ok');

@@ -1,4 +1,5 @@
 import { Agent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 
 import test from 'ava';
 import { ConfigError, GatehouseError, PdfClient, PdfError } from 'koa-gatehouse/pdf';
@@ -7,26 +8,29 @@ import type { PdfClientOptions } from 'koa-gatehouse/pdf';
 import { PDF, clientOf, errorOf } from './clients.ts';
 import { PNG, TREE, answer, faultServer, json, png } from './fault-server.ts';
 
-test.serial('the address: the option, else PDF_BASE_URL, else the local example service', (t) => {
-  delete process.env['PDF_BASE_URL'];
-  t.like(new PdfClient(), { configured: false, baseUrl: 'http://127.0.0.1:7330' });
-  process.env['PDF_BASE_URL'] = '';
-  t.like(new PdfClient(), { configured: false, baseUrl: 'http://127.0.0.1:7330' });
-  process.env['PDF_BASE_URL'] = 'https://pdf.example/';
-  t.like(new PdfClient(), { configured: true, baseUrl: 'https://pdf.example' });
-  t.like(new PdfClient({ baseUrl: 'http://other.example' }), {
-    configured: true,
-    baseUrl: 'http://other.example',
-  });
-  process.env['PDF_BASE_URL'] = 'pdf.example';
-  t.throws(() => new PdfClient(), {
-    instanceOf: ConfigError,
-    message: 'PDF_BASE_URL: give an http or https URL, such as https://pdf.example',
-  });
-  delete process.env['PDF_BASE_URL'];
-});
+test.serial(
+  'baseUrl is the option, else PDF_BASE_URL, else the address of the local example service',
+  (t) => {
+    delete process.env['PDF_BASE_URL'];
+    t.like(new PdfClient(), { configured: false, baseUrl: 'http://127.0.0.1:7330' });
+    process.env['PDF_BASE_URL'] = '';
+    t.like(new PdfClient(), { configured: false, baseUrl: 'http://127.0.0.1:7330' });
+    process.env['PDF_BASE_URL'] = 'https://pdf.example/';
+    t.like(new PdfClient(), { configured: true, baseUrl: 'https://pdf.example' });
+    t.like(new PdfClient({ baseUrl: 'http://other.example' }), {
+      configured: true,
+      baseUrl: 'http://other.example',
+    });
+    process.env['PDF_BASE_URL'] = 'pdf.example';
+    t.throws(() => new PdfClient(), {
+      instanceOf: ConfigError,
+      message: 'PDF_BASE_URL: give an http or https URL, such as https://pdf.example',
+    });
+    delete process.env['PDF_BASE_URL'];
+  },
+);
 
-test('a path in the base URL is kept, with or without a slash at its end', async (t) => {
+test('a path in baseUrl is kept, with or without a final slash', async (t) => {
   await using service = await faultServer(json(TREE));
   for (const end of ['', '/', '//']) {
     const client = clientOf({ origin: `${service.origin}/pdf/v2${end}` });
@@ -37,11 +41,11 @@ test('a path in the base URL is kept, with or without a slash at its end', async
   t.is(new PdfClient({ baseUrl: new URL('HTTPS://PDF.example:443/a') }).baseUrl, 'https://pdf.example/a');
 });
 
-test('defaults: 60 seconds, two retries', (t) => {
+test('by default, the timeout is 60 seconds, with two retries', (t) => {
   t.like(new PdfClient(), { timeout: 60, retries: 2 });
 });
 
-test('timeout and retries have setters, and each is checked', (t) => {
+test('timeout and retries have setters that check the value', (t) => {
   const client = new PdfClient({ timeout: '5 seconds', retries: 0 });
   t.like(client, { timeout: 5, retries: 0 });
   client.timeout = '250 ms';
@@ -66,7 +70,7 @@ test('timeout and retries have setters, and each is checked', (t) => {
   t.like(client, { timeout: 120, retries: 7 });
 });
 
-test('what the service says of itself cannot be written', (t) => {
+test('properties of the service are read-only', (t) => {
   const client = new PdfClient();
   for (const name of ['configured', 'baseUrl'] as const) {
     t.throws(() => Object.assign(client, { [name]: 'x' }), { instanceOf: TypeError });
@@ -115,21 +119,100 @@ const WRONG: readonly [options: object, message: string][] = [
     { headers: { 'x-a': undefined } },
     'headers.x-a: give a header field that HTTP allows (RFC 9110 section 5)',
   ],
+  ...[null, 'X-Trace: a', ['X-Trace', 'a'], new Headers({ 'x-trace': 'a' })].map(
+    (headers): [object, string] => [
+      { headers },
+      "headers: pass an object with the header fields, such as { 'X-Trace': 'a' }",
+    ],
+  ),
+  [
+    { url: 'https://pdf.example' },
+    'url: there is no such option; the options are baseUrl, apiKey, timeout, retries, retryDelay, maxRetryDelay, maxResponseBytes, localFiles, headers, agent, hooks',
+  ],
+  ...[null, 0, 'false'].map((localFiles): [object, string] => [
+    { localFiles },
+    'localFiles: pass true or false',
+  ]),
+  ...[new Agent(), new HttpsAgent()].map((agent): [object, string] => [
+    { agent },
+    'agent: pass it by its protocol: { https: agent }, { http: agent } or both',
+  ]),
+  ...[null, 'proxy', []].map((agent): [object, string] => [
+    { agent },
+    'agent: pass an object with some of http, https',
+  ]),
+  [{ agent: { http2: {} } }, 'agent.http2: there is no such option; the options are http, https'],
+  [{ agent: { http: {} } }, 'agent.http: pass an Agent of node:http, or leave it out'],
+  [{ agent: { https: null } }, 'agent.https: pass an Agent of node:https, or leave it out'],
+  [{ hooks: null }, 'hooks: pass an object with some of onRequest, onResponse, onRetry'],
+  [
+    { hooks: { onError() {} } },
+    'hooks.onError: there is no such option; the options are onRequest, onResponse, onRetry',
+  ],
+  [{ hooks: { onRetry: true } }, 'hooks.onRetry: pass a function, or leave it out'],
 ];
 
 for (const [options, message] of WRONG) {
-  test(`refused at once: ${JSON.stringify(options)}`, (t) => {
+  test(`ConfigError: ${JSON.stringify(options).slice(0, 80)} (${message}, ${WRONG.findIndex((one) => one[0] === options)})`, (t) => {
     t.throws(() => new PdfClient(options as PdfClientOptions), { instanceOf: ConfigError, message });
   });
 }
 
-test('the options of a call are checked, too', async (t) => {
+test('the options of a call are checked', async (t) => {
   await using service = await faultServer(png);
   const client = clientOf(service);
   await t.throwsAsync(client.extract(PDF, { timeout: 0 }), { instanceOf: ConfigError });
   await t.throwsAsync(client.extract(PDF, { headers: { host: 'x' } }), { instanceOf: ConfigError });
   t.is(service.received.length, 0);
 });
+
+const COMMON = 'timeout, retries, maxResponseBytes, headers, signal, onUploadProgress, onDownloadProgress';
+
+const WRONG_CALLS: readonly [
+  call: 'extract' | 'render' | 'renderStream',
+  options: unknown,
+  message: string,
+][] = [
+  ['extract', { page: 1 }, `page: there is no such option; the options are ${COMMON}`],
+  ['extract', { retryDelay: 1 }, `retryDelay: there is no such option; the options are ${COMMON}`],
+  ['extract', null, `options: pass an object with some of ${COMMON}`],
+  [
+    'extract',
+    { headers: null },
+    "headers: pass an object with the header fields, such as { 'X-Trace': 'a' }",
+  ],
+  [
+    'extract',
+    { signal: new AbortController() },
+    'signal: pass an AbortSignal, such as AbortSignal.timeout(30_000) or the signal of an AbortController',
+  ],
+  ['extract', { onUploadProgress: true }, 'onUploadProgress: pass a function, or leave it out'],
+  ['extract', { onDownloadProgress: {} }, 'onDownloadProgress: pass a function, or leave it out'],
+  [
+    'render',
+    { pages: 1 },
+    `pages: there is no such option; the options are page, format, quality, width, ${COMMON}`,
+  ],
+  [
+    'renderStream',
+    { pages: 1 },
+    `pages: there is no such option; the options are page, format, quality, width, ${COMMON}`,
+  ],
+  ['render', null, `options: pass an object with some of page, format, quality, width, ${COMMON}`],
+];
+
+for (const [call, options, message] of WRONG_CALLS) {
+  test(`${call} refuses ${JSON.stringify(options)} before any request: ${message.slice(0, 30)}`, async (t) => {
+    await using service = await faultServer(png);
+    const client = clientOf(service);
+    await t.throwsAsync(async () => Reflect.apply(client[call], client, [PDF, options]), {
+      instanceOf: ConfigError,
+      code: 'ERR_CONFIG',
+      message,
+    });
+    t.is(service.received.length, 0);
+  });
+}
 
 const PARAMETERS: readonly [options: object, message: string][] = [
   [{ page: 0 }, 'The page of an image must be a whole number of at least 1.'],
@@ -142,7 +225,7 @@ const PARAMETERS: readonly [options: object, message: string][] = [
 
 for (const [options, message] of PARAMETERS) {
   for (const call of ['render', 'renderStream'] as const) {
-    test(`${call} refuses ${JSON.stringify(options)} before any request`, async (t) => {
+    test(`${call} with ${JSON.stringify(options)} is an error before any request`, async (t) => {
       await using service = await faultServer(png);
       const error = await errorOf(clientOf(service)[call](PDF, options));
       t.is(error.code, 'ERR_PDF_INPUT');
@@ -152,7 +235,7 @@ for (const [options, message] of PARAMETERS) {
   }
 }
 
-test('the parameters of a picture are sent in the query, those that are given', async (t) => {
+test('the given parameters of an image are sent in the query', async (t) => {
   await using service = await faultServer(png);
   const client = clientOf(service);
   await client.render(PDF);
@@ -164,14 +247,14 @@ test('the parameters of a picture are sent in the query, those that are given', 
   );
 });
 
-test('header fields of the client and of the call are sent, the call’s before the client’s', async (t) => {
+test('header fields of the client and of the call are sent; those of the call take precedence', async (t) => {
   await using service = await faultServer(json(TREE));
   const client = clientOf(service, { headers: { 'User-Agent': 'portal/1', 'X-Trace': 'a' } });
   await client.extract(PDF, { headers: { 'x-trace': 'b' } });
   t.like(service.received[0]!.headers, { 'user-agent': 'portal/1', 'x-trace': 'b' });
 });
 
-test('requests go through the agent that is given', async (t) => {
+test('requests use the given agent', async (t) => {
   await using service = await faultServer(png);
   const http = new Agent({ keepAlive: true, maxSockets: 1 });
   t.teardown(() => http.destroy());
@@ -181,7 +264,7 @@ test('requests go through the agent that is given', async (t) => {
   t.is(Object.values(http.freeSockets).flat().length, 1);
 });
 
-test('errors have one base and one shape', async (t) => {
+test('all errors are PdfErrors of the same shape', async (t) => {
   await using service = await faultServer(answer(404, 'not here'));
   const error = await errorOf(clientOf(service).extract(PDF));
   t.true(error instanceof PdfError && error instanceof GatehouseError && error instanceof Error);

@@ -9,7 +9,7 @@ import { TREE, faultServer, json } from './fault-server.ts';
 
 const SHORT = { timeout: '60 ms', retries: 1 } as const;
 
-test('a service that does not begin to answer', async (t) => {
+test('ERR_PDF_TIMEOUT after each attempt when no response begins', async (t) => {
   await using service = await faultServer((request) => request.resume());
   const error = await errorOf(clientOf(service, SHORT).extract(PDF));
   t.is(error.code, 'ERR_PDF_TIMEOUT');
@@ -22,7 +22,7 @@ test('a service that does not begin to answer', async (t) => {
   );
 });
 
-test('a service that says again and again that it is busy, and never answers', async (t) => {
+test('ERR_PDF_TIMEOUT when only 102 responses arrive', async (t) => {
   await using service = await faultServer((request, response) => {
     request.resume();
     const busy = setInterval(() => response.writeProcessing(), 10);
@@ -33,19 +33,19 @@ test('a service that says again and again that it is busy, and never answers', a
   t.regex(error.message, /^For 700 ms the PDF service did not start its response/);
 });
 
-test('a service that lets its answer drip for ever', async (t) => {
+test('ERR_PDF_TIMEOUT when a response arrives slowly without an end', async (t) => {
   await using service = await faultServer((request, response) => {
     request.resume();
     response.writeHead(200, { 'content-type': 'application/json' });
-    const drip = setInterval(() => response.write(' '), 10);
-    response.on('close', () => clearInterval(drip));
+    const slow = setInterval(() => response.write(' '), 10);
+    response.on('close', () => clearInterval(slow));
   });
   const error = await errorOf(clientOf(service, { timeout: '700 ms', retries: 0 }).extract(PDF));
   t.is(error.code, 'ERR_PDF_TIMEOUT');
   t.regex(error.message, /^For 700 ms the PDF service did not finish its response/);
 });
 
-test('a service that takes nothing of the document', async (t) => {
+test('ERR_PDF_TIMEOUT after each attempt when the service does not read the document', async (t) => {
   await using service = await faultServer((request) => request.pause());
   const error = await errorOf(clientOf(service, SHORT).extract(new Uint8Array(30_000_000)));
   t.is(error.code, 'ERR_PDF_TIMEOUT');
@@ -53,7 +53,7 @@ test('a service that takes nothing of the document', async (t) => {
   t.is(error.attempts, 2);
 });
 
-test('a server that accepts connections and says nothing at all', async (t) => {
+test('ERR_PDF_TIMEOUT when a server accepts connections and sends nothing', async (t) => {
   const sockets = new Set<{ destroy(): void }>();
   const server = createServer((socket) => {
     sockets.add(socket);
@@ -66,13 +66,13 @@ test('a server that accepts connections and says nothing at all', async (t) => {
   await once(server, 'listening');
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   t.is((await errorOf(clientOf({ origin }, SHORT).extract(PDF))).code, 'ERR_PDF_TIMEOUT');
-  // The handshake of TLS never ends.
+  // The TLS handshake does not complete.
   const secure = clientOf({ origin: origin.replace('http:', 'https:') }, SHORT);
   t.is((await errorOf(secure.extract(PDF))).code, 'ERR_PDF_TIMEOUT');
   t.is(sockets.size, 4);
 });
 
-test('an upload may take longer than the timeout, as long as it moves', async (t) => {
+test('an upload may take longer than the timeout while data is sent', async (t) => {
   await using service = await faultServer(json(TREE));
   const slow = {
     async *[Symbol.asyncIterator]() {
@@ -87,7 +87,7 @@ test('an upload may take longer than the timeout, as long as it moves', async (t
   t.deepEqual(await clientOf(service, { timeout: '900 ms' }).extract(slow), TREE);
 });
 
-test('the call’s own timeout counts, and a setter is for the calls that follow', async (t) => {
+test('the call’s timeout takes precedence, and a setter applies to later calls', async (t) => {
   await using service = await faultServer((request) => request.resume());
   const client = clientOf(service, { retries: 0, timeout: '60000 ms' });
   t.regex((await errorOf(client.extract(PDF, { timeout: '30 ms' }))).message, /^For 30 ms/);

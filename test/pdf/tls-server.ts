@@ -2,7 +2,7 @@ import { createServer } from 'node:https';
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A key and a certificate for `localhost` and 127.0.0.1, signed by nobody else; for tests, and of no use elsewhere. */
+/** A key and a self-signed certificate for `localhost` and 127.0.0.1, for tests only. */
 const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQggjoEqZlvWK8OUkK/
 gqCNbALaIZQNo2TWYDv1O656JRehRANCAARfA3HVoOQh9Gvc4g+GBiDrqG/w5v1w

@@ -6,7 +6,7 @@ import { PDF, clientOf, errorOf } from './clients.ts';
 import { PNG, TREE } from './fault-server.ts';
 import { CERTIFICATE, serveTls } from './tls-server.ts';
 
-test('a certificate that nobody vouches for: no document is sent, and there is no second try', async (t) => {
+test('an untrusted certificate: no document is sent, and there is no retry', async (t) => {
   let requests = 0;
   await using service = await serveTls((_request, response) => {
     requests += 1;
@@ -19,7 +19,7 @@ test('a certificate that nobody vouches for: no document is sent, and there is n
   t.is(requests, 0);
 });
 
-test('with an agent that knows the authority, it is a service like any other', async (t) => {
+test('with an agent that trusts the certificate, requests succeed', async (t) => {
   let received = 0;
   await using service = await serveTls((request, response) => {
     request.on('data', (chunk: Buffer) => {

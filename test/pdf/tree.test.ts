@@ -24,30 +24,30 @@ const TREE: PdfNode = {
   ],
 };
 
-test('a tree is walked in reading order, with the rows of tables and the items of lists', (t) => {
+test('a tree is iterated in reading order, with the rows of tables and the items of lists', (t) => {
   t.is(pdfText(TREE), 'Fees\nYear\nFee\n2026\none\none a\ntwo\nFees ... 1\nThe end');
   const nodes = [...walkPdf(TREE)];
   t.is(nodes[0], TREE);
   t.is(nodes.length, 21);
 });
 
-test('a tree may be so deep that a function that calls itself would not come back', (t) => {
+test('a tree of 200,000 levels is iterated without recursion', (t) => {
   let deep: PdfNode = text('bottom');
   for (let level = 0; level < 200_000; level += 1) deep = { kids: [deep] };
   t.is(pdfText(deep), 'bottom');
 });
 
-test('a node may have very many children', (t) => {
+test('a node may have 300,000 children', (t) => {
   t.is(pdfText({ kids: Array.from({ length: 300_000 }, () => text('x')) }).length, 599_999);
 });
 
-test('what is no tree is no trouble', (t) => {
+test('values that are not nodes are ignored', (t) => {
   const odd = { kids: [null, 5, 'text', [], { content: 5 }, text('a')], rows: 'no', cells: { 0: text('b') } };
   t.is(pdfText(odd as unknown as PdfNode), 'a');
   t.is(pdfText({}), '');
 });
 
-test('a walk can be left early', (t) => {
+test('iteration can stop early', (t) => {
   const heading = walkPdf(TREE).find(({ type }) => type === 'heading');
   t.is(heading?.content, 'Fees');
 });

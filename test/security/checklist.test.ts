@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs';
 
 import test from 'ava';
 
-import { mistakesIn } from './shown-by.ts';
+import { mistakesIn } from './test-references.ts';
 
 const CHECKLIST = new URL('CHECKLIST.md', import.meta.url);
 
-/** How many rows each part has. */
+/** The number of rows of each part. */
 const PARTS = {
   Requirements: 107,
-  'Failures of others': 37,
+  'Known vulnerabilities': 37,
   Faults: 29,
-  Ended: 10,
+  Revocation: 10,
   Defences: 14,
   Apps: 14,
   'Guessing and load': 7,
@@ -41,12 +41,12 @@ function rowsOf(markdown: string): Row[] {
 /** What is wrong with a row, in words. */
 function mistakesOf({ part, number, what, shownBy }: Row): string[] {
   const place = `${part} ${number}`;
-  if (what === '') return [`${place} says nothing`];
+  if (what === '') return [`${place} has no text`];
   if (/^Does not apply: .{20}/.test(shownBy)) return [];
   return mistakesIn(shownBy, CHECKLIST).map((mistake) => `${place}: ${mistake}`);
 }
 
-test('every row of the checklist is shown by tests that are there, or says why it does not apply', (t) => {
+test('every row of the checklist names existing tests, or a reason why it does not apply', (t) => {
   const rows = rowsOf(readFileSync(CHECKLIST, 'utf8'));
   for (const [part, count] of Object.entries(PARTS)) {
     const numbers = rows.filter((row) => row.part === part).map(({ number }) => number);
@@ -59,9 +59,9 @@ test('every row of the checklist is shown by tests that are there, or says why i
   t.deepEqual(rows.flatMap(mistakesOf), []);
 });
 
-test('it notices a row that shows nothing, and a file or a test that is not there', (t) => {
-  // In pieces: this file is searched for it.
-  const missing = ['a test', 'that is nowhere'].join(' ');
+test('rows without tests, and missing files and tests, are found', (t) => {
+  // Composed at run time, because this file is searched for the title.
+  const missing = ['a test', 'that does not exist'].join(' ');
   const rows = rowsOf(
     `## Faults
 
@@ -70,13 +70,13 @@ test('it notices a row that shows nothing, and a file or a test that is not ther
 | 1 | Nothing | |
 | 2 | Too little | Does not apply: no |
 | 3 | A file | [x](nowhere.test.ts): “x” |
-| 4 | A test | [x](checklist.test.ts): “${missing}”, “it notices a row that shows nothing” |
+| 4 | A test | [x](checklist.test.ts): “${missing}”, “rows without tests, and missing files” |
 | 5 | Why not | Does not apply: nothing of this kind is offered |
 `,
   );
   t.deepEqual(rows.flatMap(mistakesOf), [
-    'Faults 1: is shown by nothing',
-    'Faults 2: is shown by nothing',
+    'Faults 1: names no test',
+    'Faults 2: names no test',
     'Faults 3: there is no nowhere.test.ts',
     'Faults 3: nowhere.test.ts has no test “x”',
     `Faults 4: checklist.test.ts has no test “${missing}”`,

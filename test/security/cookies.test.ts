@@ -8,14 +8,14 @@ import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, listenerOf, signIn, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
 
-/** A Set-Cookie line and the path of the request that it answered. */
+/** A Set-Cookie line and the path of its request. */
 interface Line {
   readonly at: string;
   readonly line: string;
 }
 
-/** An app that notes every cookie it sets. */
-function notingApp(lines: Line[]): (parts: AppParts) => RequestListener {
+/** An app that records each Set-Cookie line. */
+function recordingApp(lines: Line[]): (parts: AppParts) => RequestListener {
   return ({ auth, api }) => {
     const app = new Koa();
     app.use(auth.middleware()).use(api.routes());
@@ -31,8 +31,8 @@ function notingApp(lines: Line[]): (parts: AppParts) => RequestListener {
   };
 }
 
-/** Everything that a person can do in a browser, and what apps do beside it. */
-async function walk(platform: Platform): Promise<void> {
+/** Each step that a user can take in a browser, and requests of apps. */
+async function runAllSteps(platform: Platform): Promise<void> {
   const browser = new Browser(platform.reach);
   const app = await platform.registerApp();
   const service = await platform.registerService();
@@ -64,14 +64,14 @@ const ISSUERS = [
 ];
 
 for (const { name, seen, path } of ISSUERS) {
-  test(`every cookie of a whole walk is out of the reach of scripts, other sites and other hosts: ${name}`, async (t) => {
+  test(`every cookie is HttpOnly, SameSite=Lax and for its path and host only: ${name}`, async (t) => {
     const lines: Line[] = [];
     await using proxy = await startProxy((passed, headers) => ({ path: passed, headers }));
     await using platform = await startPlatform(
       {},
       {
         path,
-        app: notingApp(lines),
+        app: recordingApp(lines),
         inFront(origin) {
           proxy.forwardTo(origin);
           return seen ?? proxy.origin;
@@ -79,7 +79,7 @@ for (const { name, seen, path } of ISSUERS) {
         reach: (url) => (url.origin === seen ? new URL(url.pathname + url.search, proxy.origin) : url),
       },
     );
-    await walk(platform);
+    await runAllSteps(platform);
 
     const secure = seen !== undefined;
     const { port } = new URL(platform.origin);
@@ -110,7 +110,7 @@ for (const { name, seen, path } of ISSUERS) {
     t.true(
       lines.some(({ line }) => line.startsWith(`${device}=`)) &&
         !lines.some(({ line }) => line.startsWith(`${device}=;`)),
-      'and leaves the browser known',
+      'and leaves the device cookie',
     );
     for (const { at } of lines) t.regex(at, /\/oauth\/(?:authorize|interaction|login|logout)\b/);
   });

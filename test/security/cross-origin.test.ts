@@ -1,7 +1,7 @@
 import test from 'ava';
 import Koa from 'koa';
 
-import { authorize, connect, listenerOf, startPlatform } from '../harness/platform.ts';
+import { authorize, runCodeFlow, listenerOf, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { postForm, postJson, send } from '../harness/requests.ts';
@@ -29,15 +29,14 @@ async function codeOf(app: RegisteredApp): Promise<Record<string, string>> {
   };
 }
 
-/** The header fields that let other origins in. */
-function permissionsIn({ headers }: Pick<Answer, 'headers'>): Record<string, string> {
+function corsHeadersOf({ headers }: Pick<Answer, 'headers'>): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-')));
 }
 
-test('an app in the browser redeems its code from the origin of its redirect URI', async (t) => {
+test('a public client can redeem its code from a page of the origin of its redirect URI', async (t) => {
   const answer = await postForm(endpoint, await codeOf(browserApp), { origin: OWN });
   t.is(answer.status, 200);
-  t.deepEqual(permissionsIn(answer), { 'access-control-allow-origin': OWN });
+  t.deepEqual(corsHeadersOf(answer), { 'access-control-allow-origin': OWN });
   t.regex(answer.headers.get('vary') ?? '', /\bOrigin\b/);
 
   const refused = await postJson(
@@ -46,27 +45,31 @@ test('an app in the browser redeems its code from the origin of its redirect URI
     { origin: OWN },
   );
   t.is(refused.body?.['error'], 'invalid_grant');
-  t.deepEqual(permissionsIn(refused), { 'access-control-allow-origin': OWN }, 'the app can read why');
+  t.deepEqual(
+    corsHeadersOf(refused),
+    { 'access-control-allow-origin': OWN },
+    'the client can read the error',
+  );
 });
 
-test('a page of another origin cannot read it', async (t) => {
+test('a page of another origin cannot read the token response', async (t) => {
   for (const origin of [EVIL, 'null', 'http://reports.example', 'https://reports.example:8443', 'x"\\y']) {
     const answer = await postForm(endpoint, await codeOf(browserApp), { origin });
-    t.deepEqual(permissionsIn(answer), {}, origin);
-    t.is(answer.status, 200, 'what it says to a program does not depend on the header');
+    t.deepEqual(corsHeadersOf(answer), {}, origin);
+    t.is(answer.status, 200, 'the response does not depend on the header');
   }
 });
 
-test('the scheme of an installed app is no origin of a page', async (t) => {
+test('the private-use scheme of a native app gives no CORS headers', async (t) => {
   const redirectUris = ['com.example.reports:/callback'];
   const app = await platform.registerApp({ confidential: false, native: true, redirectUris });
   const answer = await postForm(endpoint, await codeOf(app), { origin: 'null' });
   t.is(answer.status, 200);
-  t.deepEqual(permissionsIn(answer), {});
+  t.deepEqual(corsHeadersOf(answer), {});
 });
 
-test('an app with a secret is no app in the browser', async (t) => {
-  const { body } = await connect(platform, secretApp);
+test('a confidential client gets no CORS headers', async (t) => {
+  const { body } = await runCodeFlow(platform, secretApp);
   const fields = {
     grant_type: 'refresh_token',
     client_id: secretApp.client.id,
@@ -76,20 +79,20 @@ test('an app with a secret is no app in the browser', async (t) => {
   for (const origin of [OWN, EVIL]) {
     const answer = await postForm(endpoint, fields, { origin });
     t.is(answer.status, 200);
-    t.deepEqual(permissionsIn(answer), {}, origin);
+    t.deepEqual(corsHeadersOf(answer), {}, origin);
   }
 });
 
-test('an Origin does not tell a client that exists from one that does not', async (t) => {
+test('with an Origin header the responses for a registered and an unknown client are the same', async (t) => {
   const fields = { client_secret: 'x', grant_type: 'client_credentials' };
   const known = await postForm(endpoint, { ...fields, client_id: secretApp.client.id }, { origin: EVIL });
   const unknown = await postForm(endpoint, { ...fields, client_id: 'unknown' }, { origin: EVIL });
   t.is(known.status, 401);
   t.is(known.text, unknown.text);
-  t.deepEqual(permissionsIn(known), permissionsIn(unknown));
+  t.deepEqual(corsHeadersOf(known), corsHeadersOf(unknown));
 });
 
-test('a preflight allows what the token endpoint takes, without credentials', async (t) => {
+test('a preflight request allows POST with a content type, without credentials', async (t) => {
   const { status, headers } = await send(endpoint, {
     method: 'OPTIONS',
     headers: {
@@ -99,7 +102,7 @@ test('a preflight allows what the token endpoint takes, without credentials', as
     },
   });
   t.is(status, 204);
-  t.deepEqual(permissionsIn({ headers }), {
+  t.deepEqual(corsHeadersOf({ headers }), {
     'access-control-allow-origin': OWN,
     'access-control-allow-methods': 'POST',
     'access-control-allow-headers': 'content-type',
@@ -107,17 +110,17 @@ test('a preflight allows what the token endpoint takes, without credentials', as
   });
   t.regex(headers.get('vary') ?? '', /\bOrigin\b/);
   const { headers: plain } = await send(endpoint, { method: 'OPTIONS' });
-  t.deepEqual(permissionsIn({ headers: plain }), {});
+  t.deepEqual(corsHeadersOf({ headers: plain }), {});
 });
 
-test('nothing else can be read from another origin', async (t) => {
+test('the other endpoints and pages have no CORS headers', async (t) => {
   const client = { client_id: browserApp.client.id, token: 'x' };
   for (const path of ['/oauth/revoke', '/oauth/introspect', '/OAUTH/Revoke/']) {
     for (const origin of [OWN, EVIL]) {
       const url = platform.origin + path;
-      t.deepEqual(permissionsIn(await postForm(url, client, { origin })), {}, path);
+      t.deepEqual(corsHeadersOf(await postForm(url, client, { origin })), {}, path);
       const headers = { origin, 'access-control-request-method': 'POST' };
-      t.deepEqual(permissionsIn(await send(url, { method: 'OPTIONS', headers })), {}, path);
+      t.deepEqual(corsHeadersOf(await send(url, { method: 'OPTIONS', headers })), {}, path);
     }
   }
   const authorization = `/oauth/authorize?client_id=${browserApp.client.id}&response_type=code`;
@@ -134,12 +137,12 @@ test('nothing else can be read from another origin', async (t) => {
   ]) {
     for (const method of ['GET', 'OPTIONS', 'POST']) {
       const headers = { origin: OWN, 'access-control-request-method': 'GET' };
-      t.deepEqual(permissionsIn(await send(platform.origin + path, { method, headers })), {}, path);
+      t.deepEqual(corsHeadersOf(await send(platform.origin + path, { method, headers })), {}, path);
     }
   }
 });
 
-test('the documents and the keys are public: any page may read them', async (t) => {
+test('metadata and keys can be read from any origin', async (t) => {
   const paths = [
     '/.well-known/oauth-authorization-server',
     '/.well-known/openid-configuration',
@@ -147,11 +150,11 @@ test('the documents and the keys are public: any page may read them', async (t) 
   ];
   for (const path of paths) {
     const answer = await send(platform.origin + path, { headers: { origin: EVIL } });
-    t.deepEqual(permissionsIn(answer), { 'access-control-allow-origin': EVIL }, path);
+    t.deepEqual(corsHeadersOf(answer), { 'access-control-allow-origin': EVIL }, path);
   }
 });
 
-test('a host that answers other origins itself is left alone', async (t) => {
+test('CORS headers of the host are not changed', async (t) => {
   const cors = {
     'access-control-allow-origin': 'https://of-the-host.example',
     'access-control-max-age': '5',
@@ -171,8 +174,8 @@ test('a host that answers other origins itself is left alone', async (t) => {
   );
   for (const path of ['/oauth/token', '/oauth/revoke']) {
     const url = hosted.origin + path;
-    t.deepEqual(permissionsIn(await postForm(url, { token: 'x' }, { origin: EVIL })), cors);
+    t.deepEqual(corsHeadersOf(await postForm(url, { token: 'x' }, { origin: EVIL })), cors);
     const headers = { origin: EVIL, 'access-control-request-method': 'POST' };
-    t.deepEqual(permissionsIn(await send(url, { method: 'OPTIONS', headers })), cors);
+    t.deepEqual(corsHeadersOf(await send(url, { method: 'OPTIONS', headers })), cors);
   }
 });

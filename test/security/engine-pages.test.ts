@@ -2,7 +2,7 @@ import test from 'ava';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
-import { authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+import { authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 
 const platform = await startPlatform();
 test.after.always(() => platform[Symbol.asyncDispose]());
@@ -12,12 +12,12 @@ async function signInAsBob(browser: Browser, form?: Page): Promise<Page> {
   return signIn(browser, page, 'bob@school.example', 'battery staple');
 }
 
-async function whoIsSignedIn(browser: Browser): Promise<string | undefined> {
+async function signedInUser(browser: Browser): Promise<string | undefined> {
   const { html } = await browser.open(platform.url('/account/apps'));
   return /class="viewer"><bdi>([^<]*)</.exec(html)?.[1];
 }
 
-test('a sign-in that somebody else overtook goes on as who signed in last, on pages of ours', async (t) => {
+test('a login that another login overtakes continues as the later user, on the bundled pages', async (t) => {
   const app = await platform.registerApp();
   const browser = new Browser();
   const otherTab = await browser.open(platform.url('/oauth/login'));
@@ -31,10 +31,10 @@ test('a sign-in that somebody else overtook goes on as who signed in last, on pa
   t.true(page.text.includes('Signed in as bob@school.example'));
   t.false(page.html.includes('<script>'));
   t.regex(page.response.headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/);
-  t.is(await whoIsSignedIn(browser), 'bob@school.example');
+  t.is(await signedInUser(browser), 'bob@school.example');
 });
 
-test('redirects of the engine are no pages, and reach the browser as they are', async (t) => {
+test('redirects of the engine are not replaced by a page', async (t) => {
   const app = await platform.registerApp();
   for (const accept of [undefined, 'text/html', '*/*', 'text/plain']) {
     const headers = accept === undefined ? {} : { accept };
@@ -45,13 +45,16 @@ test('redirects of the engine are no pages, and reach the browser as they are', 
   }
 });
 
-test('the form of the page that the engine has for a change of users leads nowhere', async (t) => {
+test('the logout confirmation of the engine is not reachable', async (t) => {
   const browser = new Browser();
   await signInAsBob(browser);
   for (const path of ['/oauth/logout/confirm', '/OAUTH/Logout/Confirm/']) {
     const answer = await browser.post(platform.url(path), new URLSearchParams({ logout: 'yes', xsrf: 'x' }));
     t.is(answer.status, 404, path);
   }
-  t.is(await whoIsSignedIn(browser), 'bob@school.example');
-  t.is((await connect(platform, await platform.registerApp({ firstParty: true }), { browser })).status, 200);
+  t.is(await signedInUser(browser), 'bob@school.example');
+  t.is(
+    (await runCodeFlow(platform, await platform.registerApp({ firstParty: true }), { browser })).status,
+    200,
+  );
 });

@@ -4,9 +4,9 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, connect, signIn, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 
-test('a full disk is 503 for what has to be kept, and nothing that was kept is lost', async (t) => {
+test('with a full disk requests that write get 503, and no stored data is lost', async (t) => {
   const knex = createKnex({
     client: 'better-sqlite3',
     connection: { filename: temporaryFile() },
@@ -19,12 +19,12 @@ test('a full disk is 503 for what has to be kept, and nothing that was kept is l
   const service = await platform.registerService();
   const asApp = { client_id: app.client.id, client_secret: app.secret };
   const asService = { client_id: service.client.id, client_secret: service.secret };
-  const { body: before } = await connect(platform, app);
+  const { body: before } = await runCodeFlow(platform, app);
   const refreshed = { ...asApp, grant_type: 'refresh_token', refresh_token: before.refresh_token };
   const browser = new Browser();
   const form = await browser.open(authorizeUrl(platform, app));
 
-  // SQLite says of such a file what it says of a full disk: SQLITE_FULL.
+  // The error of SQLite at this limit is that of a full disk: SQLITE_FULL.
   const pages = await knex.raw<{ page_count: number }[]>('PRAGMA page_count');
   await knex.raw(`PRAGMA max_page_count = ${pages[0]!.page_count}`);
   let answer = await platform.token(refreshed);
@@ -42,6 +42,6 @@ test('a full disk is 503 for what has to be kept, and nothing that was kept is l
   t.is((await knex.raw<{ integrity_check: string }[]>('PRAGMA integrity_check'))[0]?.integrity_check, 'ok');
 
   await knex.raw('PRAGMA max_page_count = 1000000');
-  t.is((await platform.token(refreshed)).status, 200, 'the token that was refused with 503 is good');
+  t.is((await platform.token(refreshed)).status, 200, 'the token of the request with 503 still works');
   t.truthy((await authorize(platform, app, { browser })).get('code'));
 });

@@ -5,11 +5,11 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { JWTHeaderParameters } from 'jose';
 
 import { Browser } from '../harness/browser.ts';
-import { authorizeUrl, connect, startPlatform } from '../harness/platform.ts';
+import { authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { basic, postForm } from '../harness/requests.ts';
 import { serve } from '../harness/serve.ts';
 
-test('the server fetches nothing that a stranger names', async (t) => {
+test('the server fetches no URL of a request or a token', async (t) => {
   const asked: string[] = [];
   await using elsewhere = await serve(() => (request, response) => {
     asked.push(request.url ?? '');
@@ -71,5 +71,5 @@ test('the server fetches nothing that a stranger names', async (t) => {
   t.is((await platform.api('/identity', foreign)).status, 401);
 
   t.deepEqual(asked, []);
-  t.is((await connect(platform, await platform.registerApp())).status, 200);
+  t.is((await runCodeFlow(platform, await platform.registerApp())).status, 200);
 });

@@ -1,17 +1,17 @@
 import test from 'ava';
 
 import { pkce } from '../harness/pkce.ts';
-import { connect, startPlatform } from '../harness/platform.ts';
+import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { basic, postForm } from '../harness/requests.ts';
 
 const platform = await startPlatform();
 test.after.always(() => platform[Symbol.asyncDispose]());
 
-test('a refresh token of a confidential client is nothing without its secret', async (t) => {
+test('a refresh token of a confidential client requires the secret of the client', async (t) => {
   const app = await platform.registerApp();
   const other = await platform.registerApp({ name: 'Other' });
   const publicApp = await platform.registerApp({ name: 'Public', confidential: false });
-  const { body } = await connect(platform, app);
+  const { body } = await runCodeFlow(platform, app);
   const fields = { grant_type: 'refresh_token', refresh_token: body.refresh_token };
   const { id } = app.client;
 
@@ -34,5 +34,5 @@ test('a refresh token of a confidential client is nothing without its secret', a
     t.is(answer.body?.['error'], error, JSON.stringify([more, headers]));
   }
   const refreshed = await postForm(`${platform.origin}/oauth/token`, fields, basic(id, app.secret));
-  t.is(refreshed.status, 200, 'and none of it cost the token');
+  t.is(refreshed.status, 200, 'the refused requests did not use the token');
 });

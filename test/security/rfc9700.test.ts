@@ -6,11 +6,11 @@ import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
-import { mistakesIn } from './shown-by.ts';
+import { mistakesIn } from './test-references.ts';
 
 const TABLE = new URL('../../docs/rfc9700.md', import.meta.url);
 
-/** The sections that ask something of a server. 2.6 has several requirements, and so have others. */
+/** The sections with requirements for servers. Several have more than one row. */
 const SECTIONS =
   '2.1 2.1.1 2.1.2 2.2.1 2.2.2 2.3 2.4 2.5 2.6 4.1 4.2 4.3 4.4 4.5 4.6 4.7 4.8 4.9 4.10 4.11 4.12 4.13 4.14 4.15 4.16 4.17';
 
@@ -34,7 +34,7 @@ const rows: readonly Row[] = Array.from(
   }),
 );
 
-test('every requirement is shown by tests that are there, or is plainly said not to hold', (t) => {
+test('every row names existing tests, or says why the requirement does not hold', (t) => {
   t.true(rows.length > 50, `${rows.length}`);
   for (const { shownBy, strength, what } of rows) {
     t.regex(strength, STRENGTH, what);
@@ -43,11 +43,11 @@ test('every requirement is shown by tests that are there, or is plainly said not
   }
 });
 
-test('every section has a row', (t) => {
-  const met = rows.flatMap(({ sections }) => sections);
+test('every section of the RFC has a row', (t) => {
+  const present = rows.flatMap(({ sections }) => sections);
   for (const section of SECTIONS.split(' ')) {
     t.true(
-      met.some((one) => one === section || one.startsWith(`${section}.`)),
+      present.some((one) => one === section || one.startsWith(`${section}.`)),
       section,
     );
   }
@@ -55,7 +55,7 @@ test('every section has a row', (t) => {
 
 type Probe = (platform: Platform) => Promise<boolean>;
 
-/** Whether something holds, tried out, by the words of its row. */
+/** Whether a requirement holds on a running server, by the first words of its row. */
 const PROBES: Readonly<Record<string, Probe>> = {
   'No redirect URI with `http`': async (platform) =>
     platform.registerApp({ redirectUris: ['http://reports.example/callback'] }).then(
@@ -89,7 +89,7 @@ async function metadataOf(platform: Platform): Promise<Record<string, unknown>> 
   return body as Record<string, unknown>;
 }
 
-test('what is said not to hold does not, and what is said to hold does, where it can be tried', async (t) => {
+test('a running server meets the requirements that the table says it meets, and no others', async (t) => {
   await using platform = await startPlatform();
   for (const [what, probe] of Object.entries(PROBES)) {
     const row = rows.find((one) => one.what.startsWith(what));

@@ -3,15 +3,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 
 import { startJobs } from '../../lib/server/jobs.ts';
-import { rememberingLogger } from '../harness/platform.ts';
+import { recordingLogger } from '../harness/platform.ts';
 
 const every = 0.005;
 
-// The timers of jobs keep no process alive.
-const alive = setInterval(() => {}, 1000);
-test.after.always(() => clearInterval(alive));
+// The timers of jobs do not keep a process running.
+const keepAlive = setInterval(() => {}, 1000);
+test.after.always(() => clearInterval(keepAlive));
 
-test('a job that takes longer than its interval is not begun twice; another one is not kept waiting by it', async (t) => {
+test('a job that takes longer than its interval is not started twice, and does not delay other jobs', async (t) => {
   const released = Promise.withResolvers<void>();
   const again = Promise.withResolvers<void>();
   const otherRan = Promise.withResolvers<void>();
@@ -37,7 +37,7 @@ test('a job that takes longer than its interval is not begun twice; another one 
         },
       },
     ],
-    rememberingLogger(),
+    recordingLogger(),
   );
   await otherRan.promise;
   t.is(begun, 1);
@@ -46,14 +46,14 @@ test('a job that takes longer than its interval is not begun twice; another one 
   await stop();
 });
 
-test('a job that fails is logged and begun again at its next time', async (t) => {
-  const logger = rememberingLogger();
+test('a job that fails is logged, and runs again at its next interval', async (t) => {
+  const logger = recordingLogger();
   const again = Promise.withResolvers<void>();
   let begun = 0;
   const run = async (): Promise<void> => {
     begun += 1;
     if (begun > 1) return again.resolve();
-    throw new Error('the database is away');
+    throw new Error('the database failed');
   };
   const stop = startJobs([{ name: 'prune', every, run }], logger);
   await again.promise;
@@ -62,12 +62,12 @@ test('a job that fails is logged and begun again at its next time', async (t) =>
     {
       level: 'warn',
       message: 'job failed',
-      fields: { job: 'prune', err: { message: 'the database is away' } },
+      fields: { job: 'prune', err: { message: 'the database failed' } },
     },
   ]);
 });
 
-test('who stops the jobs waits for the one under way, which is told; none is begun after that', async (t) => {
+test('stopping the jobs aborts the running one, waits for it, and starts no other', async (t) => {
   const begun = Promise.withResolvers<AbortSignal>();
   const released = Promise.withResolvers<void>();
   let runs = 0;
@@ -76,7 +76,7 @@ test('who stops the jobs waits for the one under way, which is told; none is beg
     begun.resolve(signal);
     await released.promise;
   };
-  const stop = startJobs([{ name: 'prune', every, run }], rememberingLogger());
+  const stop = startJobs([{ name: 'prune', every, run }], recordingLogger());
   const signal = await begun.promise;
   t.false(signal.aborted);
   let isStopped = false;

@@ -29,7 +29,7 @@ export const bob = { id: '2', name: 'Bob', email: 'bob@school.example' } as cons
 
 type SchoolAuth = AuthServer<Permission, 'registrar', User, { edit_school: School }>;
 
-/** An app as people write them, which the tests of this folder are for. */
+/** An app of a host, which the tests of this folder test. */
 export function createApp(auth: SchoolAuth): Koa {
   const api = createApiRouter({ auth });
   api.get('/schools', auth.requires('view_schools'), (ctx) => {

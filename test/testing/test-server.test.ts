@@ -9,7 +9,7 @@ import { fakeClock, issueToken, testServer } from 'koa-gatehouse/testing';
 import type { TestServer } from 'koa-gatehouse/testing';
 
 import { Browser } from '../harness/browser.ts';
-import { rememberingLogger } from '../harness/platform.ts';
+import { recordingLogger } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
 import { ann, bob, createApp, gate, scopes } from './school-app.ts';
 
@@ -20,7 +20,7 @@ const REPORTS = {
 } as const;
 
 async function start(): Promise<TestServer> {
-  return testServer({ gate, scopes, logger: rememberingLogger(), users: [ann, bob], app: createApp });
+  return testServer({ gate, scopes, logger: recordingLogger(), users: [ann, bob], app: createApp });
 }
 
 async function schools({ origin }: TestServer, token: string): Promise<number> {
@@ -28,7 +28,7 @@ async function schools({ origin }: TestServer, token: string): Promise<number> {
   return (await send(`${origin}/api/v1/schools`, { headers })).status;
 }
 
-test('a person authorizes a client without a browser, and the client gets its tokens', async (t) => {
+test('a user authorizes a client without a browser, and the client gets its tokens', async (t) => {
   await using server = await start();
   const reports = await server.auth.clients.create(REPORTS);
   const { callback, exchange } = await server.authorize(reports, ann, {
@@ -48,7 +48,7 @@ test('a person authorizes a client without a browser, and the client gets its to
   await t.throwsAsync(exchange, { message: /^The client got no tokens: invalid_grant, / });
 });
 
-test('a public client, another redirect URI, and a second person', async (t) => {
+test('authorize() works for public clients, each redirect URI and several users', async (t) => {
   await using server = await start();
   const app = await server.auth.clients.create({
     name: 'App',
@@ -63,7 +63,7 @@ test('a public client, another redirect URI, and a second person', async (t) => 
   t.is(await schools(server, (await exchange()).access_token), 403);
 });
 
-test('the code and its verifier are the app’s to exchange', async (t) => {
+test('the app can redeem the code with its verifier', async (t) => {
   await using server = await start();
   const { client, secret } = await server.auth.clients.create(REPORTS);
   const { code, codeVerifier } = await server.authorize({ client, secret }, ann);
@@ -78,7 +78,7 @@ test('the code and its verifier are the app’s to exchange', async (t) => {
   t.is(answer.status, 200, answer.text);
 });
 
-test('a person says no', async (t) => {
+test('deny() returns the redirect with access_denied and the state', async (t) => {
   await using server = await start();
   const reports = await server.auth.clients.create(REPORTS);
   const callback = await server.deny(reports, ann, { state: 'xyz' });
@@ -86,7 +86,7 @@ test('a person says no', async (t) => {
   t.is(callback.searchParams.get('state'), 'xyz');
 });
 
-test('what the server refuses is said', async (t) => {
+test('OAuth errors of the server are thrown', async (t) => {
   await using server = await start();
   const reports = await server.auth.clients.create(REPORTS);
   await t.throwsAsync(server.authorize(reports, ann, { scopes: ['schools:write'] }), {
@@ -103,7 +103,7 @@ test('what the server refuses is said', async (t) => {
   await t.throwsAsync(server.authorize(job, ann), { code: 'ERR_CONFIG', message: /no redirect URI/ });
 });
 
-test('without options there is a server that gives out tokens', async (t) => {
+test('without options, the test server issues tokens', async (t) => {
   await using server = await testServer();
   const { client, secret } = await server.auth.clients.create({
     name: 'Job',
@@ -117,7 +117,7 @@ test('without options there is a server that gives out tokens', async (t) => {
   t.is(answer.status, 200);
 });
 
-test('with the bundled pages, people log in by hand too', async (t) => {
+test('with the bundled pages, users can sign in on the login page', async (t) => {
   await using server = await testServer({ gate, users: [ann], interactions: pages() });
   const { client } = await server.auth.clients.create(REPORTS);
   const browser = new Browser();
@@ -134,7 +134,7 @@ test('with the bundled pages, people log in by hand too', async (t) => {
   t.is(consent.heading, 'Authorize Reports');
 });
 
-test('a server stops listening when it is closed, and when it could not be made', async (t) => {
+test('a server stops listening when it is closed, and when its creation fails', async (t) => {
   const server = await start();
   await server.close();
   await t.throwsAsync(fetch(server.origin), { instanceOf: TypeError });
@@ -143,7 +143,7 @@ test('a server stops listening when it is closed, and when it could not be made'
   });
 });
 
-test('a token that was issued without a login is one of the server’s', async (t) => {
+test('a token issued without a login is a token of the server', async (t) => {
   await using server = await start();
   const token = await issueToken(server.auth, { user: ann, scopes: ['schools:read'] });
   t.is(await schools(server, token), 200);
@@ -173,7 +173,7 @@ for (const [title, target] of Object.entries({
   user: { user: ann.id },
   token: undefined,
 })) {
-  test(`revoking the ${title} ends a token that was issued without a login`, async (t) => {
+  test(`revoking the ${title} revokes a token that was issued without a login`, async (t) => {
     await using server = await start();
     const token = await issueToken(server.auth, { user: ann });
     t.is(await schools(server, token), 200);
@@ -182,7 +182,7 @@ for (const [title, target] of Object.entries({
   });
 }
 
-test('a token is issued through a client of the test, as long as that may act', async (t) => {
+test('a token is issued through a client of the test, unless that is disabled', async (t) => {
   await using server = await start();
   const { client } = await server.auth.clients.create(REPORTS);
   const token = await issueToken(server.auth, { user: ann, client });
@@ -200,7 +200,7 @@ test('a token is issued through a client of the test, as long as that may act', 
   });
 });
 
-test.serial('the clock makes tokens and codes expire', async (t) => {
+test.serial('the fake clock lets tokens and codes expire', async (t) => {
   await using server = await start();
   const token = await issueToken(server.auth, { user: ann, lifetime: '1 hour' });
   const reports = await server.auth.clients.create(REPORTS);
@@ -231,13 +231,13 @@ test.serial('the clock makes tokens and codes expire', async (t) => {
 
   using next = fakeClock();
   clock.restore();
-  t.throws(fakeClock, { code: 'ERR_CONFIG' }, 'a clock that has ended does not end the next one');
+  t.throws(fakeClock, { code: 'ERR_CONFIG' }, 'stopping a clock twice does not stop the next one');
   next.advance('1 hour');
   t.true(Date.now() - before.getTime() > 60_000);
 });
 
-test('it runs an auth server of the app’s own beside', async (t) => {
-  // An app that makes its server itself has its tokens issued in the same way.
+test('the auth server of an app can be used', async (t) => {
+  // An app that creates its server itself gets tokens in the same way.
   const listener = createServer();
   await new Promise<void>((resolve) => {
     listener.listen(0, '127.0.0.1', resolve);

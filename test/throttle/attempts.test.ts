@@ -5,7 +5,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { createAttemptQueue, createBlockedAttempts } from '../../lib/throttle/attempts.ts';
 
-test('concurrent attempts wait for those that are given back', async (t) => {
+test('concurrent attempts wait until attempts in progress are given back', async (t) => {
   const { attempts } = memoryStorage();
   const blocked = createBlockedAttempts(10);
   const queue = createAttemptQueue(attempts, { limit: 2, blocked, window: 60 });
@@ -18,14 +18,14 @@ test('concurrent attempts wait for those that are given back', async (t) => {
   t.notThrows(() => queue.check('ann'));
 });
 
-test('an attempt waits for one that was counted before it, and of which this node learns later', async (t) => {
+test('an attempt waits for one that the database counted first and that this node learns of later', async (t) => {
   const { attempts } = memoryStorage();
   const answers: (() => void)[] = [];
   const store = {
     ...attempts,
     async count(...given: Parameters<typeof attempts.count>) {
       const end = await attempts.count(...given);
-      // One connection of the pool answers late.
+      // The response of one connection of the pool is delayed.
       if (end === undefined && answers.length === 0) {
         await new Promise<void>((resolve) => answers.push(resolve));
       }
@@ -44,7 +44,7 @@ test('an attempt waits for one that was counted before it, and of which this nod
   await t.throwsAsync(queue.take('ann'), { code: 'ERR_TOO_MANY_ATTEMPTS' });
 });
 
-test('attempts whose counts are all refused end, and those that wait for them', async (t) => {
+test('when all counts are refused, attempts and those that wait for them are rejected', async (t) => {
   const { attempts } = memoryStorage();
   const blocked = createBlockedAttempts(10);
   const others = createAttemptQueue(attempts, { limit: 1, blocked: createBlockedAttempts(10), window: 60 });

@@ -8,18 +8,18 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { passTime } from '../harness/clock.ts';
 import { basic, postForm } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
-import { startGuessed, tally, times } from './platform.ts';
-import type { GuessedPlatform } from './platform.ts';
+import { startThrottled, tally, times } from './platform.ts';
+import type { ThrottledPlatform } from './platform.ts';
 
-// As the one who makes the secrets here, and as another one may have chosen them.
+// In the form of a generated secret, and a secret that a person may have chosen.
 const WRONG = `gatehouse_secret_${'A'.repeat(43)}`;
-const CHOSEN = 'a-secret-that-somebody-chose';
+const CHOSEN = 'a-secret-that-was-chosen';
 
 const GRANT = { grant_type: 'client_credentials' };
 
-/** Asks for a token, from an address. */
+/** Sends a token request from an address. */
 async function ask(
-  server: GuessedPlatform,
+  server: ThrottledPlatform,
   id: string,
   secret: string,
   address = '192.0.2.1',
@@ -28,8 +28,8 @@ async function ask(
   return postForm(server.platform.url('/oauth/token'), fields, { 'x-forwarded-for': address });
 }
 
-/** Registers a client whose secret was made elsewhere, and is kept as bcrypt. */
-async function importClient(server: GuessedPlatform, storage: Storage): Promise<string> {
+/** Registers a client whose secret was imported as a bcrypt hash. */
+async function importClient(server: ThrottledPlatform, storage: Storage): Promise<string> {
   const { client } = await server.platform.registerService();
   for (const { id } of await server.platform.auth.clients.secrets(client.id))
     await storage.clients.deleteSecret(client.id, id);
@@ -46,9 +46,9 @@ async function importClient(server: GuessedPlatform, storage: Storage): Promise<
 }
 
 // Sets the clock ahead: the tests below it start afterwards.
-test.serial('when the window is over, failures are counted anew', async (t) => {
+test.serial('when the window ends, failures are counted from zero', async (t) => {
   const storage = memoryStorage();
-  await using server = await startGuessed({ storage });
+  await using server = await startThrottled({ storage });
   const id = await importClient(server, storage);
   await times(11, async () => ask(server, id, 'wrong'));
   passTime(4 * 60);
@@ -57,8 +57,8 @@ test.serial('when the window is over, failures are counted anew', async (t) => {
   t.is((await ask(server, id, CHOSEN)).status, 200);
 });
 
-test('after ten failures the answer is 429, and says when to try again', async (t) => {
-  await using server = await startGuessed();
+test('after ten failures the response is 429 with Retry-After', async (t) => {
+  await using server = await startThrottled();
   const { client } = await server.platform.registerService();
   const statuses = await times(12, async () => ask(server, client.id, 'wrong'));
   t.deepEqual(statuses, [...Array.from({ length: 10 }, () => 401), 429, 429]);
@@ -72,8 +72,8 @@ test('after ten failures the answer is 429, and says when to try again', async (
   t.is(answer.headers.get('cache-control'), 'no-store');
 });
 
-test('the three endpoints share their count, and HTTP Basic is no way around it', async (t) => {
-  await using server = await startGuessed();
+test('token, revocation and introspection endpoint share one count, with and without HTTP Basic', async (t) => {
+  await using server = await startThrottled();
   const { client } = await server.platform.registerService();
   const asked = { client_id: client.id, client_secret: WRONG, token: 'x' };
   const headers = { 'x-forwarded-for': '192.0.2.1' };
@@ -90,8 +90,8 @@ test('the three endpoints share their count, and HTTP Basic is no way around it'
   }
 });
 
-test('nobody can lock a client out: the secret that was made here works, from the same address too', async (t) => {
-  await using server = await startGuessed();
+test('failures cannot lock a client out: its generated secret works over the limit, also from that address', async (t) => {
+  await using server = await startThrottled();
   const { client, secret } = await server.platform.registerService();
   await times(150, async (index) => ask(server, index % 2 === 0 ? client.id : randomUUID(), WRONG));
   t.is((await ask(server, client.id, WRONG)).status, 429);
@@ -99,20 +99,20 @@ test('nobody can lock a client out: the secret that was made here works, from th
   t.is((await ask(server, client.id, secret, '198.51.100.7')).status, 200);
 });
 
-test('a secret that somebody may have chosen is not looked at over the limit, but from other addresses', async (t) => {
+test('over the limit an imported secret is not checked, except from other addresses', async (t) => {
   const storage = memoryStorage();
-  await using server = await startGuessed({ storage });
+  await using server = await startThrottled({ storage });
   const id = await importClient(server, storage);
   await times(11, async (index) => ask(server, id, `wrong ${index}`));
   t.is((await ask(server, id, CHOSEN)).status, 429);
   t.regex((await storage.clients.find(id))!.secrets[0]!.hash, /^\$2/);
   t.is((await ask(server, id, CHOSEN, '198.51.100.7')).status, 200);
-  // Kept as SHA-256 from here on, and still no better than it was chosen.
+  // The secret is stored as SHA-256 now, but it is still one that a person may have chosen.
   t.is((await ask(server, id, CHOSEN)).status, 429);
 });
 
-test('of fifty wrong values at once, ten are called wrong', async (t) => {
-  await using server = await startGuessed();
+test('of fifty concurrent wrong secrets ten get 401, the others 429', async (t) => {
+  await using server = await startThrottled();
   const { client } = await server.platform.registerService();
   const answers = await Promise.all(
     Array.from({ length: 50 }, async (_, index) => ask(server, client.id, `wrong ${index}`)),
@@ -120,17 +120,17 @@ test('of fifty wrong values at once, ten are called wrong', async (t) => {
   t.deepEqual(tally(answers), { 401: 10, 429: 40 });
 });
 
-test('two nodes count together', async (t) => {
+test('two nodes share their counts', async (t) => {
   const storage = memoryStorage();
-  await using here = await startGuessed({ storage });
-  await using there = await startGuessed({ storage });
+  await using here = await startThrottled({ storage });
+  await using there = await startThrottled({ storage });
   const { client } = await here.platform.registerService();
   t.deepEqual(new Set(await times(10, async () => ask(here, client.id, WRONG))), new Set([401]));
   t.is((await ask(there, client.id, WRONG)).status, 429);
 });
 
-test('from one address a hundred may fail, over all clients, known ones and others', async (t) => {
-  await using server = await startGuessed({
+test('the limit per address counts failures of all clients, registered or not', async (t) => {
+  await using server = await startThrottled({
     throttling: { clientAuthentication: { perAddress: 12 } },
   });
   const statuses = await times(14, async () => ask(server, randomUUID(), WRONG));
@@ -140,8 +140,8 @@ test('from one address a hundred may fail, over all clients, known ones and othe
   t.is((await ask(server, client.id, 'wrong', '198.51.100.7')).status, 401);
 });
 
-test('a client that is authenticated costs no count, also while others fail', async (t) => {
-  await using server = await startGuessed();
+test('a successful authentication is not counted, also while other attempts fail', async (t) => {
+  await using server = await startThrottled();
   const { client, secret } = await server.platform.registerService();
   t.is((await ask(server, client.id, secret)).status, 200);
   t.deepEqual(server.counted, []);
@@ -149,11 +149,11 @@ test('a client that is authenticated costs no count, also while others fail', as
   server.counted.length = 0;
   t.deepEqual(new Set(await times(20, async () => ask(server, client.id, secret))), new Set([200]));
   t.is((await ask(server, client.id, WRONG)).status, 429);
-  t.deepEqual(server.counted, [], 'nor does what is refused');
+  t.deepEqual(server.counted, [], 'refused requests are not counted either');
 });
 
-test('a failure that cannot be counted is not told from a success', async (t) => {
-  await using server = await startGuessed();
+test('when a failure cannot be counted the response is 503', async (t) => {
+  await using server = await startThrottled();
   const { client, secret } = await server.platform.registerService();
   server.broken.add('attempts.count');
   const answer = await ask(server, client.id, WRONG);
@@ -163,8 +163,8 @@ test('a failure that cannot be counted is not told from a success', async (t) =>
   t.is((await ask(server, client.id, secret)).status, 200);
 });
 
-test('a request that is wrong in another way is no failure to authenticate', async (t) => {
-  await using server = await startGuessed();
+test('other errors of a request do not count as failed authentications', async (t) => {
+  await using server = await startThrottled();
   const { client, secret } = await server.platform.registerService();
   const url = server.platform.url('/oauth/token');
   const fields = { client_id: client.id, client_secret: secret };
@@ -174,8 +174,8 @@ test('a request that is wrong in another way is no failure to authenticate', asy
   t.deepEqual(server.counted, []);
 });
 
-test('it can be left to others', async (t) => {
-  await using server = await startGuessed({ throttling: { clientAuthentication: false } });
+test('clientAuthentication: false switches the limits off', async (t) => {
+  await using server = await startThrottled({ throttling: { clientAuthentication: false } });
   const { client } = await server.platform.registerService();
   t.deepEqual(new Set(await times(120, async () => ask(server, client.id, 'wrong'))), new Set([401]));
   t.deepEqual(server.counted, []);

@@ -6,10 +6,10 @@ import type { RegisteredApp } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { postForm } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
-import { startGuessed, tally, times } from './platform.ts';
+import { startThrottled, tally, times } from './platform.ts';
 
-// Also where throttling is left to others.
-const server = await startGuessed({ throttling: false });
+// The limit holds also with `throttling: false`.
+const server = await startThrottled({ throttling: false });
 const { platform } = server;
 const app = await platform.registerApp({ firstParty: true });
 const publicApp = await platform.registerApp({ firstParty: true, confidential: false });
@@ -41,7 +41,7 @@ async function redeem(
 }
 
 // Sets the clock ahead: the tests below it start afterwards.
-test.serial('a code that was spent by guessing is gone for good', async (t) => {
+test.serial('a code that wrong verifiers have ended does not work later either', async (t) => {
   const { code, verifier } = await start(publicApp);
   await times(10, async () => redeem(publicApp, code, { verifier: pkce().verifier }));
   passTime(10);
@@ -73,7 +73,7 @@ test.serial('wrong redirect URIs count too', async (t) => {
   t.is((await redeem(app, code, { verifier })).status, 400);
 });
 
-test.serial('what else is wrong with a request whose verifier is right does not count', async (t) => {
+test.serial('other errors of a request with the right verifier do not count', async (t) => {
   const { code, verifier } = await start(publicApp);
   const resource = 'https://elsewhere.example';
   const statuses = await times(10, async () => redeem(publicApp, code, { verifier, resource }));
@@ -84,7 +84,7 @@ test.serial('what else is wrong with a request whose verifier is right does not 
   t.is((await redeem(publicApp, code, { verifier })).status, 200);
 });
 
-test.serial('many at once spend it too, and none of them gets a token', async (t) => {
+test.serial('thirty concurrent wrong verifiers end the code, and none of them gets a token', async (t) => {
   const { code, verifier } = await start(publicApp);
   const answers = await Promise.all(
     Array.from({ length: 30 }, async () => redeem(publicApp, code, { verifier: pkce().verifier })),
@@ -93,7 +93,7 @@ test.serial('many at once spend it too, and none of them gets a token', async (t
   t.is((await redeem(publicApp, code, { verifier })).status, 400);
 });
 
-test.serial('another client cannot spend it, and neither can somebody without the secret', async (t) => {
+test.serial('requests of another client or with a wrong secret do not count', async (t) => {
   const { code, verifier } = await start(app);
   const other = await platform.registerApp({ firstParty: true });
   await times(12, async () => redeem(other, code, { verifier: pkce().verifier }));
@@ -101,14 +101,14 @@ test.serial('another client cannot spend it, and neither can somebody without th
   t.is((await redeem(app, code, { verifier })).status, 200);
 });
 
-test.serial('a code that is redeemed costs no count', async (t) => {
+test.serial('a successful redemption is not counted', async (t) => {
   server.counted.length = 0;
   const { code, verifier } = await start(publicApp);
   t.is((await redeem(publicApp, code, { verifier })).status, 200);
   t.deepEqual(server.counted, []);
 });
 
-test.serial('a wrong verifier that cannot be counted is answered with 503', async (t) => {
+test.serial('when a wrong verifier cannot be counted the response is 503', async (t) => {
   const { code, verifier } = await start(publicApp);
   server.broken.add('attempts.count');
   t.is((await redeem(publicApp, code, { verifier: pkce().verifier })).status, 503);

@@ -4,9 +4,9 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { normalizeLogin, networksOf } from '../../lib/throttle/attempt-ids.ts';
 import { contentsOf } from '../adapters/contents.ts';
 import { sqlite } from '../adapters/databases.ts';
-import { ANN, startGuessed, times } from './platform.ts';
+import { ANN, startThrottled, times } from './platform.ts';
 
-test('whose address it is', (t) => {
+test('an address is normalized: IPv4 without port, IPv6 as its /64 network, anything else as "unknown"', (t) => {
   const cases: Record<string, string> = {
     '192.0.2.1': '192.0.2.1',
     '192.0.2.1:4711': '192.0.2.1',
@@ -29,7 +29,7 @@ test('whose address it is', (t) => {
     '': 'unknown',
     '192.0.2.256': 'unknown',
     '2001:db8:::1': 'unknown',
-    'somebody else': 'unknown',
+    'no address': 'unknown',
     '1.2.3.4, 5.6.7.8': 'unknown',
   };
   for (const [address, network] of Object.entries(cases)) t.is(networksOf(address)[0].name, network, address);
@@ -38,7 +38,7 @@ test('whose address it is', (t) => {
 const counted = (address: string): [string, number][] =>
   networksOf(address).map(({ name, multiplier: count }) => [name, count]);
 
-test('which networks an address is in, and for how many addresses each of them counts', (t) => {
+test('an address belongs to networks, each with a multiple of the limit of an address', (t) => {
   t.deepEqual(counted('2001:db8:1:2fff:3:4:5:6'), [
     ['2001:db8:1:2fff::/64', 1],
     ['2001:db8:1:2f00::/56', 2],
@@ -49,10 +49,10 @@ test('which networks an address is in, and for how many addresses each of them c
     ['192.0.2.0/24', 3],
   ]);
   t.deepEqual(counted('::ffff:192.0.2.77'), counted('192.0.2.77'));
-  t.deepEqual(counted('nobody'), [['unknown', 1]]);
+  t.deepEqual(counted('no address'), [['unknown', 1]]);
 });
 
-test('which names are one account', (t) => {
+test('spellings of a login are normalized to one account', (t) => {
   for (const spelling of [
     'ann',
     'ANN',
@@ -70,28 +70,28 @@ test('which names are one account', (t) => {
   t.is(normalizeLogin(''), '');
 });
 
-test('neither a name nor an address nor a client can be read in the database', async (t) => {
+test('the database has no login, address or client id of an attempt in plain text', async (t) => {
   const address = await sqlite.empty();
-  await using server = await startGuessed({ storage: knexStorage(address) });
+  await using server = await startThrottled({ storage: knexStorage(address) });
   const wrong = { ...ANN, password: 'wrong' };
   await times(6, async () => server.signIn(wrong, '198.51.100.77'));
   await server.platform.token({
     grant_type: 'client_credentials',
-    client_id: 'stranger',
+    client_id: 'unknown',
     client_secret: 'x',
   });
   const tables = await contentsOf(sqlite, address);
   const rows = tables.get('gatehouse_attempts')!;
-  // Five of the login, by account, address and network, and four of the client.
+  // Five for the login, by account, address and network, and four for the client.
   t.is(rows.length, 9);
   for (const { id } of rows) t.regex(id as string, /^[\w-]{43}$/);
 });
 
-test('servers with other keys count apart, and nobody finds out a name by trying all of them', async (t) => {
+test('ids depend on the cookie keys, so that logins cannot be found by hashing guesses', async (t) => {
   const ids = new Set<unknown>();
   for (const key of ['a', 'b']) {
     const address = await sqlite.empty();
-    await using server = await startGuessed({
+    await using server = await startThrottled({
       storage: knexStorage(address),
       cookieKeys: [key.repeat(32)],
     });

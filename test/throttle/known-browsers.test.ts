@@ -9,21 +9,21 @@ import { onEachDatabase } from '../adapters/databases.ts';
 import { passTime } from '../harness/clock.ts';
 import { people } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
-import { ANN, BOB, deviceOf, startGuessed, tally, times } from './platform.ts';
-import type { GuessedPlatform } from './platform.ts';
+import { ANN, BOB, deviceOf, startThrottled, tally, times } from './platform.ts';
+import type { ThrottledPlatform } from './platform.ts';
 
 const WRONG = { ...ANN, password: 'a-wrong-one' };
 const ELSEWHERE = '203.0.113.9';
 
 /** Two nodes on one database, and the device cookies of browsers that Ann and Bob have signed in on. */
-async function startAttacked(
+async function startTwoNodes(
   t: ExecutionContext,
   address: string,
-): Promise<{ nodes: readonly [GuessedPlatform, GuessedPlatform]; ann: string; bob: string }> {
+): Promise<{ nodes: readonly [ThrottledPlatform, ThrottledPlatform]; ann: string; bob: string }> {
   const storages = [knexStorage(address), knexStorage(address)] as const;
   const nodes = [
-    await startGuessed({ storage: storages[0] }),
-    await startGuessed({ storage: storages[1] }),
+    await startThrottled({ storage: storages[0] }),
+    await startThrottled({ storage: storages[1] }),
   ] as const;
   t.teardown(async () => {
     for (const node of nodes) await node[Symbol.asyncDispose]();
@@ -37,12 +37,12 @@ async function startAttacked(
 /** An address in one /48, of a /64 of its own. */
 const from = (index: number): string => `2001:db8:7:${(index * 0x101).toString(16)}::${index}`;
 
-const asked = (nodes: readonly GuessedPlatform[]): number =>
+const asked = (nodes: readonly ThrottledPlatform[]): number =>
   nodes.reduce((sum, node) => sum + node.asked.filter((login) => login === ANN.login).length, 0);
 
-// What sets the clock ahead comes first; the others begin afterwards.
-test.serial('a browser is known for its lifetime after the last login on it', async (t) => {
-  await using server = await startGuessed({
+// Sets the clock ahead: the tests below it start afterwards.
+test.serial('a browser stays known for deviceLifetime after the last login on it', async (t) => {
+  await using server = await startThrottled({
     throttling: { login: { perAccount: 1, deviceLifetime: '30 days' } },
   });
   const device = deviceOf(await server.signIn())!;
@@ -55,13 +55,13 @@ test.serial('a browser is known for its lifetime after the last login on it', as
 });
 
 onEachDatabase(
-  'twenty failures from four addresses refuse no browser that is known, on no node',
+  'twenty failures from four addresses do not block a known browser, on either node',
   async (t, _database, address) => {
-    const { nodes, ann } = await startAttacked(t, address);
+    const { nodes, ann } = await startTwoNodes(t, address);
     await times(40, async (index) => nodes[index % 2]!.signIn(WRONG, `198.51.${index % 4}.7`));
     t.is(asked(nodes), 20);
     for (const node of nodes) {
-      t.is((await node.signIn(ANN, ELSEWHERE)).status, 429, 'the first login on a new browser waits');
+      t.is((await node.signIn(ANN, ELSEWHERE)).status, 429, 'a new browser is blocked');
       for (const place of [ELSEWHERE, '198.51.1.7']) {
         t.is((await node.signIn(ANN, place, ann)).status, 303);
       }
@@ -70,13 +70,13 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'while strangers fail at once on two nodes, the owner gets in each time',
+  'during concurrent failures on two nodes, the user can sign in on a known browser',
   async (t, _database, address) => {
-    const { nodes, ann } = await startAttacked(t, address);
+    const { nodes, ann } = await startTwoNodes(t, address);
     const attack = Array.from({ length: 120 }, async (_, index) =>
       nodes[index % 2]!.signIn(WRONG, `198.51.${index % 30}.7`),
     );
-    // Several tries at once of one browser wait for each other on one node only.
+    // Concurrent attempts of one browser wait for each other on one node only.
     const owner = await times(10, async (index) => nodes[index % 2]!.signIn(ANN, ELSEWHERE, ann));
     t.deepEqual(
       owner,
@@ -87,9 +87,9 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'who steals nothing gets no guess more, with whatever cookie',
+  'a forged, altered or foreign device cookie allows no further attempts',
   async (t, _database, address) => {
-    const { nodes, ann, bob } = await startAttacked(t, address);
+    const { nodes, ann, bob } = await startTwoNodes(t, address);
     const forged = createKnownBrowsers([randomBytes(32).toString('hex')], 3600).renew('', ANN.login).cookie;
     const flipped = ann.replace(/^./, (first) => (first === 'x' ? 'y' : 'x'));
     const longer = ann.slice(0, 22) + 'zzzzzzz' + ann.slice(29);
@@ -105,9 +105,9 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'a copied cookie gets the attempts of its browser, and no others',
+  'a copied device cookie allows the attempts of its browser only',
   async (t, _database, address) => {
-    const { nodes, ann } = await startAttacked(t, address);
+    const { nodes, ann } = await startTwoNodes(t, address);
     const renewed = deviceOf(await nodes[1].signIn(ANN, ELSEWHERE, ann))!;
     t.is(renewed.slice(0, 22), ann.slice(0, 22), 'the same browser');
     for (const node of nodes) node.asked.length = 0;
@@ -118,14 +118,18 @@ onEachDatabase(
     );
     t.deepEqual(tally(pages), { 422: 5, 429: 55 });
     t.is((await nodes[0].signIn(ANN, ELSEWHERE, ann)).status, 429);
-    t.is((await nodes[0].signIn(ANN, ELSEWHERE)).status, 303, 'nor does it spend those of strangers');
+    t.is(
+      (await nodes[0].signIn(ANN, ELSEWHERE)).status,
+      303,
+      'attempts without a device cookie are counted separately',
+    );
   },
 );
 
 onEachDatabase(
-  'one IPv6 /48 spends neither the attempts of others nor those of a known browser',
+  'attempts from one IPv6 /48 block neither other networks nor a known browser',
   async (t, _database, address) => {
-    const { nodes, ann } = await startAttacked(t, address);
+    const { nodes, ann } = await startTwoNodes(t, address);
     await times(60, async (index) => nodes[index % 2]!.signIn(WRONG, from(index)));
     t.is(asked(nodes), 15);
     t.is((await nodes[0].signIn(ANN, from(1))).status, 429);
@@ -135,21 +139,21 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'a hundred made-up logins behind a school’s NAT refuse no browser that is known',
+  'a hundred unknown logins from one NAT address do not block a known browser',
   async (t, _database, address) => {
-    const { nodes, ann, bob } = await startAttacked(t, address);
+    const { nodes, ann, bob } = await startTwoNodes(t, address);
     const NAT = '192.0.2.200';
     await times(110, async (index) =>
-      nodes[index % 2]!.signIn({ login: `nobody${index}@school.example`, password: 'x' }, NAT),
+      nodes[index % 2]!.signIn({ login: `unknown${index}@school.example`, password: 'x' }, NAT),
     );
-    t.is((await nodes[0].signIn(ANN, NAT)).status, 429, 'the first login on a new browser waits');
+    t.is((await nodes[0].signIn(ANN, NAT)).status, 429, 'a new browser is blocked');
     t.is((await nodes[0].signIn(ANN, NAT, ann)).status, 303);
     t.is((await nodes[1].signIn(BOB, NAT, bob)).status, 303);
   },
 );
 
-test('the right password gives a known browser its attempts back', async (t) => {
-  await using server = await startGuessed();
+test('the right password resets the count of a known browser', async (t) => {
+  await using server = await startThrottled();
   const device = deviceOf(await server.signIn())!;
   for (let round = 0; round < 3; round += 1) {
     t.deepEqual(await times(4, async () => server.signIn(WRONG, ELSEWHERE, device)), [422, 422, 422, 422]);
@@ -161,7 +165,7 @@ test('the right password gives a known browser its attempts back', async (t) => 
   );
 });
 
-test('people who share a browser are each known on it, the last ten of them', async (t) => {
+test('the device cookie of a shared browser has the last ten users', async (t) => {
   const browsers = createKnownBrowsers(['x'.repeat(32)], 3600);
   let cookie = '';
   for (let index = 0; index < 12; index += 1) ({ cookie } = browsers.renew(cookie, `pupil${index}`));
@@ -170,13 +174,13 @@ test('people who share a browser are each known on it, the last ten of them', as
     ids.map((id) => id !== undefined),
     Array.from({ length: 12 }, (_, index) => index >= 2),
   );
-  t.is(new Set(ids.slice(2)).size, 10, 'and nothing tells that it is one browser');
+  t.is(new Set(ids.slice(2)).size, 10, 'the ids of one browser are not linked');
   t.is(browsers.find(browsers.renew(cookie, 'Pupil11').cookie, 'pupil11'), ids[11]);
-  t.is(browsers.find(cookie, 'somebody'), undefined);
+  t.is(browsers.find(cookie, 'unknown'), undefined);
   t.false(cookie.includes('pupil'));
 });
 
-test('a known browser stays known when the cookie keys are rotated, and not with others', async (t) => {
+test('a browser stays known when the cookie keys are rotated, and is unknown with other keys', async (t) => {
   const [older, newer] = [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')];
   const before = createKnownBrowsers([older], 3600);
   const after = createKnownBrowsers([newer, older], 3600);
@@ -190,22 +194,22 @@ test('a known browser stays known when the cookie keys are rotated, and not with
   t.is(alone.find(cookie, 'ann'), undefined);
 });
 
-test('a wrong password makes no browser known, and a server without limits sets no cookie', async (t) => {
-  await using server = await startGuessed();
+test('no device cookie is set after a wrong password, nor by a server without limits for logins', async (t) => {
+  await using server = await startThrottled();
   t.is(deviceOf(await server.signIn(WRONG)), undefined);
-  await using open = await startGuessed({ throttling: { login: false } });
+  await using open = await startThrottled({ throttling: { login: false } });
   const page = await open.signIn();
   t.is(page.status, 303);
   t.is(deviceOf(page), undefined);
 });
 
-test('where the host knows who is signed in, the bundled page knows browsers too', async (t) => {
-  await using server = await startGuessed({ users: people(), currentUser: () => undefined });
+test('with currentUser the bundled login page sets device cookies too', async (t) => {
+  await using server = await startThrottled({ users: people(), currentUser: () => undefined });
   const device = deviceOf(await server.signIn())!;
   await times(20, async (index) => server.signIn(WRONG, `198.51.${index}.7`));
   t.is((await server.signIn(ANN, ELSEWHERE)).status, 429);
   t.is((await server.signIn(ANN, ELSEWHERE, device)).status, 303);
-  await using elsewhere = await startGuessed({ currentUser: () => undefined, loginUrl: '/login' });
+  await using elsewhere = await startThrottled({ currentUser: () => undefined, loginUrl: '/login' });
   const sent = await send(elsewhere.platform.url('/oauth/login'));
   t.regex(sent.headers.get('location')!, /^http:\/\/127\.0\.0\.1:\d+\/login\?return_to=/);
 });

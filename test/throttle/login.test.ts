@@ -9,11 +9,11 @@ import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorizeUrl, people, signIn, startPlatform } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
-import { ANN, BOB, startGuessed, tally, times } from './platform.ts';
+import { ANN, BOB, startThrottled, tally, times } from './platform.ts';
 
 const WRONG = { ...ANN, password: 'a-wrong-one' };
 
-/** Pages that do not expect an attempt to be refused. */
+/** Pages that do not handle the error of too many attempts. */
 const unaware: AuthServerOptions['interactions'] = (flow) => ({
   ...bundledPages()(flow),
   async middleware(ctx, next) {
@@ -23,14 +23,14 @@ const unaware: AuthServerOptions['interactions'] = (flow) => ({
   },
 });
 
-/** One of many accounts, with a password that many have. */
+/** One of many accounts, with a common password (password spraying). */
 function spray(index: number): { login: string; password: string } {
   return { login: `user${index}@school.example`, password: '123456' };
 }
 
-// Those that set the clock ahead come first; the others begin afterwards.
-test.serial('when the window is over, there are attempts again', async (t) => {
-  await using server = await startGuessed();
+// Tests that set the clock ahead: the tests below them start afterwards.
+test.serial('when the window ends, attempts are possible again', async (t) => {
+  await using server = await startThrottled();
   await times(5, async () => server.signIn(WRONG));
   passTime(14 * 60);
   t.is((await server.signIn()).status, 429);
@@ -39,22 +39,25 @@ test.serial('when the window is over, there are attempts again', async (t) => {
   t.deepEqual(await times(6, async () => server.signIn(WRONG)), [422, 422, 422, 422, 422, 429]);
 });
 
-test.serial('the window is the one of the option, and the last seconds of it are told as such', async (t) => {
-  await using server = await startGuessed({
-    throttling: { login: { perAccountAndAddress: 1, window: '5 minutes' } },
-  });
-  await server.signIn(WRONG);
-  t.regex((await server.signIn()).text, /Try again in 5 minutes\./);
-  passTime(241);
-  const page = await server.signIn();
-  t.regex(page.text, /Try again in \d+ seconds?\./);
-  t.true(Number(page.headers.get('retry-after')) <= 59);
-  passTime(59);
-  t.is((await server.signIn()).status, 303);
-});
+test.serial(
+  'the window is an option, and the page tells the remaining time in minutes, then in seconds',
+  async (t) => {
+    await using server = await startThrottled({
+      throttling: { login: { perAccountAndAddress: 1, window: '5 minutes' } },
+    });
+    await server.signIn(WRONG);
+    t.regex((await server.signIn()).text, /Try again in 5 minutes\./);
+    passTime(241);
+    const page = await server.signIn();
+    t.regex(page.text, /Try again in \d+ seconds?\./);
+    t.true(Number(page.headers.get('retry-after')) <= 59);
+    passTime(59);
+    t.is((await server.signIn()).status, 303);
+  },
+);
 
-test('after five wrong passwords nobody looks at the next, and the page says when to try again', async (t) => {
-  await using server = await startGuessed();
+test('after five wrong passwords the next is not checked, and the page says when to try again', async (t) => {
+  await using server = await startThrottled();
   t.deepEqual(await times(5, async () => server.signIn(WRONG)), [422, 422, 422, 422, 422]);
   for (const person of [WRONG, ANN]) {
     const page = await server.signIn(person);
@@ -69,15 +72,15 @@ test('after five wrong passwords nobody looks at the next, and the page says whe
   t.is(server.asked.length, 5);
 });
 
-test('in the middle of an authorization it is the same, and the two share their count', async (t) => {
-  await using server = await startGuessed();
+test('the login step of an authorization has the same limit and shares its count', async (t) => {
+  await using server = await startThrottled();
   const browser = new Browser();
   const { platform } = server;
   const page = await browser.open(authorizeUrl(platform, await platform.registerApp()));
   for (let count = 0; count < 4; count += 1) {
     t.is((await signIn(browser, page, ANN.login, 'wrong')).status, 422);
   }
-  // The browser does not go through the proxy.
+  // The browser does not use the proxy.
   t.is((await server.signIn(WRONG, '127.0.0.1')).status, 422);
   const refused = await signIn(browser, page, ANN.login, ANN.password);
   t.is(refused.status, 429);
@@ -86,17 +89,17 @@ test('in the middle of an authorization it is the same, and the two share their 
   t.is(server.asked.length, 5);
 });
 
-test('of fifty wrong passwords at once, five are looked at', async (t) => {
-  await using server = await startGuessed();
+test('of fifty concurrent wrong passwords five are checked', async (t) => {
+  await using server = await startThrottled();
   const pages = await Promise.all(Array.from({ length: 50 }, async () => server.signIn(WRONG)));
   t.deepEqual(tally(pages), { 422: 5, 429: 45 });
   t.is(server.asked.length, 5);
 });
 
-test('of fifty at once on two nodes, too', async (t) => {
+test('of fifty concurrent wrong passwords on two nodes five are checked', async (t) => {
   const storage = memoryStorage();
-  await using here = await startGuessed({ storage });
-  await using there = await startGuessed({ storage });
+  await using here = await startThrottled({ storage });
+  await using there = await startThrottled({ storage });
   const pages = await Promise.all(
     Array.from({ length: 50 }, async (_, index) => (index % 2 === 0 ? here : there).signIn(WRONG)),
   );
@@ -105,18 +108,18 @@ test('of fifty at once on two nodes, too', async (t) => {
   t.is((await there.signIn()).status, 429);
 });
 
-test('fifty right ones at once all get in', async (t) => {
+test('fifty concurrent right passwords all succeed', async (t) => {
   const users = people();
-  let underway = 0;
+  let inProgress = 0;
   const authenticate: typeof users.authenticate = async (login, password) => {
-    underway += 1;
+    inProgress += 1;
     // Long enough for all of them to arrive meanwhile.
     await wait(100);
-    t.true(underway <= 8);
-    underway -= 1;
+    t.true(inProgress <= 8);
+    inProgress -= 1;
     return users.authenticate(login, password);
   };
-  await using server = await startGuessed({
+  await using server = await startThrottled({
     users: { ...users, authenticate },
     throttling: { login: { perAddress: 8 } },
   });
@@ -127,8 +130,8 @@ test('fifty right ones at once all get in', async (t) => {
   t.deepEqual(await times(6, async () => server.signIn(WRONG)), [422, 422, 422, 422, 422, 429]);
 });
 
-test('right ones among wrong ones: no more than five wrong ones are looked at in a row', async (t) => {
-  await using server = await startGuessed();
+test('with a right password among concurrent wrong ones, at most five wrong ones in a row are checked', async (t) => {
+  await using server = await startThrottled();
   const pages = await Promise.all(
     Array.from({ length: 40 }, async (_, index) => server.signIn(index === 3 ? ANN : WRONG)),
   );
@@ -136,16 +139,16 @@ test('right ones among wrong ones: no more than five wrong ones are looked at in
   t.true(server.asked.length <= 10, String(server.asked.length));
 });
 
-test('a stranger who fails does not keep the owner out', async (t) => {
-  await using server = await startGuessed();
+test('failures from one address do not block the account at another address', async (t) => {
+  await using server = await startThrottled();
   await times(8, async () => server.signIn(WRONG, '198.51.100.7'));
   t.is((await server.signIn(ANN, '198.51.100.7')).status, 429);
   t.is((await server.signIn(ANN, '192.0.2.1')).status, 303);
-  t.is((await server.signIn(BOB, '198.51.100.7')).status, 303, 'nor others at the same address');
+  t.is((await server.signIn(BOB, '198.51.100.7')).status, 303, 'nor other accounts at the same address');
 });
 
-test('from many addresses an account can be tried twenty times', async (t) => {
-  await using server = await startGuessed();
+test('an account has twenty attempts from all addresses together', async (t) => {
+  await using server = await startThrottled();
   const statuses = await times(30, async (index) => server.signIn(WRONG, `198.51.${index % 10}.7`));
   t.deepEqual(
     statuses.map((status) => status === 422),
@@ -155,37 +158,37 @@ test('from many addresses an account can be tried twenty times', async (t) => {
   t.is((await server.signIn(BOB, '198.51.1.7')).status, 303);
 });
 
-test('what is refused from one address does not count for the account', async (t) => {
-  await using server = await startGuessed();
+test('attempts that are refused for an address do not count for the account', async (t) => {
+  await using server = await startThrottled();
   await times(60, async () => server.signIn(WRONG, '198.51.100.7'));
   const statuses = await times(15, async (index) => server.signIn(WRONG, `198.51.${index + 101}.7`));
   t.deepEqual(new Set(statuses), new Set([422]));
 });
 
-test('who tries many accounts from one address is stopped there', async (t) => {
-  await using server = await startGuessed({ throttling: { login: { perAddress: 10 } } });
+test('an address that tries many accounts is blocked', async (t) => {
+  await using server = await startThrottled({ throttling: { login: { perAddress: 10 } } });
   const statuses = await times(12, async (index) => server.signIn(spray(index)));
   t.deepEqual(statuses.slice(9), [422, 429, 429]);
   t.is((await server.signIn(spray(13), '198.51.100.7')).status, 422);
 });
 
-test('an account of their own gives nobody new attempts at others', async (t) => {
-  await using server = await startGuessed({ throttling: { login: { perAddress: 6 } } });
+test('a successful login to one account does not reset the count of the address for others', async (t) => {
+  await using server = await startThrottled({ throttling: { login: { perAddress: 6 } } });
   t.deepEqual(await times(3, async (index) => server.signIn(spray(index))), [422, 422, 422]);
   t.is((await server.signIn(BOB)).status, 303);
   t.deepEqual(await times(4, async (index) => server.signIn(spray(index + 3))), [422, 422, 422, 429]);
 });
 
-test('the right password takes the wrong ones before it back', async (t) => {
-  await using server = await startGuessed();
+test('the right password resets the count of the account', async (t) => {
+  await using server = await startThrottled();
   for (let round = 0; round < 3; round += 1) {
     t.deepEqual(await times(4, async () => server.signIn(WRONG)), [422, 422, 422, 422]);
     t.is((await server.signIn()).status, 303);
   }
 });
 
-test('a name is the same one in any spelling that a database might take for it', async (t) => {
-  await using server = await startGuessed();
+test('spellings of a login that a database may treat as equal share one count', async (t) => {
+  await using server = await startThrottled();
   const spellings = [
     'Ann@School.Example',
     'ＡＮＮ@school.example',
@@ -200,8 +203,8 @@ test('a name is the same one in any spelling that a database might take for it',
   t.is((await server.signIn()).status, 429);
 });
 
-test('an IPv6 address counts as its whole network', async (t) => {
-  await using server = await startGuessed();
+test('an IPv6 address counts as its /64 network', async (t) => {
+  await using server = await startThrottled();
   const from = async (address: string) => (await server.signIn(WRONG, address)).status;
   t.deepEqual(
     [
@@ -217,8 +220,8 @@ test('an IPv6 address counts as its whole network', async (t) => {
   t.is(await from('2001:db8:0:2::1'), 422);
 });
 
-test('an address that the request itself names is not believed, and the log tells of it once', async (t) => {
-  await using server = await startGuessed({}, false);
+test('without trustProxy X-Forwarded-For is ignored, with one warning in the log', async (t) => {
+  await using server = await startThrottled({}, false);
   const statuses = await times(7, async (index) => server.signIn(WRONG, `198.51.100.${index}`));
   t.deepEqual(statuses, [422, 422, 422, 422, 422, 429, 429]);
   const lines = server.platform.logger.lines.filter(({ message }) => message.includes('set trustProxy'));
@@ -228,8 +231,8 @@ test('an address that the request itself names is not believed, and the log tell
   );
 });
 
-test('an address is the same one with whatever port the proxy writes behind it, and in the record without', async (t) => {
-  await using server = await startGuessed();
+test('ports in X-Forwarded-For are ignored, in the count and in the audit record', async (t) => {
+  await using server = await startThrottled();
   const ports = ['', ':80', ':4711', ':65535'];
   t.deepEqual(
     await times(6, async (index) => server.signIn(WRONG, `192.0.2.9${ports[index % 4]}`)),
@@ -246,21 +249,21 @@ test('an address is the same one with whatever port the proxy writes behind it, 
   t.deepEqual(new Set(records.map(({ address }) => address)), new Set(['2001:db8::5', '192.0.2.9']));
 });
 
-test('an app that trusts more of the header than its proxy wrote is told so once', async (t) => {
+test('an app that trusts more addresses of X-Forwarded-For than its proxy wrote logs one warning', async (t) => {
   const FORGED = 'which the caller can forge';
   for (const [count, header, lines] of [
     [0, '198.51.100.1, 192.0.2.1', 1],
     [0, '192.0.2.1', 0],
     [1, '198.51.100.1, 192.0.2.1', 0],
   ] as const) {
-    await using server = await startGuessed({}, true, count);
+    await using server = await startThrottled({}, true, count);
     await times(3, async () => server.signIn(WRONG, header));
     const said = server.platform.logger.lines.filter(({ message }) => message.includes(FORGED));
     t.is(said.length, lines, header);
   }
 });
 
-test('with auth.callback(), only what the proxy says itself is believed', async (t) => {
+test('with auth.callback() only the last address of X-Forwarded-For is used', async (t) => {
   await using platform = await startPlatform({ trustProxy: true }, { app: ({ auth }) => auth.callback() });
   const from = async (forwarded: string) =>
     postForm(platform.url('/oauth/login'), WRONG, { 'x-forwarded-for': forwarded });
@@ -269,8 +272,8 @@ test('with auth.callback(), only what the proxy says itself is believed', async 
   t.is((await from('198.51.100.1, 192.0.2.2')).status, 422);
 });
 
-test('without its storage a node looks at no password', async (t) => {
-  await using server = await startGuessed();
+test('while the storage is unreachable no password is checked', async (t) => {
+  await using server = await startThrottled();
   server.broken.add('attempts.count');
   const page = await server.signIn();
   t.is(page.status, 503);
@@ -280,21 +283,21 @@ test('without its storage a node looks at no password', async (t) => {
   t.is((await server.signIn()).status, 303);
 });
 
-test('who is right gets in also when that cannot be noted', async (t) => {
-  await using server = await startGuessed();
+test('a right password succeeds also when the count cannot be reset', async (t) => {
+  await using server = await startThrottled();
   server.broken.add('attempts.giveBack').add('attempts.forget');
   t.is((await server.signIn()).status, 303);
   t.true(server.platform.logger.lines.some(({ message }) => message.includes('attempt count not restored')));
 });
 
-test('what the user store failed at is no attempt', async (t) => {
+test('an error of the user store does not count as an attempt', async (t) => {
   const users = people();
   let isBroken = true;
   const authenticate: typeof users.authenticate = async (login, password) => {
-    if (isBroken) throw new Error('the directory is away');
+    if (isBroken) throw new Error('the directory is unreachable');
     return users.authenticate(login, password);
   };
-  await using server = await startGuessed({ users: { ...users, authenticate } });
+  await using server = await startThrottled({ users: { ...users, authenticate } });
   t.deepEqual(
     await times(8, async () => server.signIn(WRONG)),
     Array.from({ length: 8 }, () => 500),
@@ -303,8 +306,8 @@ test('what the user store failed at is no attempt', async (t) => {
   t.deepEqual(await times(6, async () => server.signIn(WRONG)), [422, 422, 422, 422, 422, 429]);
 });
 
-test('a flood of what is refused costs no work of the storage', async (t) => {
-  await using server = await startGuessed();
+test('refused attempts cause no calls of the storage', async (t) => {
+  await using server = await startThrottled();
   await times(6, async () => server.signIn(WRONG));
   server.counted.length = 0;
   t.deepEqual(tally(await Promise.all(Array.from({ length: 30 }, async () => server.signIn(WRONG)))), {
@@ -313,8 +316,8 @@ test('a flood of what is refused costs no work of the storage', async (t) => {
   t.deepEqual(server.counted, []);
 });
 
-test('each one that is refused is recorded, without what was typed', async (t) => {
-  await using server = await startGuessed();
+test('each refused attempt is recorded, without the login and the password', async (t) => {
+  await using server = await startThrottled();
   await times(7, async () => server.signIn(WRONG));
   const records = await server.platform.auth.audit.list({ types: ['login_throttled'] });
   t.is(records.length, 2);
@@ -324,8 +327,8 @@ test('each one that is refused is recorded, without what was typed', async (t) =
   t.false(server.platform.logger.lines.some(({ level }) => level === 'error'));
 });
 
-test('pages of your own that know nothing of it show an error page with 429', async (t) => {
-  await using server = await startGuessed({ interactions: unaware });
+test('custom pages that do not handle too many attempts show an error page with 429', async (t) => {
+  await using server = await startThrottled({ interactions: unaware });
   t.deepEqual(await times(5, async () => server.signIn()), [200, 200, 200, 200, 200]);
   const page = await server.signIn();
   t.is(page.status, 429);
@@ -334,9 +337,9 @@ test('pages of your own that know nothing of it show an error page with 429', as
   t.false(server.platform.logger.lines.some(({ level }) => level === 'error'));
 });
 
-test('throttling can be left to others', async (t) => {
+test('throttling: false and login: false switch the limits off', async (t) => {
   for (const throttling of [false, { login: false }] as const) {
-    await using server = await startGuessed({ throttling });
+    await using server = await startThrottled({ throttling });
     t.deepEqual(tally(await Promise.all(Array.from({ length: 120 }, async () => server.signIn(WRONG)))), {
       422: 120,
     });

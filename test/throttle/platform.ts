@@ -15,30 +15,30 @@ type Options = NonNullable<Parameters<typeof startPlatform>[0]>;
 export const ANN = { login: 'ann@school.example', password: 'correct horse' };
 export const BOB = { login: 'bob@school.example', password: 'battery staple' };
 
-/** A platform behind a proxy that it trusts, whose passwords take a moment to check. */
-export interface GuessedPlatform extends AsyncDisposable {
+/** A platform behind a trusted proxy, whose user store needs a few milliseconds to check a password. */
+export interface ThrottledPlatform extends AsyncDisposable {
   readonly platform: Platform;
   /** The logins that the user store was asked about. */
   readonly asked: string[];
-  /** Calls of the storage that have to do with attempts, such as `attempts.count`. */
+  /** Calls of the attempt store, such as `attempts.count`. */
   readonly counted: string[];
-  /** Names of the storage's methods that cannot reach the database. */
+  /** Names of the storage's methods that fail. */
   readonly broken: Set<string>;
-  /** Posts the login form from an address, with the device cookie of a browser that was here before. */
+  /** Posts the login form from an address, with the device cookie of a known browser. */
   signIn(person?: { login: string; password: string }, address?: string, device?: string): Promise<Answer>;
 }
 
-export async function startGuessed(
+export async function startThrottled(
   options: Options = {},
   trustsProxy = true,
   maxIpsCount = 1,
-): Promise<GuessedPlatform> {
+): Promise<ThrottledPlatform> {
   const asked: string[] = [];
   const counted: string[] = [];
   const broken = new Set<string>();
   const storage = around(options.storage ?? memoryStorage(), async (name, call) => {
     if (name.startsWith('attempts.')) counted.push(name);
-    if (broken.has(name)) throw new StorageError('the database is away');
+    if (broken.has(name)) throw new StorageError('the database is unreachable');
     return call();
   });
   const users = people();
@@ -84,14 +84,14 @@ export function deviceOf({ headers }: Answer): string | undefined {
   return /^gatehouse_device_\d+=([^;]*)/m.exec(lines)?.[1];
 }
 
-/** The same several times, one after the other. Gives the statuses. */
+/** Sends requests one after the other; returns the statuses. */
 export async function times(count: number, ask: (index: number) => Promise<Answer>): Promise<number[]> {
   const statuses: number[] = [];
   for (let index = 0; index < count; index += 1) statuses.push((await ask(index)).status);
   return statuses;
 }
 
-/** How often each status came. */
+/** The number of responses with each status. */
 export function tally(answers: readonly { readonly status: number }[]): Record<number, number> {
   const counts: Record<number, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;

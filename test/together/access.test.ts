@@ -7,6 +7,6 @@ await together({
   principal: async () => import('../access/principal.test.ts'),
   requires: async () => import('../access/requires.test.ts'),
   rules: async () => import('../access/rules.test.ts'),
-  subjects: async () => import('../access/subjects.test.ts'),
+  resources: async () => import('../access/resources.test.ts'),
   'token-cache': async () => import('../access/token-cache.test.ts'),
 });

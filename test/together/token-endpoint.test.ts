@@ -1,8 +1,9 @@
 import { together } from '../harness/together.ts';
 
 await together({
+  'access-token': async () => import('../oidc/access-token.test.ts'),
   'audit-secrecy': async () => import('../oidc/audit-secrecy.test.ts'),
-  'built-clients': async () => import('../oidc/built-clients.test.ts'),
+  'client-cache': async () => import('../oidc/client-cache.test.ts'),
   'client-authentication': async () => import('../oidc/client-authentication.test.ts'),
   'client-registry': async () => import('../oidc/client-registry.test.ts'),
   revocation: async () => import('../oidc/revocation.test.ts'),

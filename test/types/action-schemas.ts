@@ -6,7 +6,7 @@ import { same } from './same.ts';
 
 const common = { type: 'school', title: 'Change a school', permission: 'edit_schools' } as const;
 
-// The input is what the schema gives out, and the answer what the output's takes in.
+// `run` gets the output type of the input schema, and returns the input type of the output schema.
 defineAction({
   ...common,
   name: 'plan-inspection-action',
@@ -22,7 +22,7 @@ defineAction({
   },
 });
 
-// The second definition of each pair is the first with one mistake.
+// The second definition of each pair is the first with one error.
 defineAction({
   ...common,
   name: 'close-school-action',
@@ -37,7 +37,7 @@ defineAction({
   level: 'instance',
   input: z.object({ reason: z.string() }),
   output: z.object({ closed: z.boolean() }),
-  // @ts-expect-error the answer is no boolean
+  // @ts-expect-error the result is not a boolean
   run: ({ id, input }) => ({ closed: id + input.reason }),
 });
 defineAction({
@@ -46,7 +46,7 @@ defineAction({
   level: 'instance',
   input: z.object({ reason: z.string() }),
   output: z.object({ closed: z.boolean() }),
-  // @ts-expect-error the answer lacks a member
+  // @ts-expect-error the result lacks a member
   run: async () => ({}),
 });
 defineAction({
@@ -77,7 +77,7 @@ defineAction({
   run: () => null,
 });
 
-// What it works on is what was given.
+// `database` has the type of the given one.
 declare const db: Knex;
 defineAction({
   ...common,

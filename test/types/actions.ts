@@ -7,14 +7,14 @@ import { pupil, school } from './school.ts';
 import type { School } from './school.ts';
 
 type Permission = 'view_schools' | 'edit_school';
-type Subjects = { edit_school: School };
+type Resources = { edit_school: School };
 
 const gate = defineGate({
   permissions: { view_schools: 'View schools', edit_school: 'Edit a school' },
   roles: { registrar: ['view_schools'] },
   rules: { edit_school: ({ user }, { registrarId }: School) => user?.id === registrarId },
 });
-declare const auth: ApiAuth<Permission, User, Subjects>;
+declare const auth: ApiAuth<Permission, User, Resources>;
 
 const common = {
   type: 'school',
@@ -25,13 +25,13 @@ const common = {
   output: z.null(),
 } as const;
 
-// With the gate, who calls is asked for what there is.
+// With the gate, the principal's permissions and resources are typed.
 const rename = defineAction({
   ...common,
   gate,
   permission: 'edit_school',
   run({ database, id, input, principal }) {
-    same<typeof principal, Principal<Permission, User, Subjects>>();
+    same<typeof principal, Principal<Permission, User, Resources>>();
     same<typeof input, { name: string }>();
     same<typeof id, string>();
     same<typeof database, undefined>();
@@ -56,7 +56,7 @@ defineAction({
   run: () => null,
 });
 
-// Without it, any name will do, until the action is part of an API.
+// Without the gate, any permission is accepted until the action is part of an API.
 const unbound = defineAction({
   ...common,
   permission: 'edit_schools',

@@ -11,13 +11,13 @@ const permissions = {
   grade_pupil: 'Grade a pupil',
 };
 
-// Permissions and roles are the names that were given.
+// Permissions and roles have the given names.
 const plain = defineGate({ permissions, roles: { registrar: ['view_schools', 'edit_school'] } });
 same<typeof plain, Gate<'view_schools' | 'edit_school' | 'grade_pupil', 'registrar'>>();
 const bare = defineGate({ permissions: { view_schools: 'View schools' } });
 same<typeof bare, Gate<'view_schools', never>>();
 
-// Each subject is what its rule takes.
+// Each resource has the type of the parameter of its rule.
 const gate = defineGate({
   permissions,
   roles: { registrar: ['view_schools'] },
@@ -29,8 +29,8 @@ const gate = defineGate({
     grade_pupil: (_principal, { grade }: Pupil) => grade > 3,
   },
 });
-type Subjects = { edit_school: School; grade_pupil: Pupil };
-same<typeof gate, Gate<'view_schools' | 'edit_school' | 'grade_pupil', 'registrar', Subjects>>();
+type Resources = { edit_school: School; grade_pupil: Pupil };
+same<typeof gate, Gate<'view_schools' | 'edit_school' | 'grade_pupil', 'registrar', Resources>>();
 
 declare const principal: Principal<'view_schools' | 'edit_school' | 'grade_pupil', Person>;
 gate.can(principal, 'view_schools') satisfies boolean;
@@ -41,7 +41,7 @@ gate.authorize(principal, 'grade_pupil', pupil);
 gate.can(principal, 'edit_school', pupil);
 // @ts-expect-error a pupil is no school
 gate.authorize(principal, 'edit_school', pupil);
-// @ts-expect-error a school that may not be there
+// @ts-expect-error the school may be undefined
 gate.can(principal, 'edit_school', school as School | undefined);
 // @ts-expect-error the permission has no rule
 gate.can(principal, 'view_schools', school);
@@ -49,14 +49,14 @@ gate.can(principal, 'view_schools', school);
 gate.can(principal, 'edit_schools');
 // @ts-expect-error there is no such permission
 gate.authorize(principal, 'edit_schools', school);
-// @ts-expect-error a gate without rules knows no subjects
+// @ts-expect-error a gate without rules has no resources
 plain.can(principal, 'edit_school', school);
 
-// Functions that are shared, and the actions of the API, know no names: any principal will do.
-declare const somebody: Principal;
-gate.authorize(somebody, 'edit_school', school);
+// Shared functions and actions of the API accept any principal.
+declare const anyPrincipal: Principal;
+gate.authorize(anyPrincipal, 'edit_school', school);
 
-// A rule may know more of the host's users than every host has. One annotation is enough.
+// A rule may need the host's own type of user, with one annotation.
 const ofPersons = defineGate({
   permissions,
   rules: {
@@ -65,7 +65,7 @@ const ofPersons = defineGate({
     grade_pupil: ({ user }, { schoolId }: Pupil) => user?.schoolIds.includes(schoolId) ?? false,
   },
 });
-same<typeof ofPersons, Gate<keyof typeof permissions, never, Subjects>>();
+same<typeof ofPersons, Gate<keyof typeof permissions, never, Resources>>();
 
 defineGate({
   permissions,
@@ -77,7 +77,7 @@ defineGate({
 defineGate({
   permissions,
   rules: {
-    // @ts-expect-error the user may be undefined: clients come too
+    // @ts-expect-error the user may be undefined, for clients
     edit_school: (caller, { registrarId }: School) => caller.user.id === registrarId,
   },
 });
@@ -105,14 +105,14 @@ defineGate({
 defineGate({
   permissions,
   rules: {
-    // @ts-expect-error a rule answers at once
+    // @ts-expect-error a rule returns at once
     edit_school: async (caller, { registrarId }: School) => caller.user?.id === registrarId,
   },
 });
 defineGate({
   permissions,
   rules: {
-    // @ts-expect-error a rule answers with true or false
+    // @ts-expect-error a rule returns true or false
     edit_school: (caller, { registrarId }: School) => caller.user && registrarId,
   },
 });
@@ -124,21 +124,21 @@ defineGate({
   },
 });
 
-// A gate that knows its names is taken where any gate will do.
+// A gate with typed names is assignable to any gate.
 gate satisfies Gate;
 gate satisfies Gate<keyof typeof permissions, 'registrar'>;
-function withoutSubjects<P extends string, R extends string, S extends object>(
+function withoutResources<P extends string, R extends string, S extends object>(
   given: Gate<P, R, S>,
 ): Gate<P, R> {
   return given;
 }
 same<
-  ReturnType<typeof withoutSubjects<'drive_bus', never, { drive_bus: Pupil }>>,
+  ReturnType<typeof withoutResources<'drive_bus', never, { drive_bus: Pupil }>>,
   Gate<'drive_bus', never>
 >();
 principal satisfies Principal;
 
-// What roles and permissions there are is known.
+// Roles and permissions are typed.
 gate.permissions.edit_school.message satisfies string;
 // @ts-expect-error there is no such permission
 void gate.permissions.edit_schools;
@@ -148,7 +148,7 @@ for (const [permission, sources] of gate.effective({ roles: [], permissions: [] 
   same<typeof permission, 'view_schools' | 'edit_school' | 'grade_pupil'>();
   for (const source of sources) {
     if (source.type === 'role') source.role satisfies string;
-    // @ts-expect-error a permission that is held directly has no role
+    // @ts-expect-error a permission assigned directly has no role
     else void source.role;
   }
 }

@@ -32,13 +32,13 @@ await createAuthServer({
 
 await createAuthServer({ ...needed, keyEncryptionKey: false });
 
-// What has to be there, has to be there.
+// Required options.
 // @ts-expect-error no issuer
 await createAuthServer({ users, storage: memoryStorage(), interactions: pages(), gate });
 // @ts-expect-error no storage
 await createAuthServer({ issuer: '', users, interactions: pages(), gate });
 
-// Issuer, users and storage are enough; without a gate there is no permission to ask for.
+// Issuer, users and storage are enough; without a gate there are no permissions.
 const least = await createAuthServer({ issuer: '', users, storage: memoryStorage() });
 least satisfies AuthServer;
 least satisfies ApiAuth;
@@ -48,7 +48,7 @@ least.requires('view_schools');
 // @ts-expect-error 'always'
 await createAuthServer({ ...needed, migrate: 'always' });
 
-// There is no such option, lifetime, preset, unit or algorithm.
+// Unknown options, lifetimes, presets, units and algorithms.
 // @ts-expect-error issuers
 await createAuthServer({ ...needed, issuers: [] });
 // @ts-expect-error true
@@ -68,7 +68,7 @@ pages({ accent: '#0b57d0' });
 // @ts-expect-error an address, a Knex instance or its configuration
 knexStorage(5432);
 
-// A user store says who a user is; their id is a string.
+// The user store determines the type of users; their id is a string.
 ({ authenticate: async () => ({ id: '1' }), find: async () => undefined }) satisfies UserStore;
 ({
   // @ts-expect-error the id is a number
@@ -76,7 +76,7 @@ knexStorage(5432);
   find: async () => undefined,
 }) satisfies UserStore;
 
-// Who is logged in is one of the host's users.
+// currentUser returns the host's type of user.
 declare const persons: UserStore<User & { readonly schoolId: string }>;
 await createAuthServer({ ...needed, users: persons, currentUser: () => ({ id: '1', schoolId: 'hill' }) });
 await createAuthServer({
@@ -86,7 +86,7 @@ await createAuthServer({
   currentUser: () => ({ id: '1' }),
 });
 
-// Claims of the host's own are made of one of its users, or of the client alone.
+// tokenClaims gets one of the host's users, or the client alone.
 await createAuthServer({
   ...needed,
   users: persons,
@@ -105,7 +105,7 @@ await createAuthServer({ ...needed, tokenClaims: () => undefined });
 // @ts-expect-error claims have names
 await createAuthServer({ ...needed, tokenClaims: () => 'north' });
 
-knexStorage('sqlite:./gatehouse.db', { timeout: '500 ms' });
+knexStorage('sqlite:./gatehouse.db', { timeout: '500 ms', create: false });
 // @ts-expect-error no such unit
 knexStorage('sqlite:./gatehouse.db', { timeout: '500 msec' });
 const pdf = new PdfClient({ timeout: '30 seconds', retryDelay: '500 ms' });
@@ -119,6 +119,6 @@ pdf.timeout = '2 blinks';
 // @ts-expect-error no unit
 '3600' satisfies Duration;
 
-// Options may be put together step by step.
+// Options may be assigned step by step.
 const options: AuthServerOptions<'view_schools', 'registrar'> = needed;
 await createAuthServer(options);

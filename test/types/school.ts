@@ -1,6 +1,6 @@
 import type { User } from 'koa-gatehouse';
 
-/** A host's user, with more than every host has. */
+/** A host's own type of user. */
 export interface Person extends User {
   readonly schoolIds: readonly string[];
 }

@@ -22,12 +22,12 @@ const gate = defineGate({
 declare const users: UserStore<Person>;
 declare const others: Pick<AuthServerOptions, 'issuer' | 'storage' | 'interactions'>;
 
-// A server knows the names of its gate, its users and the subjects of its rules.
+// A server has the types of its gate, users and rules.
 const auth = await createAuthServer({ ...others, users, gate });
 type Permission = 'view_schools' | 'edit_school';
 auth satisfies AuthServer<Permission, 'registrar', Person, { edit_school: School }>;
 
-// One that knows them is taken where any server will do.
+// A server with these types is assignable to any server.
 auth satisfies AuthServer;
 auth satisfies AuthServer<Permission, 'registrar', Person>;
 auth satisfies ApiAuth;
@@ -36,7 +36,7 @@ await createAuthServer<Permission, 'registrar', Person>({ ...others, users, gate
 auth.requires('view_schools', 'edit_school');
 // @ts-expect-error there is no such permission
 auth.requires('edit_schools');
-// @ts-expect-error one permission at least
+// @ts-expect-error at least one permission
 auth.requires();
 
 await createAuthServer({
@@ -47,7 +47,7 @@ await createAuthServer({
   scopes: { 'schools:read': { description: 'See your schools', permissions: ['view_school'] } },
 });
 
-// Handlers know who calls, and what they can be asked about.
+// Handlers get a typed principal.
 const api = createApiRouter({ auth });
 api.get('/schools/:id', auth.requires('view_schools'), ({ state }) => {
   const { principal } = state;
@@ -88,7 +88,7 @@ await auth.clients.create({ name: 'Sync', grantType: 'client_credentials', permi
 // @ts-expect-error there is no such permission
 await auth.clients.create({ name: 'Sync', grantType: 'client_credentials', permissions: ['edit_schools'] });
 
-// A client may have lifetimes of its own; they are kept in seconds.
+// A client may have its own lifetimes; they are stored in seconds.
 const { client } = await auth.clients.create({
   name: 'Sync',
   grantType: 'client_credentials',
@@ -101,10 +101,10 @@ await auth.clients.update(client.id, { lifetimes: { session: '1 day' } });
 // @ts-expect-error no such unit
 await auth.clients.update(client.id, { lifetimes: { accessToken: '1 fortnight' } });
 
-// A token from the host's own code is for a client, and maybe a user.
+// issueToken() needs a client, and takes a user.
 same<ReturnType<typeof auth.issueToken>, Promise<string>>();
 await auth.issueToken({ client: 'b0f8', user: '1', scopes: ['schools:read'], lifetime: '1 hour' });
-// @ts-expect-error through which client?
+// @ts-expect-error the client is missing
 await auth.issueToken({ user: '1' });
 const made = await auth.clients.create({ name: 'Sync', grantType: 'client_credentials' });
 same<typeof made.secret, NewSecret | undefined>();
@@ -117,11 +117,11 @@ await auth.clients.rotateSecret('b0f8', { overlap: '1 fortnight' });
 // @ts-expect-error no such unit
 await auth.issueToken({ client: 'b0f8', lifetime: '1 fortnight' });
 
-// A user store may leave it to the storage who holds what.
-const nobody = async (): Promise<undefined> => undefined;
-({ authenticate: nobody, find: nobody }) satisfies UserStore<Person>;
+// A user store may omit permissions() and roles(), and leave them to the storage.
+const noUser = async (): Promise<undefined> => undefined;
+({ authenticate: noUser, find: noUser }) satisfies UserStore<Person>;
 
-// How the server is wired is its own.
+// Internal parts of the server are not public.
 // @ts-expect-error not public
 void auth.admission;
 // @ts-expect-error not public

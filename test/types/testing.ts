@@ -9,7 +9,7 @@ import { pupil, school } from './school.ts';
 import type { Person, School } from './school.ts';
 
 type Permission = 'view_schools' | 'edit_school';
-type Subjects = { edit_school: School };
+type Resources = { edit_school: School };
 
 const gate = defineGate({
   permissions: { view_schools: 'View schools', edit_school: 'Edit a school' },
@@ -19,30 +19,22 @@ const gate = defineGate({
 declare const app: Koa;
 declare const person: Person;
 
-// In an app, acting is something to stop; in a context, it gives who acts.
-same<ReturnType<typeof actInApp>, Acting>();
-const actInApp = () => actingAsUser(app, person, { permissions: ['view_schools'], scopes: ['schools:read'] });
-actingAsClient(app);
-actingAsClient(app, { name: 'Nightly report' }, { roles: ['registrar'] }).stop();
-
 const ctx = { state: {} };
 const principal = actingAsUser(ctx, person, { gate, permissions: ['edit_school'], roles: ['registrar'] });
-same<typeof principal, UserPrincipal<Permission, Person, Subjects>>();
+same<typeof principal, UserPrincipal<Permission, Person, Resources>>();
 principal.can('edit_school', school) satisfies boolean;
 // @ts-expect-error a pupil is no school
 principal.can('edit_school', pupil);
-same<typeof job, ClientPrincipal<Permission, Subjects>>();
+same<typeof job, ClientPrincipal<Permission, Resources>>();
 const job = actingAsClient(ctx, {}, { gate });
 // @ts-expect-error there is no such permission
-actingAsUser(ctx, person, { gate, permissions: ['edit_schools'] });
+await actingAsUser(ctx, person, { gate, permissions: ['edit_schools'] });
 // @ts-expect-error there is no such role
-actingAsClient(ctx, {}, { gate, roles: ['teacher'] });
+await actingAsClient(ctx, {}, { gate, roles: ['teacher'] });
 // @ts-expect-error a context needs the gate
-actingAsUser(ctx, person, { permissions: ['edit_school'] });
-// @ts-expect-error somebody has to act
-actingAsUser(app);
+await actingAsUser(ctx, person, { permissions: ['edit_school'] });
 
-// A test server knows what its gate and its people are.
+// A test server has the types of its gate and its users.
 const server = await testServer({
   gate,
   users: [{ ...person, roles: ['registrar'], permissions: ['edit_school'] }],
@@ -52,25 +44,40 @@ server.auth.requires('view_schools');
 server.auth.requires('edit_schools');
 // @ts-expect-error there is no such role
 await testServer({ gate, users: [{ id: '1', roles: ['teacher'] }] });
-// @ts-expect-error a server has one address, and the test does not choose it
+// @ts-expect-error the test server chooses its address
 await testServer({ gate, issuer: 'https://platform.example' });
 await testServer({
   gate,
   users: [person],
   app(auth) {
-    auth satisfies AuthServer<Permission, 'registrar', User, Subjects>;
+    auth satisfies AuthServer<Permission, 'registrar', User, Resources>;
     return app;
   },
 });
 server satisfies TestServer;
 
-// A token speaks for somebody.
+// A user acts in an app together with the server whose tokens it accepts.
+same<ReturnType<typeof actInApp>, Promise<Acting>>();
+const actInApp = () => actingAsUser(server, person, { scopes: ['schools:read'] });
+await actingAsUser({ app, auth: server.auth }, person);
+// @ts-expect-error the tokens of which server?
+await actingAsUser(app, person);
+// @ts-expect-error the permissions are those of the user store
+await actingAsUser(server, person, { permissions: ['view_schools'] });
+// @ts-expect-error the user is missing
+await actingAsUser(server);
+const { client } = await server.auth.clients.create({ name: 'Sync', grantType: 'client_credentials' });
+(await actingAsClient(server, client, { scopes: [] })).stop();
+// @ts-expect-error a client that is not registered has no token
+await actingAsClient(server, { name: 'Nightly report' });
+
+// A token needs a user or a client.
 (await issueToken(server.auth, {
   user: person,
   scopes: ['schools:read'],
   lifetime: '1 hour',
 })) satisfies string;
-// @ts-expect-error for whom?
+// @ts-expect-error the user or client is missing
 await issueToken(server.auth, { scopes: [] });
 // @ts-expect-error there is no such unit
 fakeClock().advance('1 fortnight');

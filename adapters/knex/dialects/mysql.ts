@@ -1,28 +1,14 @@
-import { codeOf } from '../dialect.ts';
-import type { Dialect, ErrorKind } from '../dialect.ts';
-import type { Value } from '../statements.ts';
-import { rollbackOrDispose, serverInterruption, serverStatements } from './server-statements.ts';
-import type { ServerClient, ServerConnection, Wire } from './server-statements.ts';
+import { codeOf, selectKeys } from '../dialect.ts';
+import type { Dialect, ErrorKind, RemovableRows } from '../dialect.ts';
+import type { Statements, Value } from '../statements.ts';
+import { mysqlServers, READ_ONLY_CODE } from './mysql-servers.ts';
+import type { MysqlClient, MysqlConnection, Response } from './mysql-servers.ts';
+import { rollbackOrDispose, serverStatements } from './server-statements.ts';
+import type { Wire } from './server-statements.ts';
 
 // The usual collations ignore case, and most binary ones ignore trailing blanks. MariaDB and MySQL have different names for
 // the collation that respects both; each server reads only its own kind of comment.
 const EXACT = 'character set utf8mb4 collate /*M!100200 utf8mb4_nopad_bin */ /*!80017 utf8mb4_0900_bin */';
-
-// Named locks are shared by all databases of a server, and a name has at most 64 characters.
-const MIGRATION_LOCK = "concat('gatehouse:', md5(database()))";
-
-interface Connection extends ServerConnection {
-  destroy(): void;
-}
-
-/** Rows, or the header of a statement that returns none; the elements after it describe the columns. */
-type Response = readonly [never[] & Header, ...unknown[]];
-
-interface Header {
-  readonly affectedRows: number;
-  /** The server's message about an `update`, such as `Rows matched: 1  Changed: 0  Warnings: 0`. */
-  readonly info?: string;
-}
 
 /**
  * MariaDB and MySQL through mysql2.
@@ -30,9 +16,11 @@ interface Header {
  * Concurrent callers are decided by conditional changes and by `select ... for update`: in InnoDB these wait for each other
  * and read committed rows, also at REPEATABLE READ, where a plain `select` reads an older snapshot.
  */
-export function mysqlDialect(client: ServerClient<Response>): Dialect<Connection> {
-  const wire: Wire<Connection, Response> = {
+export function mysqlDialect(client: MysqlClient): Dialect<MysqlConnection> {
+  const servers = mysqlServers(client);
+  const wire: Wire<MysqlConnection, Response> = {
     async send(connection, sql, values) {
+      if (!servers.isKnown(connection)) await servers.identify(connection);
       return (await client._query(connection, { sql: withLiterals(sql, values), bindings: [] })).response;
     },
     rows: ([rows]) => rows,
@@ -53,16 +41,7 @@ export function mysqlDialect(client: ServerClient<Response>): Dialect<Connection
     forUpdate: ' for update',
     canChangeInQueries: false,
     inlineIndexes: true,
-    // Only MariaDB has `add column if not exists`.
-    unlessColumn: (table, column, sql) => [
-      `set @gatehouse_step = (
-        select if(count(*) > 0, 'do 0', '${sql}') from information_schema.columns
-        where table_schema = database() and table_name = '${table}' and column_name = '${column}'
-      )`,
-      'prepare gatehouse_step from @gatehouse_step',
-      'execute gatehouse_step',
-      'deallocate prepare gatehouse_step',
-    ],
+    primaryKeyHint: ' force index (primary)',
     onConflict({ table, key, replace = [], greatest = [], when }) {
       const assignments = [
         ...replace.map((column) => `${column} = ${newValue(table, column, { mark: replace[0]!, when })}`),
@@ -73,30 +52,36 @@ export function mysqlDialect(client: ServerClient<Response>): Dialect<Connection
     },
     // The server reports the same number of rows for an unchanged row as for an inserted one.
     countsConflicts: false,
-    deleteSome: (table, _key, condition) => `delete from ${table} where ${condition} limit ?`,
+    deleteSome,
     enter: (connection) => serverStatements(wire, connection),
     leave() {},
     rollback: async (connection) => rollbackOrDispose(serverStatements(wire, connection), connection),
-    interruption: serverInterruption(client, (connection) => connection.destroy()),
-    async lockMigrations(statements) {
-      const row = await statements.get<{ locked: number | null }>(
-        `select get_lock(${MIGRATION_LOCK}, 0) as locked`,
-      );
-      if (row?.locked !== 1) throw new MigrationsLockedError();
-    },
-    // The lock belongs to the connection, which goes back to the pool and stays open.
-    async unlockMigrations(statements) {
-      await statements.get(`select release_lock(${MIGRATION_LOCK})`);
+    interruption: servers,
+    requireWritable: async (statements) => servers.requireWritable(statements),
+    async checkMigrating(statements) {
+      // Preparing a statement checks its privileges and does not run it.
+      await statements.run("prepare gatehouse_step from 'create table gatehouse_migrated (id int)'");
+      await statements.run('deallocate prepare gatehouse_step');
     },
     errorKind,
   };
+}
+
+/** In two steps, because Vitess refuses a `delete` with a `limit` on a sharded table. */
+async function deleteSome(statements: Statements, rows: RemovableRows, limit: number): Promise<number> {
+  const { condition, key, table, values } = rows;
+  const found = await statements.all<Record<string, Value>>(selectKeys(rows), [...values, limit]);
+  if (found.length === 0) return 0;
+  const isRow = `(${key.map((column) => `${column} = ?`).join(' and ')})`;
+  const sql = `delete from ${table} where (${found.map(() => isRow).join(' or ')}) and ${condition}`;
+  return statements.run(sql, [...found.flatMap((row) => key.map((column) => row[column]!)), ...values]);
 }
 
 /**
  * The number of rows that an `update` matched, unchanged ones included. `affectedRows` leaves those out when the host's
  * connection is configured without mysql2's flag FOUND_ROWS.
  */
-function matchedRows({ affectedRows, info = '' }: Header): number {
+function matchedRows({ affectedRows, info = '' }: Response[0]): number {
   const matched = /^Rows matched: (\d+)/.exec(info)?.[1];
   return matched === undefined ? affectedRows : Number(matched);
 }
@@ -133,16 +118,15 @@ function errorKind(error: unknown): ErrorKind {
       return 'missing table';
     case 'ER_DUP_ENTRY':
       return 'duplicate key';
+    case 'ER_DUP_FIELDNAME':
+      return 'duplicate column';
+    case READ_ONLY_CODE: // read_only; also other options that forbid a statement
+    case 'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION':
+    case 'ER_READ_ONLY_MODE': // innodb_read_only
+    case 'ER_UNKNOWN_COM_ERROR': // the member of a Galera cluster has lost the others, or is joining them
+      return 'read only';
     default:
       return 'other';
-  }
-}
-
-class MigrationsLockedError extends Error {
-  readonly code = 'ER_LOCK_WAIT_TIMEOUT';
-
-  constructor() {
-    super('another node is migrating');
   }
 }
 

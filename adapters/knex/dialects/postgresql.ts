@@ -1,25 +1,34 @@
 import { createHash } from 'node:crypto';
 
-import { codeOf, onConflict } from '../dialect.ts';
+import { codeOf, onConflict, selectKeys } from '../dialect.ts';
 import type { Dialect, ErrorKind } from '../dialect.ts';
-import { rollbackOrDispose, serverInterruption, serverStatements } from './server-statements.ts';
-import type { ServerClient, ServerConnection, Wire } from './server-statements.ts';
+import { postgresqlInterruption, ReadOnlyError, watchReplication } from './postgresql-connection.ts';
+import type { PostgresqlConnection } from './postgresql-connection.ts';
+import { rollbackOrDispose, serverStatements } from './server-statements.ts';
+import type { ServerClient, Wire } from './server-statements.ts';
 
 // "gate" in ASCII. PostgreSQL's advisory locks have a number as their name; they are separate for each database.
 const MIGRATION_LOCK = 0x67617465;
 
-interface Connection extends ServerConnection {
-  end(): unknown;
-}
+// 'on' on a standby, and where `default_transaction_read_only` is set.
+const READ_ONLY = `select current_setting('transaction_read_only') as read_only`;
 
 interface Result {
   readonly rows: never[];
   readonly rowCount: number | null;
 }
 
-/** PostgreSQL through pg. */
-export function postgresqlDialect(client: ServerClient<Result>): Dialect<Connection> {
-  const wire: Wire<Connection, Result> = {
+/**
+ * PostgreSQL through pg.
+ *
+ * @param isCockroach - CockroachDB, which has the same protocol: it refuses to change a table twice in one statement and knows
+ * neither PostgreSQL's collations nor its advisory locks. It compares text by bytes.
+ */
+export function postgresqlDialect(
+  client: ServerClient<Result>,
+  { isCockroach = false }: { readonly isCockroach?: boolean } = {},
+): Dialect<PostgresqlConnection> {
+  const wire: Wire<PostgresqlConnection, Result> = {
     send: namedStatements(client),
     rows: ({ rows }) => rows,
     changes: ({ rowCount }) => rowCount ?? 0,
@@ -27,35 +36,58 @@ export function postgresqlDialect(client: ServerClient<Result>): Dialect<Connect
 
   return {
     name: 'postgresql',
-    types: { id: 'varchar(255) collate "C"', text: 'text', integer: 'bigint', flag: 'smallint' },
+    types: {
+      id: isCockroach ? 'varchar(255)' : 'varchar(255) collate "C"',
+      text: 'text',
+      integer: 'bigint',
+      flag: 'smallint',
+    },
     clock: 'floor(extract(epoch from clock_timestamp()) * 1000)',
     begin: 'begin',
     forUpdate: ' for update',
-    canChangeInQueries: true,
+    canChangeInQueries: !isCockroach,
     inlineIndexes: false,
+    primaryKeyHint: '',
     onConflict: (conflict) => onConflict(conflict, 'greatest'),
     countsConflicts: true,
-    deleteSome(table, key, condition) {
-      const columns = key.join(', ');
+    async deleteSome(statements, rows, limit) {
+      const { key, table, values } = rows;
       // With the lock, PostgreSQL checks the condition again on a row that another transaction has just changed.
-      return `delete from ${table} where (${columns}) in (
-        select ${columns} from ${table} where ${condition} limit ? for update
-      )`;
+      const sql = `delete from ${table} where (${key.join(', ')}) in (${selectKeys(rows)} for update)`;
+      return statements.run(sql, [...values, limit]);
     },
-    enter: (connection) => serverStatements(wire, connection),
+    enter(connection) {
+      watchReplication(connection);
+      return serverStatements(wire, connection);
+    },
     leave() {},
     rollback: async (connection) => rollbackOrDispose(serverStatements(wire, connection), connection),
-    interruption: serverInterruption(client, (connection) => void connection.end()),
+    interruption: postgresqlInterruption,
+    async requireWritable(statements) {
+      const { read_only: readOnly } = (await statements.get<{ read_only: string }>(READ_ONLY))!;
+      if (readOnly === 'on') throw new ReadOnlyError();
+    },
     async lockMigrations(statements) {
       // Without a time limit, because other nodes wait here, and creating an index on a large table takes long.
       await statements.run('set local lock_timeout = 0; set local statement_timeout = 0');
+      if (isCockroach) return;
       await statements.get('select pg_advisory_xact_lock(?)', [MIGRATION_LOCK]);
     },
-    // The end of the transaction unlocks.
-    async unlockMigrations() {},
+    async checkMigrating(statements) {
+      const row = await statements.get<{ refused: boolean }>(REFUSES_MIGRATIONS);
+      // insufficient_privilege
+      if (row?.refused) throw Object.assign(new Error('the user may not migrate'), { code: '42501' });
+    },
     errorKind,
   };
 }
+
+// A migration creates tables in the first schema of the search path, and only their owner can change them.
+const REFUSES_MIGRATIONS = `
+  select not coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) or exists (
+    select 1 from pg_tables t
+    where t.schemaname = current_schema() and t.tablename like 'gatehouse\\_%' and not pg_has_role(t.tableowner, 'USAGE')
+  ) as refused`;
 
 /**
  * Sends statements as named prepared statements, which a connection plans once: planning takes longer than finding a row.
@@ -63,7 +95,7 @@ export function postgresqlDialect(client: ServerClient<Result>): Dialect<Connect
  * A connection pooler such as PgBouncer may use another server connection for each transaction, on which the name is not
  * defined. After the first such error, statements are sent without names.
  */
-function namedStatements(client: ServerClient<Result>): Wire<Connection, Result>['send'] {
+function namedStatements(client: ServerClient<Result>): Wire<PostgresqlConnection, Result>['send'] {
   const named = new Map<string, { readonly sql: string; readonly name: string }>();
   let useNames = true;
 
@@ -111,6 +143,8 @@ function errorKind(error: unknown): ErrorKind {
       return 'contention';
     case '53300': // too_many_connections
       return 'too many connections';
+    case '25006': // read_only_sql_transaction
+      return 'read only';
     case '57014': // query_canceled
       return 'interrupted';
     case '42P01': // undefined_table

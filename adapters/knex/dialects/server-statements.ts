@@ -1,4 +1,3 @@
-import type { Interruption } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';
 
 /** The part of Knex's client that sends statements to a server. */
@@ -14,8 +13,6 @@ export interface ServerClient<Response> {
     connection: unknown,
     query: { sql: string; bindings: readonly Value[]; options?: { readonly name: string } },
   ): Promise<{ response: Response }>;
-  /** Stops the statement of a connection, by a request on a new connection. */
-  cancelQuery(connection: unknown): Promise<unknown>;
 }
 
 /** A connection to a server. Knex's pool does not hand it out again when `__knex__disposed` is set. */
@@ -80,21 +77,4 @@ export async function rollbackOrDispose(statements: Statements, connection: Serv
   } catch (error) {
     connection.__knex__disposed = error;
   }
-}
-
-/** @param end - closes a connection without waiting for its statement */
-export function serverInterruption<Connection extends ServerConnection>(
-  client: ServerClient<unknown>,
-  end: (connection: Connection) => void,
-): Interruption<Connection> {
-  return {
-    async cancel(connection) {
-      // For a pool that the host created with the driver itself, Knex does not know the server's address.
-      if (client.config.connectionPool === undefined) await client.cancelQuery(connection);
-    },
-    abandon(connection) {
-      connection.__knex__disposed = new Error('closed, because the server did not answer');
-      end(connection);
-    },
-  };
 }

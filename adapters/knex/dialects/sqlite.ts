@@ -1,4 +1,4 @@
-import { codeOf, onConflict } from '../dialect.ts';
+import { codeOf, onConflict, selectKeys } from '../dialect.ts';
 import type { Dialect, ErrorKind } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';
 
@@ -54,11 +54,13 @@ export function sqliteDialect(): Dialect<SqliteConnection> {
     forUpdate: '',
     canChangeInQueries: false,
     inlineIndexes: false,
+    primaryKeyHint: '',
     onConflict: (conflict) => onConflict(conflict, 'max'),
     countsConflicts: true,
-    deleteSome(table, key, condition) {
-      const columns = key.join(', ');
-      return `delete from ${table} where (${columns}) in (select ${columns} from ${table} where ${condition} limit ?)`;
+    async deleteSome(statements, rows, limit) {
+      const { key, table, values } = rows;
+      const sql = `delete from ${table} where (${key.join(', ')}) in (${selectKeys(rows)})`;
+      return statements.run(sql, [...values, limit]);
     },
     enter(connection) {
       if (connection.inTransaction) throw new ForeignTransactionError();
@@ -74,9 +76,6 @@ export function sqliteDialect(): Dialect<SqliteConnection> {
       // SQLite rolls back by itself when the disk is full or the file cannot be read.
       if (connection.inTransaction) connection.exec('rollback');
     },
-    // `begin immediate` locks out other writers.
-    async lockMigrations() {},
-    async unlockMigrations() {},
     errorKind,
   };
 }

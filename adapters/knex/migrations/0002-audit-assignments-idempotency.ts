@@ -7,7 +7,7 @@ export const auditAssignmentsIdempotency: Migration = {
   name: '0002_audit_assignments_idempotency',
   up: (dialect) => [
     ...TABLES.flatMap((table) => createTable(dialect, table)),
-    ...addColumn(dialect, 'gatehouse_consents', { column: 'last_used_at', type: 'integer' }),
+    addColumn(dialect, 'gatehouse_consents', { column: 'last_used_at', type: 'integer' }),
   ],
 };
 

@@ -11,7 +11,7 @@ import type { Migration } from './migration.ts';
 export const revocationSequence: Migration = {
   name: '0005_revocation_sequence',
   up: (dialect) => [
-    ...['gatehouse_revocations', 'gatehouse_grants', 'gatehouse_sessions'].flatMap((table) =>
+    ...['gatehouse_revocations', 'gatehouse_grants', 'gatehouse_sessions'].map((table) =>
       addColumn(dialect, table, { column: 'sequence', type: 'integer' }),
     ),
     // Concurrent ends wait for the lock of this row: no number is used twice or becomes visible before a smaller one.

@@ -9,7 +9,7 @@ import type { Migration } from './migration.ts';
 export const clientLifetimes: Migration = {
   name: '0007_client_lifetimes',
   up: (dialect) => [
-    ...addColumn(dialect, 'gatehouse_clients', { column: 'lifetimes', type: 'text' }),
+    addColumn(dialect, 'gatehouse_clients', { column: 'lifetimes', type: 'text' }),
     `update gatehouse_audit set type = 'secret_deleted' where type = 'secret_removed'`,
   ],
 };

@@ -7,6 +7,7 @@ import { disabledBy } from './0004-disabled-by.ts';
 import { revocationSequence } from './0005-revocation-sequence.ts';
 import { consentHosts } from './0006-consent-hosts.ts';
 import { clientLifetimes } from './0007-client-lifetimes.ts';
+import { rowLocks } from './0008-row-locks.ts';
 import type { Migration } from './migration.ts';
 
 /** Every step of the schema, oldest first. */
@@ -18,6 +19,7 @@ export const migrations: readonly Migration[] = [
   revocationSequence,
   consentHosts,
   clientLifetimes,
+  rowLocks,
 ];
 
 /** Names of the migrations that have not run, in order. On a database without Gatehouse's tables, all of them. */

@@ -52,6 +52,7 @@ export interface ClientSecretRow extends ClientRow {
   readonly secret_expires_at: Integer | null;
   readonly secret_last_used_at: Integer | null;
   readonly sequence: Integer | null;
+  readonly all_sequence: Integer | null;
 }
 
 export function toStoredClient(rows: readonly ClientSecretRow[]): StoredClient | undefined {
@@ -60,7 +61,7 @@ export function toStoredClient(rows: readonly ClientSecretRow[]): StoredClient |
   return {
     client: toClient(first),
     secrets: rows.flatMap(toSecrets).toSorted(byAge),
-    sequence: Number(first.sequence),
+    sequence: Math.max(Number(first.sequence), Number(first.all_sequence)),
   };
 }
 

@@ -43,7 +43,7 @@ export function clientStore(database: Database): ClientStore {
       const removed = await database.transaction(async (statements) => {
         await statements.run('delete from gatehouse_client_secrets where client_id = ?', [id]);
         // Tokens of this client must not become valid again when a client is registered with the same id later.
-        await end(statements, database.dialect, { kind: 'client', value: id });
+        await end(statements, database.dialect, { clientId: id });
         return statements.run('delete from gatehouse_clients where id = ?', [id]);
       });
       await removeAll(database, 'gatehouse_consents', ['user_id', 'client_id'], id);
@@ -59,9 +59,9 @@ export function clientStore(database: Database): ClientStore {
     },
     async addSecret(clientId, secret) {
       return database.transaction(async (statements) => {
-        const client = await statements.get(`${FIND_ID}${database.dialect.forUpdate}`, [clientId]);
-        if (client) await statements.run(ADD_SECRET, toSecretValues(clientId, secret));
-        return client !== undefined;
+        const isFound = (await statements.run(LOCK, [clientId])) > 0;
+        if (isFound) await statements.run(ADD_SECRET, toSecretValues(clientId, secret));
+        return isFound;
       });
     },
     async deleteSecret(clientId, secretId) {
@@ -86,8 +86,8 @@ async function removeAll(
   key: readonly string[],
   clientId: string,
 ): Promise<void> {
-  const sql = database.dialect.deleteSome(table, key, 'client_id = ?');
-  while ((await database.run(sql, [clientId, BATCH])) > 0) await nextTurn();
+  const rows = { table, key, condition: 'client_id = ?', values: [clientId] };
+  while ((await database.dialect.deleteSome(database, rows, BATCH)) > 0) await nextTurn();
 }
 
 const SELECTED = ['id', ...CLIENT_COLUMNS].map((column) => `c.${column}`).join(', ');
@@ -95,12 +95,14 @@ const SELECTED = ['id', ...CLIENT_COLUMNS].map((column) => `c.${column}`).join('
 const FIND = `
   select ${SELECTED}, s.id as secret_id, s.hash as secret_hash, s.label as secret_label, s.hint as secret_hint,
     s.created_at as secret_created_at, s.expires_at as secret_expires_at, s.last_used_at as secret_last_used_at,
-    e.sequence
+    e.sequence, a.sequence as all_sequence
   from gatehouse_clients c left join gatehouse_client_secrets s on s.client_id = c.id
     left join gatehouse_revocations e on e.kind = 'client' and e.value = c.id
+    left join gatehouse_revocations a on a.kind = 'all' and a.value = ''
   where c.id = ?`;
 
-const FIND_ID = 'select id from gatehouse_clients where id = ?';
+// A change and no `select ... for update`, because a Galera cluster does not replicate locks.
+const LOCK = 'update gatehouse_clients set lock_count = coalesce(lock_count, 0) + 1 where id = ?';
 
 const INSERT = `
   insert into gatehouse_clients (id, ${CLIENT_COLUMNS.join(', ')})

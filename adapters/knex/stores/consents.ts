@@ -1,9 +1,14 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 
 import type { Consent, ConsentStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
+import type { RemovableRows } from '../dialect.ts';
 import { toOptionalNumber, toStrings } from './column-values.ts';
 import type { Integer } from './column-values.ts';
+
+// SQLite blocks the thread while it removes a batch, and a server locks its rows.
+const BATCH = 200;
 
 /** Consents of users to clients. */
 export function consentStore(database: Database): ConsentStore {
@@ -51,6 +56,15 @@ export function consentStore(database: Database): ConsentStore {
       );
       return removed > 0;
     },
+    async deleteAll() {
+      let removed = 0;
+      for (;;) {
+        const batch = await database.dialect.deleteSome(database, ALL, BATCH);
+        if (batch === 0) return removed;
+        removed += batch;
+        await nextTurn();
+      }
+    },
     async list(userId) {
       const rows = await database.all<ConsentRow>(
         `select ${COLUMNS} from gatehouse_consents where user_id = ? order by created_at, client_id`,
@@ -60,6 +74,13 @@ export function consentStore(database: Database): ConsentStore {
     },
   };
 }
+
+const ALL: RemovableRows = {
+  table: 'gatehouse_consents',
+  key: ['user_id', 'client_id'],
+  condition: '1 = 1',
+  values: [],
+};
 
 const COLUMNS = 'user_id, client_id, scopes, hosts, created_at, updated_at, last_used_at';
 

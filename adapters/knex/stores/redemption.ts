@@ -44,8 +44,10 @@ const REDEEM = `with ${STEPS} select grant_id from spent`;
 const REDEEM_FOR_SUCCESSOR = `
   with ${STEPS}, saved as (${INSERT_CREDENTIAL_FOR} from spent) select grant_id from spent`;
 
+// A lock is written to the log, so this call waits for a synchronous standby as the winner's does. A winner whose wait was
+// cancelled is visible here; its successor must not be handed out before the standby has it.
 const FIND_SPENT = `
-  select c.consumed_at, c.sealed_successor ${WITH_LIVE_GRANT} and c.consumed_at is not null`;
+  select c.consumed_at, c.sealed_successor ${WITH_LIVE_GRANT} and c.consumed_at is not null for share of c`;
 
 /** Spends a credential in a transaction, step by step. */
 export function redeemInSteps(database: Database): CredentialStore['redeem'] {

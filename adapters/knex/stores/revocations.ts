@@ -1,11 +1,11 @@
 import { now } from '../../../lib/contracts/clock.ts';
-import type { RevocationStore } from '../../../lib/contracts/index.ts';
+import type { EndedParty, RevocationStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Statements, Value } from '../statements.ts';
+import type { Statements } from '../statements.ts';
 import type { Integer } from './column-values.ts';
 
-/** Revoked access tokens, and users and clients whose tokens, grants and sessions were ended. */
+/** Revoked access tokens, and the ends of users, of clients and of all, whose tokens, grants and sessions were ended. */
 export function revocationStore(database: Database): RevocationStore {
   const { dialect } = database;
   const add = `
@@ -22,28 +22,25 @@ export function revocationStore(database: Database): RevocationStore {
       await database.run(add, [id, revokedAt, expiresAt]);
     },
     async end(party) {
-      const [kind, value] = 'userId' in party ? ['user', party.userId] : ['client', party.clientId];
-      await database.transaction(async (statements) => end(statements, dialect, { kind, value }));
+      await database.transaction(async (statements) => end(statements, dialect, party));
     },
     async sequence() {
       const row = await database.get<{ sequence: Integer }>(SEQUENCE);
       return Number(row!.sequence);
     },
     async stands({ id, clientId, grant, sequence }) {
-      if (!grant) return (await database.get(AGAINST_CLIENT, [id, clientId, sequence])) === undefined;
+      if (!grant) {
+        return (await database.get(AGAINST_CLIENT, [id, clientId, sequence, sequence])) === undefined;
+      }
       return (await database.get(FOR_USER, [grant.id, grant.userId, clientId, id])) !== undefined;
     },
   };
 }
 
-/** Ends all that a user or a client has begun; runs inside a transaction. */
-export async function end(
-  statements: Statements,
-  dialect: Dialect,
-  { kind, value }: { readonly kind: string; readonly value: string },
-): Promise<void> {
-  const values: Value[] = [kind, value, now(), Number.MAX_SAFE_INTEGER];
-  await statements.run(ADVANCE);
+/** Ends what a user, a client or all have begun; runs inside a transaction. */
+export async function end(statements: Statements, dialect: Dialect, party: EndedParty): Promise<void> {
+  const microseconds = Date.now() * 1000;
+  await statements.run(ADVANCE, [microseconds, microseconds]);
   await statements.run(
     `insert into gatehouse_revocations (kind, value, revoked_at, expires_at, sequence)
      select ?, ?, ?, ?, n.sequence from gatehouse_revocations n where n.kind = 'sequence' and n.value = ''
@@ -52,24 +49,39 @@ export async function end(
        key: ['kind', 'value'],
        replace: ['sequence', 'revoked_at'],
      })}`,
-    values,
+    [...keyOf(party), now(), Number.MAX_SAFE_INTEGER],
   );
 }
 
+/** The kind and the value of the row. */
+function keyOf(party: EndedParty): readonly [kind: string, value: string] {
+  if ('all' in party) return ['all', ''];
+  return 'userId' in party ? ['user', party.userId] : ['client', party.clientId];
+}
+
 const ADVANCE = `
-  update gatehouse_revocations set sequence = sequence + 1 where kind = 'sequence' and value = ''`;
+  update gatehouse_revocations set sequence = case when sequence < ? then ? else sequence + 1 end
+  where kind = 'sequence' and value = ''`;
 
 const SEQUENCE = `select sequence from gatehouse_revocations where kind = 'sequence' and value = ''`;
 
-/** A condition on a grant `g`: neither its user nor its client was ended after the grant began. */
-export const GRANT_NOT_ENDED = `
+/** A condition on a row `alias` of a grant or a session: not all were ended after it began. */
+export function notAllEnded(alias: string): string {
+  return `not exists (
+    select 1 from gatehouse_revocations a
+    where a.kind = 'all' and a.value = '' and a.sequence > coalesce(${alias}.sequence, 0)
+  )`;
+}
+
+/** A condition on a grant `g`: neither its user, nor its client, nor all were ended after the grant began. */
+export const GRANT_NOT_ENDED: string = `
   not exists (
     select 1 from gatehouse_revocations u
     where u.kind = 'user' and u.value = g.user_id and u.sequence > coalesce(g.sequence, 0)
   ) and not exists (
     select 1 from gatehouse_revocations e
     where e.kind = 'client' and e.value = g.client_id and e.sequence > coalesce(g.sequence, 0)
-  )`;
+  ) and ${notAllEnded('g')}`;
 
 const FOR_USER = `
   select 1 as stands from gatehouse_grants g
@@ -78,4 +90,5 @@ const FOR_USER = `
 
 const AGAINST_CLIENT = `
   select 1 as revoked from gatehouse_revocations r
-  where (r.kind = 'token' and r.value = ?) or (r.kind = 'client' and r.value = ? and r.sequence > ?) limit 1`;
+  where (r.kind = 'token' and r.value = ?) or (r.kind = 'client' and r.value = ? and r.sequence > ?)
+    or (r.kind = 'all' and r.value = '' and r.sequence > ?) limit 1`;

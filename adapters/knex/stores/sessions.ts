@@ -2,6 +2,7 @@ import type { SessionStore, StoredSession } from '../../../lib/contracts/index.t
 import type { Database } from '../database.ts';
 import { toPayload } from './column-values.ts';
 import type { Integer } from './column-values.ts';
+import { notAllEnded } from './revocations.ts';
 
 /** Login sessions of browsers. */
 export function sessionStore(database: Database): SessionStore {
@@ -35,7 +36,7 @@ const FIND = `
   where s.id = ? and s.user_id is not null and not exists (
     select 1 from gatehouse_revocations u
     where u.kind = 'user' and u.value = s.user_id and u.sequence > coalesce(s.sequence, 0)
-  )`;
+  ) and ${notAllEnded('s')}`;
 
 const UPDATE = 'update gatehouse_sessions set payload = ?, expires_at = ? where id = ?';
 

@@ -25,7 +25,8 @@ export const SCHOOL: z.ZodType<School> = z.object({
 
 /** @throws ActionError `school_not_found` */
 export async function findSchool(database: Knex, id: string): Promise<School> {
-  const row = await database('schools').where({ id }).first();
+  // PostgreSQL refuses a NUL character in text.
+  const row = id.includes('\0') ? undefined : await database('schools').where({ id }).first();
   if (!row) throw new ActionError(404, 'school_not_found', 'There is no school with this id.');
   return toSchool(row);
 }

@@ -1,5 +1,6 @@
 import { PdfError } from 'koa-gatehouse/pdf';
 
+import { PDF_SERVICE_COMMAND } from '../program.ts';
 import { UploadError } from './upload.ts';
 
 /** An error message for the user who uploaded a document. */
@@ -10,7 +11,7 @@ export interface Explanation {
   readonly command?: string;
 }
 
-const REFUSALS: Readonly<Record<string, string>> = {
+const MESSAGES: Readonly<Record<string, string>> = {
   pdf_invalid: 'This file is not a PDF, or it is damaged. Try to open it yourself, or save it anew.',
   password_required: 'This PDF is protected by a password. Save a copy without one, and upload that.',
   too_complex: 'This PDF is too complex for the PDF service.',
@@ -21,7 +22,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 export function explain(error: unknown): Explanation {
   if (error instanceof UploadError) return { status: error.status, text: error.message };
   if (!(error instanceof PdfError)) throw error;
-  const text = REFUSALS[refusalOf(error) ?? ''];
+  const text = MESSAGES[codeOf(error) ?? ''];
   if (text !== undefined) return { status: 422, text };
   if (error.answer?.status === 401) {
     return {
@@ -30,17 +31,19 @@ export function explain(error: unknown): Explanation {
     };
   }
   if (error.code === 'ERR_PDF_CONNECTION' || error.code === 'ERR_PDF_TIMEOUT') {
-    return {
-      status: 503,
-      text: 'The PDF service does not answer. Start it in another terminal:',
-      command: 'npm run pdf-service',
-    };
+    return PDF_SERVICE_COMMAND === undefined
+      ? { status: 503, text: 'The PDF service at PDF_BASE_URL does not answer.' }
+      : {
+          status: 503,
+          text: 'The PDF service does not answer. Start it in another terminal:',
+          command: PDF_SERVICE_COMMAND,
+        };
   }
   return { status: 502, text: 'The PDF service could not read the document. Try again in a moment.' };
 }
 
 /** The error code of the service: `{ "error": { "code" } }`. */
-function refusalOf({ answer }: PdfError): string | undefined {
+function codeOf({ answer }: PdfError): string | undefined {
   try {
     return JSON.parse(answer?.body ?? '').error.code;
   } catch {

@@ -33,7 +33,7 @@ export async function finishConnecting(
     return { ...remaining, notice: problem('This response is from another authorization server.') };
 
   const code = answer.get('code');
-  if (!code) return { ...remaining, notice: refusal(answer.get('error')) };
+  if (!code) return { ...remaining, notice: noticeOf(answer.get('error')) };
   try {
     const tokens = await exchangeCode(registration, code, request.codeVerifier);
     return { ...remaining, tokens, notice: { kind: 'success', text: 'Connected.' } };
@@ -60,7 +60,7 @@ export async function refresh(registration: Registration, session: Session): Pro
   }
 }
 
-function refusal(error: string | null): Notice {
+function noticeOf(error: string | null): Notice {
   if (error === 'access_denied') {
     return {
       kind: 'plain',

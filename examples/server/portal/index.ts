@@ -7,11 +7,12 @@
 import Router from 'koa-router';
 
 import type { DocumentsState } from '../documents/index.ts';
+import { COMMAND_WITH_OPTIONS } from '../program.ts';
 import type { Render } from '../views.ts';
 import { finishConnecting, refresh, startConnecting } from './connection.ts';
 import type { CredentialsFile } from './credentials.ts';
 import { readOverview } from './overview.ts';
-import { revokeTokens } from './platform.ts';
+import { PlatformError, readLetter, revokeTokens } from './platform.ts';
 import type { Registration } from './platform.ts';
 import { sameOrigin } from './same-origin.ts';
 import { Sessions } from './session.ts';
@@ -46,7 +47,7 @@ export function createPortal({
     const known = await credentials.read();
     if (!known) {
       ctx.status = 503;
-      render(ctx, 'portal-closed', { title: 'Partner portal' });
+      render(ctx, 'portal-closed', { title: 'Partner portal', command: COMMAND_WITH_OPTIONS });
       return;
     }
     const { clientId, clientSecret, cookieKey } = known;
@@ -103,6 +104,23 @@ export function createPortal({
     });
     ctx.status = 303;
     ctx.redirect(home);
+  });
+
+  router.get('/schools/:id/letter', async (ctx) => {
+    const { registration, sessions } = ctx.state;
+    const session = sessions.read(ctx);
+    try {
+      if (!session.tokens) throw new PlatformError('Connect your account first to read letters here.', 401);
+      const id = ctx.params['id']!;
+      const letter = await readLetter(registration, id, session.tokens.accessToken);
+      ctx.attachment('enrolment-letter.pdf', { type: 'inline' });
+      ctx.set('X-Content-Type-Options', 'nosniff');
+      ctx.body = letter;
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error;
+      sessions.write(ctx, { ...session, notice: { kind: 'problem', text: error.message } });
+      ctx.redirect(home);
+    }
   });
 
   router.use(documents.routes());

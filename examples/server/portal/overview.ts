@@ -10,6 +10,7 @@ export interface Identity {
 
 /** The members of `GET /api/v1/schools` that the portal shows. */
 export interface School {
+  readonly id: string;
   readonly name: string;
   readonly city: string;
   readonly open: boolean;

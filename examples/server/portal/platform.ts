@@ -100,6 +100,20 @@ export async function readResource<T>(
   return data;
 }
 
+/** Reads the enrolment letter of a school with the user's access token: a PDF. */
+export async function readLetter(
+  registration: Registration,
+  id: string,
+  accessToken: string,
+): Promise<Buffer> {
+  const url = new URL(`/api/v1/schools/${encodeURIComponent(id)}/letter`, registration.baseUrl);
+  const headers = { authorization: `Bearer ${accessToken}` };
+  // Letters are made one after the other, so this one may have to wait.
+  const { ok, status, bytes } = await send(url, { headers }, 30_000);
+  if (ok) return bytes;
+  throw refusal(status, parse(bytes));
+}
+
 interface TokenResponse {
   readonly access_token: string;
   readonly refresh_token: string;
@@ -135,20 +149,34 @@ interface ErrorResponse {
 }
 
 async function call<T>({ baseUrl }: Registration, path: string, request: RequestInit): Promise<T> {
-  const { ok, status, body } = await send(new URL(path, baseUrl), request);
+  const { ok, status, bytes } = await send(new URL(path, baseUrl), request);
+  const body = bytes.length === 0 ? undefined : parse(bytes);
   if (ok) return body;
-  const { message, error_description: description }: ErrorResponse = body;
-  throw new PlatformError(message ?? description ?? `The platform answered with status ${status}.`, status);
+  throw refusal(status, body);
 }
 
-async function send(url: URL, request: RequestInit) {
+function refusal(status: number, { message, error_description: description }: ErrorResponse): PlatformError {
+  return new PlatformError(message ?? description ?? `The platform answered with status ${status}.`, status);
+}
+
+/** @param limit - in milliseconds */
+async function send(url: URL, request: RequestInit, limit: number = 5000) {
   try {
-    const response = await fetch(url, { ...request, redirect: 'error', signal: AbortSignal.timeout(5000) });
-    const text = await response.text();
-    return { ok: response.ok, status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+    const response = await fetch(url, { ...request, redirect: 'error', signal: AbortSignal.timeout(limit) });
+    return { ok: response.ok, status: response.status, bytes: Buffer.from(await response.arrayBuffer()) };
   } catch (error) {
-    throw new PlatformError('The platform cannot be reached right now. Try again in a moment.', 0, {
-      cause: error,
-    });
+    throw unreachable(error);
   }
+}
+
+function parse(bytes: Buffer) {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch (error) {
+    throw unreachable(error);
+  }
+}
+
+function unreachable(cause: unknown): PlatformError {
+  return new PlatformError('The platform cannot be reached right now. Try again in a moment.', 0, { cause });
 }

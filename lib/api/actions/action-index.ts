@@ -27,11 +27,17 @@ export interface ActionIndex {
  * @throws ConfigError for a duplicate action, or one whose permission the gate does not define
  */
 export function indexActions<P extends string>(
-  actions: readonly Action<P>[],
+  actions: readonly Action<P>[] = [],
   { gate, requires }: { readonly gate: Pick<Gate<P>, 'has'>; readonly requires: Requires<P> },
 ): ActionIndex {
+  if (!Array.isArray(actions)) {
+    throw new ConfigError('actions', 'list the actions in an array: [defineAction({ ... })]');
+  }
   const indexed = new Map<string, IndexedAction>();
-  for (const action of actions) {
+  for (const [position, action] of actions.entries()) {
+    if (typeof action?.inputSchema !== 'object') {
+      throw new ConfigError(`actions[${position}]`, 'pass what defineAction() returned');
+    }
     const { type, name, permission } = action;
     const key = `${type}/${name}`;
     if (indexed.has(key)) throw new ConfigError('actions', `${key} is defined twice; remove or rename one`);

@@ -2,6 +2,7 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/sp
 
 import type { Gate, Principal, User } from '../../contracts/index.ts';
 import { ConfigError } from '../../errors.ts';
+import { checkKnownOptions } from '../../options/known-options.ts';
 
 /**
  * A schema of any library that implements Standard Schema and Standard JSON Schema, such as zod from 4.2.
@@ -141,6 +142,9 @@ export function defineAction<
   N extends string = string,
   S extends object = object,
 >(definition: ActionDefinition<P, L, I, O, D, N, S>): Action<P> {
+  if (typeof definition !== 'object' || definition === null) {
+    throw new ConfigError('defineAction()', 'pass the definition of the action as an object');
+  }
   const { type, name, level, title, description, permission, input, output, database, gate } = definition;
   if (typeof name !== 'string' || !KEBAB_CASE.test(name) || !name.endsWith('-action')) {
     throw new ConfigError(
@@ -148,6 +152,7 @@ export function defineAction<
       'write the name as lower-case words joined by hyphens, the last one "action", such as rename-school-action',
     );
   }
+  checkKnownOptions(definition, MEMBERS, name);
   const fail = (member: string, remedy: string, options?: ErrorOptions): never => {
     throw new ConfigError(`${name}.${member}`, remedy, options);
   };
@@ -156,6 +161,10 @@ export function defineAction<
   }
   if (level !== 'collection' && level !== 'instance') fail('level', "give 'collection' or 'instance'");
   if (typeof title !== 'string' || title.trim() === '') fail('title', 'say in a few words what it does');
+  if (description !== undefined && (typeof description !== 'string' || description.trim() === '')) {
+    fail('description', 'describe it in a sentence or two, or leave it out');
+  }
+  if (gate !== undefined && typeof gate?.has !== 'function') fail('gate', 'pass the result of defineGate()');
   if (typeof permission !== 'string') fail('permission', 'name the permission that a caller must hold');
   if (gate?.has(permission) === false) {
     fail('permission', `the gate has no permission "${permission}"; define it or correct the name`);
@@ -177,6 +186,20 @@ export function defineAction<
       definition.run(call as ActionCall<StandardSchemaV1.InferOutput<I>, L, D, N, S>),
   });
 }
+
+const MEMBERS = {
+  gate: true,
+  type: true,
+  name: true,
+  level: true,
+  title: true,
+  description: true,
+  permission: true,
+  input: true,
+  output: true,
+  database: true,
+  run: true,
+} as const;
 
 const KEBAB_CASE = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 

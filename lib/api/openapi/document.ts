@@ -31,7 +31,7 @@ export interface OpenApiOptions {
   /**
    * The routes that you add, by their path below the prefix, such as `/schools/{id}`. The responses of the guard are added to
    * theirs. They may refer to `#/components/schemas/Problem`. An operation with `'x-permission': { name: 'view_schools' }` is shown
-   * with this permission, and a guarded description shows it only to callers who have the permission.
+   * with this permission, which the gate has to define, and a guarded description shows it only to callers who have it.
    */
   readonly paths?: Readonly<Record<string, OpenApiPath>>;
 }
@@ -101,7 +101,7 @@ export function describeApiTo(
   const actions = described.actions.filter(({ permission }) => can(permission));
   const mayCall = (operation: unknown): boolean => {
     const name = permissionOf(operation);
-    return name === undefined || !Object.hasOwn(described.gate.permissions, name) || can(name);
+    return name === undefined || can(name);
   };
   const paths = Object.entries(options.paths ?? {}).flatMap(([path, item]) => {
     const kept = Object.entries(item).filter(([method, part]) => !METHODS.has(method) || mayCall(part));

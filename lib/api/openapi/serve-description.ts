@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache';
 import type { GuardedState } from '../../contracts/index.ts';
 import { setAssetHeaders, setPageHeaders } from '../../http/headers.ts';
 import { docsPage, STYLE } from '../docs/page.ts';
+import { checkOpenApiOptions } from './check-options.ts';
 import { describeApi, describeApiTo, permissionsOf } from './document.ts';
 import type { DescribedApi, OpenApiDocument, OpenApiOptions } from './document.ts';
 
@@ -22,12 +23,13 @@ type FindText = (ctx: Context) => Text;
  * Creates the handlers of `/openapi.json`, of the page `/docs` and of its stylesheet `/docs.css`. Unless the description is public,
  * they run after the guard.
  *
- * @throws ConfigError when `paths` contains a path that the API describes itself
+ * @throws ConfigError for a wrong option, and when `paths` contains a path that the API describes itself
  */
 export function serveDescription(
   described: DescribedApi,
   options: OpenApiOptions,
 ): Readonly<Record<'/openapi.json' | '/docs' | '/docs.css', Middleware>> {
+  checkOpenApiOptions(options, described.gate);
   const isPublic = options.access === 'public';
   // Also for a guarded description, because this checks `paths` at start.
   const whole = describeApi(described, options);

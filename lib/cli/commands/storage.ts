@@ -46,7 +46,7 @@ export function addMigrate(program: Command): void {
             migrated.length === 0 ? 'The database is up to date.' : `Migrated: ${migrated.join(', ')}`;
           return { json: { migrated }, text };
         },
-        { tables: false },
+        { tables: false, create: true },
       ),
     );
 }

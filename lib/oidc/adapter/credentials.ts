@@ -61,7 +61,7 @@ export function credentialAdapter(
     payload: AdapterPayload,
     code: Credential,
   ): Promise<void> {
-    if (!request?.authorization) throw new Error('A code is only issued to somebody who is logged in');
+    if (!request?.authorization) throw new Error('A code is issued only in a login session');
     const { consent, session } = request.authorization;
     const basis = { consent, sessionId: session.id };
     const grant = approvedGrant(payload, { limited: request.isLimitedToNoScope, sequence: session.sequence });

@@ -4,7 +4,7 @@ import type { StorageTest } from '../test-runner.ts';
 export function assignmentContract(test: StorageTest): void {
   const nothing = { roles: [], permissions: [] };
 
-  test('assignments: find gives back what was saved, and nothing for anybody else', async (t, {
+  test('assignments: find returns what was saved, and empty lists for every other user id', async (t, {
     assignments,
   }) => {
     const assignment = { roles: ['registrar', 'Schulträger “ü” 🎒'], permissions: ['view_schools'] };
@@ -13,7 +13,9 @@ export function assignmentContract(test: StorageTest): void {
     for (const userId of [...LOOKALIKES, '', '%']) t.deepEqual(await assignments.find(userId), nothing);
   });
 
-  test('assignments: save replaces everything, also by many at once', async (t, { assignments }) => {
+  test('assignments: save replaces roles and permissions together, also with twenty calls at once', async (t, {
+    assignments,
+  }) => {
     await assignments.save('ann', { roles: ['registrar'], permissions: ['view_schools'] });
     await assignments.save('ann', { roles: [], permissions: ['edit_schools'] });
     t.deepEqual(await assignments.find('ann'), { roles: [], permissions: ['edit_schools'] });
@@ -23,10 +25,10 @@ export function assignmentContract(test: StorageTest): void {
     }));
     await Promise.all(saved.map(async (assignment) => assignments.save('ann', assignment)));
     const { roles, permissions } = await assignments.find('ann');
-    t.is(`p${roles[0]?.slice(1)}`, permissions[0], 'of one of them, whole');
+    t.is(`p${roles[0]?.slice(1)}`, permissions[0], 'roles and permissions of one call');
   });
 
-  test('assignments: remove tells whether there was one', async (t, { assignments }) => {
+  test('assignments: delete returns whether there was an assignment', async (t, { assignments }) => {
     await assignments.save('ann', { roles: ['registrar'], permissions: [] });
     await assignments.save('bob', nothing);
     t.true(await assignments.delete('ann'));
@@ -35,7 +37,9 @@ export function assignmentContract(test: StorageTest): void {
     t.true(await assignments.delete('bob'));
   });
 
-  test('assignments: user ids and lists may be long', async (t, { assignments }) => {
+  test('assignments: stores user ids of 255 characters and lists of 5000 permissions', async (t, {
+    assignments,
+  }) => {
     const users = ['x'.repeat(255), `${'x'.repeat(254)}y`, '🎒'.repeat(255)];
     const permissions = Array.from({ length: 5000 }, (_, index) => `permission_${index}`);
     for (const userId of users) await assignments.save(userId, { roles: [userId], permissions });
@@ -44,13 +48,15 @@ export function assignmentContract(test: StorageTest): void {
     }
   });
 
-  test('assignments: what was found is a copy', async (t, { assignments }) => {
+  test('assignments: changing a saved or returned object does not change the stored one', async (t, {
+    assignments,
+  }) => {
     const given = { roles: ['registrar'], permissions: [] };
     await assignments.save('ann', given);
     given.roles.push('changed');
     Object.assign(await assignments.find('ann'), { roles: ['changed'] });
-    Object.assign(await assignments.find('nobody'), { roles: ['changed'] });
+    Object.assign(await assignments.find('unknown'), { roles: ['changed'] });
     t.deepEqual(await assignments.find('ann'), { roles: ['registrar'], permissions: [] });
-    t.deepEqual(await assignments.find('nobody'), nothing);
+    t.deepEqual(await assignments.find('unknown'), nothing);
   });
 }

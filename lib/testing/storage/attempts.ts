@@ -9,25 +9,29 @@ function aWindow(fields: Partial<AttemptWindow> = {}): AttemptWindow {
 }
 
 export function attemptContract(test: StorageTest): void {
-  test('attempts: counted up to the limit, and then told when the window ends', async (t, { attempts }) => {
+  test('attempts: count returns undefined up to the limit, then the end of the window', async (t, {
+    attempts,
+  }) => {
     for (let count = 1; count <= 3; count += 1) t.is(await attempts.count('a', aWindow()), undefined);
     const late = aWindow({ now: NOW + 60, expiresAt: END + 60 });
-    t.is(await attempts.count('a', late), END, 'the first one has opened it');
+    t.is(await attempts.count('a', late), END, 'the end that the first attempt set');
     t.is(await attempts.count('a', late), END);
-    t.is(await attempts.count('b', aWindow()), undefined, 'another');
+    t.is(await attempts.count('b', aWindow()), undefined, 'another id');
   });
 
-  test('attempts: a window ends when the first one said, however many came later', async (t, {
+  test('attempts: the end of a window is set by its first attempt, not by later ones', async (t, {
     attempts,
   }) => {
     for (let count = 0; count < 3; count += 1) {
       await attempts.count('a', aWindow({ now: NOW + count * 60, expiresAt: END + count * 60 }));
     }
     t.is(await attempts.count('a', aWindow({ now: END - 1, expiresAt: END + HOUR })), END);
-    t.is(await attempts.count('a', aWindow({ now: END, expiresAt: END + HOUR })), undefined, 'a new one');
+    t.is(await attempts.count('a', aWindow({ now: END, expiresAt: END + HOUR })), undefined, 'a new window');
   });
 
-  test('attempts: of a hundred at once, no more than the limit are counted', async (t, { attempts }) => {
+  test('attempts: of a hundred calls of count at once, exactly as many as the limit return undefined', async (t, {
+    attempts,
+  }) => {
     for (const limit of [1, 7]) {
       const ends = await Promise.all(
         Array.from({ length: 100 }, async () => attempts.count(`${limit}`, aWindow({ limit }))),
@@ -37,14 +41,14 @@ export function attemptContract(test: StorageTest): void {
     }
   });
 
-  test('attempts: those that were refused are not counted', async (t, { attempts }) => {
+  test('attempts: attempts above the limit are not counted', async (t, { attempts }) => {
     for (let count = 0; count < 10; count += 1) await attempts.count('a', aWindow());
     await attempts.giveBack('a');
     t.is(await attempts.count('a', aWindow()), undefined);
     t.is(await attempts.count('a', aWindow()), END);
   });
 
-  test('attempts: at the end of a window they are counted anew, by a hundred at once too', async (t, {
+  test('attempts: counting starts again at the end of a window, also with a hundred calls at once', async (t, {
     attempts,
   }) => {
     for (let count = 0; count < 3; count += 1) await attempts.count('a', aWindow());
@@ -55,7 +59,9 @@ export function attemptContract(test: StorageTest): void {
     t.is(await attempts.count('a', next), END + HOUR);
   });
 
-  test('attempts: as many as were counted can be given back, by all at once', async (t, { attempts }) => {
+  test('attempts: giveBack subtracts one attempt, never below zero, also with two calls at once', async (t, {
+    attempts,
+  }) => {
     for (let count = 0; count < 3; count += 1) await attempts.count('a', aWindow());
     await Promise.all([attempts.giveBack('a'), attempts.giveBack('a')]);
     t.is(await attempts.count('a', aWindow()), undefined);
@@ -63,11 +69,11 @@ export function attemptContract(test: StorageTest): void {
     t.is(await attempts.count('a', aWindow()), END);
     for (let count = 0; count < 10; count += 1) await attempts.giveBack('a');
     for (let count = 0; count < 3; count += 1) t.is(await attempts.count('a', aWindow()), undefined);
-    t.is(await attempts.count('a', aWindow()), END, 'no more than that');
+    t.is(await attempts.count('a', aWindow()), END, 'the limit is not exceeded');
     await attempts.giveBack('unknown');
   });
 
-  test('attempts: what is forgotten was never tried', async (t, { attempts }) => {
+  test('attempts: forget deletes the count and the window of an id', async (t, { attempts }) => {
     for (let count = 0; count < 3; count += 1) await attempts.count('a', aWindow());
     await attempts.forget('a');
     await attempts.forget('a');
@@ -75,7 +81,7 @@ export function attemptContract(test: StorageTest): void {
     t.is(await attempts.count('a', aWindow({ limit: 1 })), END + 9);
   });
 
-  test('attempts: ids are taken exactly', async (t, { attempts }) => {
+  test('attempts: ids are compared exactly', async (t, { attempts }) => {
     await attempts.count('Id', aWindow({ limit: 1 }));
     for (const id of LOOKALIKES) {
       t.is(await attempts.count(id, aWindow({ limit: 1 })), undefined, id);

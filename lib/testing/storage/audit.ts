@@ -5,13 +5,13 @@ import type { StorageTest } from '../test-runner.ts';
 const LATER = NOW + HOUR;
 
 export function auditContract(test: StorageTest): void {
-  test('audit: list gives back what was appended, newest first', async (t, { audit }) => {
+  test('audit: list returns the appended records of every type, newest first', async (t, { audit }) => {
     const records = EVENTS.map((event, index) => aRecord({ id: `${index}`, at: NOW * 1000 + index }, event));
     await audit.append(records, LATER);
     t.deepEqual(await audit.list({}), records.toReversed());
   });
 
-  test('audit: members that are undefined are not there', async (t, { audit }) => {
+  test('audit: members that are undefined are left out of the stored record', async (t, { audit }) => {
     const refused = { type: 'token_refused', error: 'invalid_client', reason: 'unknown' } as const;
     await audit.append(
       [aRecord({ id: 'a' }, { ...refused, clientId: undefined, actorId: undefined })],
@@ -20,7 +20,9 @@ export function auditContract(test: StorageTest): void {
     t.deepEqual(await audit.list({}), [aRecord({ id: 'a' }, refused)]);
   });
 
-  test('audit: a record that is there stays as it is, and the others are added', async (t, { audit }) => {
+  test('audit: append skips records whose id is stored already, and adds the others', async (t, {
+    audit,
+  }) => {
     const [a, b, c] = [aRecord({ id: 'a' }), aRecord({ id: 'b' }), aRecord({ id: 'c' })];
     await audit.append([a, b], LATER);
     const other: AuditEvent = { type: 'logout', userId: 'bob' };
@@ -28,7 +30,7 @@ export function auditContract(test: StorageTest): void {
     t.deepEqual(await audit.list({}), [c, b, a]);
   });
 
-  test('audit: append takes any number of records', async (t, { audit }) => {
+  test('audit: append stores any number of records, from none to a thousand', async (t, { audit }) => {
     let id = 1000;
     for (const count of [0, 1, 3, 64, 255, 256, 257, 1000]) {
       const records = Array.from({ length: count }, () => aRecord({ id: `${(id += 1)}` }));
@@ -37,7 +39,7 @@ export function auditContract(test: StorageTest): void {
     }
   });
 
-  test('audit: nodes that append the same records at once, in any order, add each once', async (t, {
+  test('audit: appending the same records several times at once, in any order, stores each once', async (t, {
     audit,
   }) => {
     const records = Array.from({ length: 300 }, (_, index) => aRecord({ id: `${index + 1000}` }));
@@ -46,7 +48,9 @@ export function auditContract(test: StorageTest): void {
     t.deepEqual(await audit.list({ limit: 1000 }), records.toReversed());
   });
 
-  test('audit: every character and any length comes back', async (t, { audit }) => {
+  test('audit: stores every character, ids of 255 characters and names of any length', async (t, {
+    audit,
+  }) => {
     const record = aRecord(
       { id: 'a', at: 8_640_000_000_000_000 },
       {
@@ -64,7 +68,7 @@ export function auditContract(test: StorageTest): void {
     t.deepEqual(await audit.list({ before: record }), [login]);
   });
 
-  test('audit: the record of a client stays when the client is removed', async (t, { audit, clients }) => {
+  test('audit: the records of a client are not deleted with the client', async (t, { audit, clients }) => {
     await clients.insert(aClient(), [aSecret()]);
     const record = aRecord(
       { id: 'a' },
@@ -75,7 +79,7 @@ export function auditContract(test: StorageTest): void {
     t.deepEqual(await audit.list({ clientId: aClient().id }), [record]);
   });
 
-  test('audit: ids are taken exactly', async (t, { audit }) => {
+  test('audit: ids are compared exactly', async (t, { audit }) => {
     const consent = { type: 'consent_given', scopes: [] } as const;
     const stored = aRecord({ id: 'Id' }, { ...consent, userId: 'Id', clientId: 'Id' });
     await audit.append([stored], LATER);
@@ -90,7 +94,9 @@ export function auditContract(test: StorageTest): void {
     t.is((await audit.list({})).length, LOOKALIKES.length + 1);
   });
 
-  test('audit: what was found is a copy', async (t, { audit }) => {
+  test('audit: changing an appended or returned record does not change the stored one', async (t, {
+    audit,
+  }) => {
     const scopes = ['schools:read'];
     const event: AuditEvent = { type: 'consent_given', userId: 'ann', clientId: 'timetable', scopes };
     await audit.append([aRecord({ id: 'a' }, event)], LATER);
@@ -131,7 +137,7 @@ const EVENTS: readonly (AuditEvent & AuditOrigin)[] = [
 ];
 
 export function auditPageContract(test: StorageTest): void {
-  test('audit: pages have no gaps and nothing twice, also when many records are of one millisecond', async (t, {
+  test('audit: pages contain each record once, also when many records have the same time', async (t, {
     audit,
   }) => {
     const records = await appendMany(audit);
@@ -155,7 +161,7 @@ export function auditPageContract(test: StorageTest): void {
     }
   });
 
-  test('audit: a page goes on where the one before ended, whatever was added or removed since', async (t, storage) => {
+  test('audit: a page continues after the record in "before", also after inserts and deletions', async (t, storage) => {
     const { audit } = storage;
     const [oldest, middle, newest] = [1, 2, 3].map((at) => aRecord({ id: `${at}`, at }));
     await audit.append([oldest!, middle!], LATER);
@@ -167,7 +173,7 @@ export function auditPageContract(test: StorageTest): void {
     t.deepEqual(await audit.list({ before: last }), [middle, oldest]);
   });
 
-  test('audit: list gives fifty unless told otherwise', async (t, { audit }) => {
+  test('audit: list returns fifty records when no limit is given', async (t, { audit }) => {
     await audit.append(
       Array.from({ length: 51 }, (_, index) => aRecord({ id: `${index}` })),
       LATER,
@@ -176,19 +182,21 @@ export function auditPageContract(test: StorageTest): void {
     t.is((await audit.list({ limit: 51 })).length, 51);
   });
 
-  test('audit: a list of no types is empty', async (t, { audit }) => {
+  test('audit: list returns nothing for an empty list of types', async (t, { audit }) => {
     await audit.append([aRecord({ id: 'a' })], LATER);
     t.deepEqual(await audit.list({ types: [] }), []);
   });
 
-  test('audit: a type that is asked for twice counts once', async (t, { audit }) => {
+  test('audit: a type that is named twice in a query selects each record once', async (t, { audit }) => {
     const records = [aRecord({ id: 'b' }), aRecord({ id: 'a' })];
     await audit.append(records, LATER);
     t.deepEqual(await audit.list({ types: ['login', 'logout', 'login'], limit: 2 }), records);
     t.deepEqual(await audit.list({ types: ['login', 'login'], userId: 'ann', limit: 2 }), records);
   });
 
-  test('audit: what strangers ask for is not there, and is no error', async (t, { audit }) => {
+  test('audit: list returns nothing, and does not fail, for malformed ids and times', async (t, {
+    audit,
+  }) => {
     await audit.append([aRecord({ id: 'a', at: 5 }, SOME_EVENTS[0])], LATER);
     for (const id of ['', '%', "' or 1=1 --", 'timetable\0', '\u{D800}', 'x'.repeat(100_000)]) {
       t.deepEqual(await audit.list({ clientId: id }), [], id.slice(0, 20));

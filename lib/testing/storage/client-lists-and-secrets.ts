@@ -5,7 +5,7 @@ import type { StorageTest } from '../test-runner.ts';
 export function clientSecretContract(test: StorageTest): void {
   const { id } = aClient();
 
-  test('clients: several secrets live at once, and one is removed without the other', async (t, {
+  test('clients: addSecret keeps the other secrets, and deleteSecret deletes one of them', async (t, {
     clients,
   }) => {
     await clients.insert(aClient(), [aSecret({ id: 'old' })]);
@@ -17,20 +17,24 @@ export function clientSecretContract(test: StorageTest): void {
     t.deepEqual((await clients.find(id))?.secrets, [added]);
   });
 
-  test('clients: a client that is gone gets no secret', async (t, { clients }) => {
+  test('clients: addSecret returns false and stores nothing for a client that does not exist', async (t, {
+    clients,
+  }) => {
     t.false(await clients.addSecret('gone', aSecret()));
     await clients.insert(aClient({ id: 'gone' }), []);
     t.deepEqual((await clients.find('gone'))?.secrets, []);
   });
 
-  test('clients: a secret is removed only from its own client', async (t, { clients }) => {
+  test('clients: deleteSecret deletes nothing when the secret belongs to another client', async (t, {
+    clients,
+  }) => {
     await clients.insert(aClient(), [aSecret()]);
     await clients.insert(aClient({ id: 'other' }), []);
     t.false(await clients.deleteSecret('other', aSecret().id));
     t.deepEqual((await clients.find(id))?.secrets, [aSecret()]);
   });
 
-  test('clients: expireSecret ends a secret, and never later than it would end by itself', async (t, {
+  test('clients: expireSecret sets the end of a secret and never moves it to a later time', async (t, {
     clients,
   }) => {
     await clients.insert(aClient(), [aSecret({ id: 'a' }), aSecret({ id: 'b', expiresAt: NOW + 5 })]);
@@ -43,7 +47,7 @@ export function clientSecretContract(test: StorageTest): void {
     t.deepEqual(await expiries(), [NOW + 3, NOW + 5]);
   });
 
-  test('clients: touchSecret notes the last use', async (t, { clients }) => {
+  test('clients: touchSecret stores the time of the last use', async (t, { clients }) => {
     await clients.insert(aClient(), [aSecret()]);
     await clients.touchSecret(id, aSecret().id, NOW + 5);
     t.deepEqual((await clients.find(id))?.secrets, [aSecret({ lastUsedAt: NOW + 5 })]);
@@ -71,7 +75,9 @@ export function clientSecretContract(test: StorageTest): void {
     ]);
   });
 
-  test('clients: of many who rehash a secret at once, one does', async (t, { clients }) => {
+  test('clients: of twenty calls of rehashSecret for one hash at once, exactly one returns true', async (t, {
+    clients,
+  }) => {
     await clients.insert(aClient(), [aSecret({ hash: 'imported' })]);
     const hashes = Array.from({ length: 20 }, (_, index) => `hash ${index}`);
     const rehashed = await Promise.all(
@@ -90,7 +96,7 @@ export function clientListContract(test: StorageTest): void {
     t.deepEqual(namesOf(await clients.list({})), ['apple', 'Mango', 'mango', 'Zoo']);
   });
 
-  test('clients: list finds a part of a name in any case, and takes every character as itself', async (t, {
+  test('clients: list searches a part of a name without case, and has no wildcards', async (t, {
     clients,
   }) => {
     const names = ['100% School', 'School_Ärzte', 'SCHOOLYARD', 'Other!', 'back\\slash', "O'Brien"];
@@ -107,7 +113,7 @@ export function clientListContract(test: StorageTest): void {
     t.deepEqual(await search('School\0'), []);
   });
 
-  test('clients: list goes on after the last client of the page before', async (t, { clients }) => {
+  test('clients: list continues after the last client of the previous page', async (t, { clients }) => {
     for (const client of named('b', 'a', 'B', 'c', 'A')) await clients.insert(client, []);
     const first = await clients.list({ limit: 2 });
     const second = await clients.list({ limit: 2, after: first.at(-1)?.id });
@@ -116,14 +122,14 @@ export function clientListContract(test: StorageTest): void {
     t.deepEqual(await clients.list({ after: third.at(-1)?.id }), []);
   });
 
-  test('clients: list gives fifty unless told otherwise', async (t, { clients }) => {
+  test('clients: list returns fifty clients when no limit is given', async (t, { clients }) => {
     const many = Array.from({ length: 51 }, (_, index) => `app ${index}`);
     for (const client of named(...many)) await clients.insert(client, []);
     t.is((await clients.list({})).length, 50);
     t.is((await clients.list({ limit: 51 })).length, 51);
   });
 
-  test('clients: list of an owner, searched', async (t, { clients }) => {
+  test('clients: list filters by owner and by name together', async (t, { clients }) => {
     await clients.insert(aClient({ id: '1', name: 'One', ownerId: 'ann' }), []);
     await clients.insert(aClient({ id: '2', name: 'Two', ownerId: 'ann' }), []);
     await clients.insert(aClient({ id: '3', name: 'Two', ownerId: 'Ann' }), []);

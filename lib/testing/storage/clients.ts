@@ -4,7 +4,7 @@ import { aClient, aCode, aConsent, aGrant, aRefreshToken, aSecret, LOOKALIKES, N
 import type { StorageTest } from '../test-runner.ts';
 
 export function clientContract(test: StorageTest): void {
-  test('clients: find gives back what was inserted, with its secrets', async (t, { clients }) => {
+  test('clients: find returns the inserted client with its secrets', async (t, { clients }) => {
     const client = aClient({
       name: 'Timetable “ü” 🎒',
       redirectUris: [],
@@ -28,14 +28,16 @@ export function clientContract(test: StorageTest): void {
     t.deepEqual(await clients.find(client.id), { client, secrets, sequence: 0 });
   });
 
-  test('clients: find tells "every scope" from "no scope"', async (t, { clients }) => {
+  test('clients: scopes that are undefined and scopes that are empty stay different', async (t, {
+    clients,
+  }) => {
     await clients.insert(aClient({ id: 'every', scopes: undefined }), []);
     await clients.insert(aClient({ id: 'none', scopes: [] }), []);
     t.is((await clients.find('every'))?.client.scopes, undefined);
     t.deepEqual((await clients.find('none'))?.client.scopes, []);
   });
 
-  test('clients: lifetimes are kept, changed and taken away', async (t, { clients }) => {
+  test('clients: lifetimes are stored, replaced and removed', async (t, { clients }) => {
     await clients.insert(aClient({ lifetimes: { accessToken: 900 } }), []);
     t.deepEqual((await clients.list({}))[0]?.lifetimes, { accessToken: 900 });
     for (const lifetimes of [{ refreshToken: 60, refreshTokenAbsolute: 3600 }, {}]) {
@@ -45,22 +47,28 @@ export function clientContract(test: StorageTest): void {
     }
   });
 
-  test('clients: ids that strangers make up are not found, and are no error', async (t, { clients }) => {
+  test('clients: find resolves to undefined, and does not fail, for malformed ids', async (t, {
+    clients,
+  }) => {
     await clients.insert(aClient({ id: 'Id' }), []);
     for (const id of [...LOOKALIKES, '', '%', "' or 1=1 --", 'Id\0', '\u{D800}', 'x'.repeat(100_000)]) {
       t.is(await clients.find(id), undefined, JSON.stringify(id.slice(0, 20)));
     }
   });
 
-  test('clients: the same id twice is refused, and nothing of the second is kept', async (t, { clients }) => {
+  test('clients: insert rejects an id that exists, and stores nothing of the second client', async (t, {
+    clients,
+  }) => {
     await clients.insert(aClient(), []);
     const second = clients.insert(aClient({ name: 'not for a log' }), [aSecret()]);
     const error = await t.throwsAsync(second, { code: 'ERR_STORAGE' });
-    t.false(inspect(error, { depth: 9 }).includes('not for a log'), 'an error tells what was to be stored');
+    t.false(inspect(error, { depth: 9 }).includes('not for a log'), 'the error contains the rejected values');
     t.deepEqual(await clients.find(aClient().id), { client: aClient(), secrets: [], sequence: 0 });
   });
 
-  test('clients: what was found is a copy', async (t, { clients }) => {
+  test('clients: changing a found client or secret does not change the stored one', async (t, {
+    clients,
+  }) => {
     await clients.insert(aClient({ roles: ['registrar'] }), [aSecret()]);
     const found = await clients.find(aClient().id);
     Object.assign(found?.client ?? {}, { name: 'changed', roles: [] });
@@ -73,7 +81,7 @@ export function clientContract(test: StorageTest): void {
     });
   });
 
-  test('clients: update replaces the fields and leaves the secrets', async (t, { clients }) => {
+  test('clients: update replaces the fields of the client and keeps its secrets', async (t, { clients }) => {
     await clients.insert(aClient({ scopes: ['schools:read'], ownerId: 'ann' }), [aSecret()]);
     const changed = aClient({ name: 'Renamed', disabled: true, redirectUris: [], updatedAt: NOW + 1 });
     t.true(await clients.update(changed));
@@ -81,12 +89,16 @@ export function clientContract(test: StorageTest): void {
     t.deepEqual(await clients.list({ search: 'renam' }), [changed]);
   });
 
-  test('clients: update of one that is not there changes nothing', async (t, { clients }) => {
+  test('clients: update returns false and stores nothing for a client that does not exist', async (t, {
+    clients,
+  }) => {
     t.false(await clients.update(aClient()));
     t.is(await clients.find(aClient().id), undefined);
   });
 
-  test('clients: who disabled one is kept, and forgotten with it', async (t, { clients }) => {
+  test('clients: update stores disabledBy and removes it when the client is enabled', async (t, {
+    clients,
+  }) => {
     await clients.insert(aClient(), []);
     const disabled = aClient({ disabled: true, disabledBy: 'Ann ', updatedAt: NOW + 1 });
     t.true(await clients.update(disabled, NOW));
@@ -96,7 +108,7 @@ export function clientContract(test: StorageTest): void {
     t.deepEqual((await clients.find(disabled.id))?.client, aClient({ updatedAt: NOW + 2 }));
   });
 
-  test('clients: update refuses what somebody else has changed since', async (t, { clients }) => {
+  test('clients: update returns false when updatedAt is not the expected one', async (t, { clients }) => {
     await clients.insert(aClient(), []);
     const [one, other] = [aClient({ name: 'One', updatedAt: NOW + 1 }), aClient({ disabled: true })];
     t.true(await clients.update(one, NOW));
@@ -106,7 +118,9 @@ export function clientContract(test: StorageTest): void {
     t.false(await clients.update(aClient({ id: 'gone' }), NOW));
   });
 
-  test('clients: of many updates at once that expect the same, one comes through', async (t, { clients }) => {
+  test('clients: of eight updates at once that expect the same updatedAt, exactly one returns true', async (t, {
+    clients,
+  }) => {
     await clients.insert(aClient(), []);
     const updates = await Promise.all(
       Array.from({ length: 8 }, async (_, index) =>
@@ -118,7 +132,7 @@ export function clientContract(test: StorageTest): void {
     t.is(name, `Name ${updates.indexOf(true)}`);
   });
 
-  test('clients: remove takes secrets, consents, grants and what came from them along', async (t, storage) => {
+  test('clients: delete also deletes secrets, consents, grants and credentials of the client only', async (t, storage) => {
     const { clients, consents, credentials, grants } = storage;
     for (const clientId of ['gone', 'kept']) {
       await clients.insert(aClient({ id: clientId }), [aSecret()]);
@@ -146,7 +160,7 @@ export function clientContract(test: StorageTest): void {
     t.false(await clients.delete('gone'));
   });
 
-  test('clients: one that is removed and registered again has none of the tokens of before', async (t, storage) => {
+  test('clients: tokens and grants from before a deletion stay invalid when the id is inserted again', async (t, storage) => {
     const { clients, credentials, revocations } = storage;
     const sequence = await revocations.sequence();
     const token = { id: 'jti-1', clientId: aClient().id, grant: undefined, sequence };
@@ -163,7 +177,7 @@ export function clientContract(test: StorageTest): void {
     t.is(await credentials.find('code', aCode().id), undefined);
   });
 
-  test('clients: remove takes all grants and consents along, however many there are', async (t, storage) => {
+  test('clients: delete also deletes 450 grants and consents', async (t, storage) => {
     const { clients, consents, credentials, grants } = storage;
     await clients.insert(aClient({ id: 'gone' }), []);
     const ids = Array.from({ length: 450 }, (_, index) => `${index}`);

@@ -2,7 +2,7 @@ import { aConsent, LOOKALIKES, NOW } from './rows.ts';
 import type { StorageTest } from '../test-runner.ts';
 
 export function consentContract(test: StorageTest): void {
-  test('consents: add inserts, then adds the scopes to those of the one that is there', async (t, {
+  test('consents: add inserts a consent, and merges the scopes into one that exists', async (t, {
     consents,
   }) => {
     await consents.add(aConsent({ scopes: ['b', 'a', 'b'], hosts: {} }));
@@ -13,10 +13,14 @@ export function consentContract(test: StorageTest): void {
     const merged = aConsent({ scopes: ['', 'a', 'b', 'c'], hosts: {}, updatedAt: NOW + 9 });
     t.deepEqual(await consents.find('ann', 'timetable'), merged);
     await consents.add(aConsent({ scopes: [], hosts: {}, updatedAt: NOW + 8 }));
-    t.deepEqual(await consents.find('ann', 'timetable'), merged, 'of a node whose clock is behind');
+    t.deepEqual(
+      await consents.find('ann', 'timetable'),
+      merged,
+      'an update with an earlier time, as of a node whose clock is behind',
+    );
   });
 
-  test('consents: the scopes of each redirect host are kept apart', async (t, { consents }) => {
+  test('consents: add stores the scopes of each redirect host separately', async (t, { consents }) => {
     await consents.add(aConsent({ scopes: ['a'], hosts: { 'https://a.example': ['a'] } }));
     await consents.add(
       aConsent({ scopes: ['b', ''], hosts: { 'com.example.app:': [''], 'https://a.example': ['b', 'a'] } }),
@@ -36,7 +40,7 @@ export function consentContract(test: StorageTest): void {
     );
   });
 
-  test('consents: many tabs that agree for different redirect hosts at once lose none of them', async (t, {
+  test('consents: twenty calls of add at once for different redirect hosts store all hosts', async (t, {
     consents,
   }) => {
     const hosts = Object.fromEntries(
@@ -53,7 +57,7 @@ export function consentContract(test: StorageTest): void {
     t.deepEqual(await consents.list('ann'), [aConsent({ scopes: ['a'], hosts })]);
   });
 
-  test('consents: many tabs that agree to different scopes at once lose none of them', async (t, {
+  test('consents: twenty calls of add at once with different scopes store all scopes', async (t, {
     consents,
   }) => {
     const scopes = Array.from({ length: 20 }, (_, index) => `scope:${String.fromCodePoint(97 + index)}`);
@@ -61,7 +65,9 @@ export function consentContract(test: StorageTest): void {
     t.deepEqual(await consents.list('ann'), [aConsent({ scopes })]);
   });
 
-  test('consents: add and remove at once never leave what was agreed to before', async (t, { consents }) => {
+  test('consents: after add and delete at once, no scope from before the deletion is stored', async (t, {
+    consents,
+  }) => {
     for (let round = 0; round < 10; round += 1) {
       await consents.add(aConsent({ scopes: ['before'] }));
       await Promise.all([
@@ -75,7 +81,9 @@ export function consentContract(test: StorageTest): void {
     }
   });
 
-  test('consents: touch notes the last use, and never an earlier one', async (t, { consents }) => {
+  test('consents: touch stores the time of the last use, and ignores an earlier time', async (t, {
+    consents,
+  }) => {
     await consents.add(aConsent());
     await consents.add(aConsent({ clientId: 'other' }));
     for (const at of [NOW + 5, NOW + 9, NOW + 7]) await consents.touch('ann', 'timetable', at);
@@ -85,14 +93,14 @@ export function consentContract(test: StorageTest): void {
     ]);
   });
 
-  test('consents: many who touch at once leave the latest time', async (t, { consents }) => {
+  test('consents: twenty calls of touch at once store the latest time', async (t, { consents }) => {
     await consents.add(aConsent());
     const times = Array.from({ length: 20 }, (_, index) => NOW + ((index * 7) % 20));
     await Promise.all(times.map(async (at) => consents.touch('ann', 'timetable', at)));
     t.is((await consents.find('ann', 'timetable'))?.lastUsedAt, NOW + 19);
   });
 
-  test('consents: touch of one that is not there leaves nothing', async (t, { consents }) => {
+  test('consents: touch stores nothing for a consent that does not exist', async (t, { consents }) => {
     await consents.add(aConsent({ userId: 'Id' }));
     for (const userId of LOOKALIKES) {
       await consents.touch(userId, 'timetable', NOW);
@@ -101,7 +109,7 @@ export function consentContract(test: StorageTest): void {
     t.deepEqual(await consents.find('Id', 'timetable'), aConsent({ userId: 'Id' }));
   });
 
-  test('consents: add keeps the last use of the one that is there', async (t, { consents }) => {
+  test('consents: add keeps the time of last use of a consent that exists', async (t, { consents }) => {
     await consents.add(aConsent({ lastUsedAt: NOW + 5 }));
     t.deepEqual(await consents.find('ann', 'timetable'), aConsent({ lastUsedAt: NOW + 5 }));
     for (const lastUsedAt of [undefined, NOW + 9]) {
@@ -110,15 +118,23 @@ export function consentContract(test: StorageTest): void {
     }
     await consents.delete('ann', 'timetable');
     await consents.add(aConsent());
-    t.is((await consents.find('ann', 'timetable'))?.lastUsedAt, undefined, 'of a consent given anew');
+    t.is(
+      (await consents.find('ann', 'timetable'))?.lastUsedAt,
+      undefined,
+      'a consent given again after its deletion',
+    );
   });
 
-  test('consents: many tabs that agree to the same at once leave one row', async (t, { consents }) => {
+  test('consents: twenty calls of add at once with the same consent store one row', async (t, {
+    consents,
+  }) => {
     await Promise.all(Array.from({ length: 20 }, async () => consents.add(aConsent())));
     t.deepEqual(await consents.list('ann'), [aConsent()]);
   });
 
-  test('consents: list gives those of the user, find that of user and client', async (t, { consents }) => {
+  test('consents: list returns the consents of a user, find the one of a user and a client', async (t, {
+    consents,
+  }) => {
     await consents.add(aConsent({ clientId: 'a' }));
     await consents.add(aConsent({ clientId: 'b', createdAt: NOW + 1 }));
     await consents.add(aConsent({ userId: 'bob', clientId: 'a' }));
@@ -128,10 +144,10 @@ export function consentContract(test: StorageTest): void {
     );
     t.deepEqual(await consents.find('bob', 'a'), aConsent({ userId: 'bob', clientId: 'a' }));
     t.is(await consents.find('bob', 'b'), undefined);
-    t.deepEqual(await consents.list('nobody'), []);
+    t.deepEqual(await consents.list('unknown'), []);
   });
 
-  test('consents: users are told apart exactly', async (t, { consents }) => {
+  test('consents: user ids are compared exactly', async (t, { consents }) => {
     await consents.add(aConsent({ userId: 'Id' }));
     for (const userId of LOOKALIKES) {
       t.is(await consents.find(userId, 'timetable'), undefined, userId);
@@ -141,10 +157,20 @@ export function consentContract(test: StorageTest): void {
     t.deepEqual(await consents.list('Id'), [aConsent({ userId: 'Id' })]);
   });
 
-  test('consents: remove tells whether there was one', async (t, { consents }) => {
+  test('consents: delete returns whether there was a consent', async (t, { consents }) => {
     await consents.add(aConsent());
     t.true(await consents.delete('ann', 'timetable'));
     t.false(await consents.delete('ann', 'timetable'));
     t.is(await consents.find('ann', 'timetable'), undefined);
+  });
+
+  test('consents: deleteAll removes those of every user, however many, and counts them', async (t, {
+    consents,
+  }) => {
+    const users = Array.from({ length: 210 }, (_, index) => `user ${index}`);
+    await Promise.all(users.map(async (userId) => consents.add(aConsent({ userId }))));
+    t.is(await consents.deleteAll(), users.length);
+    t.is(await consents.deleteAll(), 0);
+    t.deepEqual(await consents.list('user 209'), []);
   });
 }

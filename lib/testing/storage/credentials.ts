@@ -2,12 +2,14 @@ import { aCode, aConsent, aGrant, aRefreshToken, LOOKALIKES, NOW, aSession } fro
 import type { StorageTest } from '../test-runner.ts';
 
 export function credentialContract(test: StorageTest): void {
-  test('credentials: start saves a code and its grant, found together', async (t, { credentials }) => {
+  test('credentials: start stores a code and its grant, and find returns both', async (t, {
+    credentials,
+  }) => {
     t.true(await credentials.start(aGrant(), aCode()));
     t.deepEqual(await credentials.find('code', aCode().id), { credential: aCode(), grant: aGrant() });
   });
 
-  test('credentials: start saves both or neither', async (t, { credentials, grants }) => {
+  test('credentials: start stores the code and its grant, or neither', async (t, { credentials, grants }) => {
     await credentials.start(aGrant(), aCode());
     const sameCode = credentials.start(aGrant({ id: 'other' }), aCode({ grantId: 'other' }));
     await t.throwsAsync(sameCode, { code: 'ERR_STORAGE' });
@@ -17,7 +19,7 @@ export function credentialContract(test: StorageTest): void {
     t.is(await credentials.find('code', 'other'), undefined);
   });
 
-  test('credentials: start rests on a consent, and saves nothing without it', async (t, {
+  test('credentials: start with a consent returns false and stores nothing when it is not stored', async (t, {
     consents,
     credentials,
     grants,
@@ -36,7 +38,7 @@ export function credentialContract(test: StorageTest): void {
     t.true(await credentials.start(grant, code));
   });
 
-  test('credentials: start rests on a login session, and saves nothing without it', async (t, storage) => {
+  test('credentials: start with a login session returns false and stores nothing when it is not stored', async (t, storage) => {
     const { consents, credentials, grants, sessions } = storage;
     const [sessionId, consent] = [aSession().id, aConsent()];
     await sessions.insert(aSession());
@@ -54,7 +56,7 @@ export function credentialContract(test: StorageTest): void {
     t.is(await credentials.find('code', 'other'), undefined);
   });
 
-  test('credentials: start comes wholly before a consent is removed, or not at all', async (t, {
+  test('credentials: start and the deletion of its consent at once leave no usable code', async (t, {
     consents,
     credentials,
     grants,
@@ -75,14 +77,18 @@ export function credentialContract(test: StorageTest): void {
     }
   });
 
-  test('credentials: expired ones are found, the caller compares', async (t, { credentials }) => {
+  test('credentials: find returns expired credentials, because the caller checks the time', async (t, {
+    credentials,
+  }) => {
     const grant = aGrant({ expiresAt: NOW - 1 });
     const code = aCode({ expiresAt: NOW - 1 });
     await credentials.start(grant, code);
     t.deepEqual(await credentials.find('code', code.id), { credential: code, grant });
   });
 
-  test('credentials: a code is no refresh token, even with the same id', async (t, { credentials }) => {
+  test('credentials: a code and a refresh token with the same id are different credentials', async (t, {
+    credentials,
+  }) => {
     await credentials.start(aGrant(), aCode({ id: 'same' }));
     t.is(await credentials.find('refresh_token', 'same'), undefined);
     const successor = aRefreshToken({ id: 'same' });
@@ -91,7 +97,7 @@ export function credentialContract(test: StorageTest): void {
     t.deepEqual((await credentials.find('refresh_token', 'same'))?.credential, successor);
   });
 
-  test('credentials: ids are taken exactly', async (t, { credentials }) => {
+  test('credentials: ids are compared exactly', async (t, { credentials }) => {
     await credentials.start(aGrant(), aCode({ id: 'Id' }));
     for (const id of LOOKALIKES) {
       t.is(await credentials.find('code', id), undefined, id);
@@ -100,7 +106,9 @@ export function credentialContract(test: StorageTest): void {
     t.is((await credentials.find('code', 'Id'))?.credential.consumedAt, undefined);
   });
 
-  test('credentials: a payload comes back as it was, whatever is in it', async (t, { credentials }) => {
+  test('credentials: find returns the payload unchanged, with every JSON type and character', async (t, {
+    credentials,
+  }) => {
     const payload = {
       quotes: `'"\`\\`,
       emoji: '🎒',

@@ -5,7 +5,7 @@ import { aCode, aGrant, aRefreshToken, LOOKALIKES, NOW } from './rows.ts';
 import type { StorageTest } from '../test-runner.ts';
 
 export function grantContract(test: StorageTest): void {
-  test('grants: found by id', async (t, { credentials, grants }) => {
+  test('grants: find returns the grant with the id', async (t, { credentials, grants }) => {
     const grant = aGrant({ scopes: [] });
     await credentials.start(grant, aCode());
     t.deepEqual(await grants.find(grant.id), grant);
@@ -30,14 +30,14 @@ export function grantContract(test: StorageTest): void {
     });
   }
 
-  test('grants: revoke counts those that were live until then', async (t, storage) => {
+  test('grants: revoke returns only grants that were not revoked before', async (t, storage) => {
     await startGrant(storage, 'ann-1');
     t.deepEqual(await storage.grants.revoke({ id: 'ann-1' }, NOW + 5), ['ann-1']);
     t.deepEqual(await storage.grants.revoke({ id: 'ann-1' }, NOW + 6), []);
     t.is((await storage.grants.find('ann-1'))?.revokedAt, NOW + 5);
   });
 
-  test('grants: two who revoke at once share the grants out between them', async (t, storage) => {
+  test('grants: two calls of revoke at once return each grant exactly once', async (t, storage) => {
     const ids = Array.from({ length: 20 }, (_, index) => `ann-1-${index}`);
     for (const id of ids) await startGrant(storage, id);
     const revoked = await Promise.all([
@@ -47,7 +47,7 @@ export function grantContract(test: StorageTest): void {
     t.deepEqual(revoked.flat().toSorted(), ids.toSorted());
   });
 
-  test('grants: revoke takes all, however many there are', async (t, storage) => {
+  test('grants: revoke revokes 700 grants in one call', async (t, storage) => {
     const ids = Array.from({ length: 700 }, (_, index) => `ann-1-${index}`);
     for (const id of ids) await startGrant(storage, id);
     t.deepEqual(
@@ -57,7 +57,7 @@ export function grantContract(test: StorageTest): void {
     t.deepEqual(await storage.grants.revoke({ userId: 'ann', clientId: '1' }, NOW), []);
   });
 
-  test('grants: revoke takes ids exactly', async (t, storage) => {
+  test('grants: revoke compares ids exactly', async (t, storage) => {
     await startGrant(storage, 'Id-1');
     for (const id of LOOKALIKES) {
       t.deepEqual(await storage.grants.revoke({ userId: id, clientId: '1' }, NOW), [], id);
@@ -66,7 +66,7 @@ export function grantContract(test: StorageTest): void {
     t.deepEqual(await storage.grants.revoke({ userId: 'Id', clientId: '1' }, NOW), ['Id-1']);
   });
 
-  test('grants: every code and token of a revoked grant is dead', async (t, storage) => {
+  test('grants: codes and refresh tokens of a revoked grant are not found and cannot be redeemed', async (t, storage) => {
     const { credentials, grants } = storage;
     await startGrant(storage, 'ann-1');
     const successor = aRefreshToken({ grantId: 'ann-1' });

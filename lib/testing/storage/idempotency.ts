@@ -6,14 +6,18 @@ export function idempotencyContract(test: StorageTest): void {
   const another = aRequest({ attempt: 'attempt-2', leasedUntil: NOW + 40, expiresAt: NOW + HOUR });
   const answer = { status: 201, body: '{"data":{"id":7}}' };
 
-  test('idempotency: the first begins, the others get what is there', async (t, { idempotency }) => {
+  test('idempotency: the first call of begin stores the request, later ones return the stored one', async (t, {
+    idempotency,
+  }) => {
     t.is(await idempotency.begin(aRequest(), NOW), undefined);
     t.deepEqual(await idempotency.begin(another, NOW), aRequest());
     t.true(await idempotency.finish(aRequest(), answer));
     t.deepEqual(await idempotency.begin(another, NOW + HOUR), aRequest({ answer }));
   });
 
-  test('idempotency: of a hundred callers at once, one begins', async (t, { idempotency }) => {
+  test('idempotency: of a hundred calls of begin at once, exactly one stores its request', async (t, {
+    idempotency,
+  }) => {
     const callers = Array.from({ length: 100 }, (_, index) => aRequest({ attempt: `attempt ${index}` }));
     const found = await Promise.all(callers.map(async (caller) => idempotency.begin(caller, NOW)));
     const winners = callers.filter((_, index) => found[index] === undefined);
@@ -21,13 +25,15 @@ export function idempotencyContract(test: StorageTest): void {
     for (const one of found) t.deepEqual(one ?? winners[0], winners[0]);
   });
 
-  test('idempotency: an attempt that asks again still has its request', async (t, { idempotency }) => {
+  test('idempotency: begin called again by the same attempt returns undefined again', async (t, {
+    idempotency,
+  }) => {
     await idempotency.begin(aRequest(), NOW);
     t.is(await idempotency.begin(aRequest(), NOW), undefined);
     t.deepEqual(await idempotency.begin(another, NOW), aRequest());
   });
 
-  test('idempotency: another request with the same key gets what is there, its fingerprint too', async (t, {
+  test('idempotency: begin returns the stored request for the same key with another fingerprint', async (t, {
     idempotency,
   }) => {
     const different = { ...another, fingerprint: 'different' };
@@ -39,14 +45,16 @@ export function idempotencyContract(test: StorageTest): void {
     t.deepEqual(await idempotency.begin(different, NOW + HOUR), aRequest({ answer }));
   });
 
-  test('idempotency: told twice, the first answer stays', async (t, { idempotency }) => {
+  test('idempotency: a second call of finish keeps the first answer', async (t, { idempotency }) => {
     await idempotency.begin(aRequest(), NOW);
     t.true(await idempotency.finish(aRequest(), answer));
     t.true(await idempotency.finish(aRequest(), { status: 500, body: '' }));
     t.deepEqual((await idempotency.begin(another, NOW))?.answer, answer);
   });
 
-  test('idempotency: an answer comes back as it was, whatever is in it', async (t, { idempotency }) => {
+  test('idempotency: begin returns the stored answer unchanged, also a megabyte', async (t, {
+    idempotency,
+  }) => {
     const bodies = ['', 'null', JSON.stringify(`'"\`\\ “ü” 🎒 ${'x'.repeat(1_000_000)}`)];
     for (const [index, body] of bodies.entries()) {
       const request = aRequest({ id: `request ${index}` });
@@ -59,7 +67,7 @@ export function idempotencyContract(test: StorageTest): void {
     }
   });
 
-  test('idempotency: an answer is kept with the transaction that it is handed, or not at all', async (t, storage) => {
+  test('idempotency: finish stores the answer with the given transaction, and nothing if it rolls back', async (t, storage) => {
     const { idempotency } = storage;
     let canRollBack = false;
     await idempotency.begin(aRequest(), NOW);
@@ -69,16 +77,16 @@ export function idempotencyContract(test: StorageTest): void {
       throw new ActionError(409, 'changed_my_mind', 'Changed my mind.');
     });
     await t.throwsAsync(failing, { code: 'ERR_ACTION' });
-    t.deepEqual(await idempotency.begin(another, NOW), aRequest(), 'not kept');
+    t.deepEqual(await idempotency.begin(another, NOW), aRequest(), 'not stored');
 
     await storage.transaction(async (handed) => {
-      t.false(await idempotency.finish(another, answer, handed), "another attempt's");
+      t.false(await idempotency.finish(another, answer, handed), 'of another attempt');
       t.true(await idempotency.finish(aRequest(), answer, handed));
     });
     t.deepEqual(await idempotency.begin(another, NOW), aRequest({ answer }));
   });
 
-  test('idempotency: a transaction that is over keeps nothing', async (t, storage) => {
+  test('idempotency: finish rejects a transaction that has ended, and stores nothing', async (t, storage) => {
     const { idempotency } = storage;
     await idempotency.begin(aRequest(), NOW);
     const over = await storage.transaction(async (handed) => handed);
@@ -89,7 +97,7 @@ export function idempotencyContract(test: StorageTest): void {
     t.deepEqual(await idempotency.begin(another, NOW), aRequest());
   });
 
-  test('idempotency: who gives a request up while it is being answered finds the answer', async (t, storage) => {
+  test('idempotency: abandon during the transaction that stores the answer keeps the answer', async (t, storage) => {
     const { idempotency } = storage;
     await idempotency.begin(aRequest(), NOW);
     let abandoned: Promise<void> | undefined;
@@ -101,12 +109,16 @@ export function idempotencyContract(test: StorageTest): void {
     t.deepEqual(await idempotency.begin(another, NOW), aRequest({ answer }));
   });
 
-  test('idempotency: an abandoned request can begin again, an answered one stays', async (t, {
+  test('idempotency: abandon allows a new begin, and keeps a request that has an answer', async (t, {
     idempotency,
   }) => {
     await idempotency.begin(aRequest(), NOW);
     await idempotency.abandon(another);
-    t.deepEqual(await idempotency.begin(another, NOW), aRequest(), 'abandoned by somebody else');
+    t.deepEqual(
+      await idempotency.begin(another, NOW),
+      aRequest(),
+      'abandon() of another attempt does nothing',
+    );
     await idempotency.abandon(aRequest());
     await idempotency.abandon(aRequest());
     t.is(await idempotency.begin({ ...another, fingerprint: 'different' }, NOW), undefined);
@@ -115,7 +127,7 @@ export function idempotencyContract(test: StorageTest): void {
     t.deepEqual((await idempotency.begin(aRequest(), NOW))?.answer, answer);
   });
 
-  test('idempotency: when a request is abandoned again and again, one runs it at a time', async (t, {
+  test('idempotency: after each abandon, exactly one of many calls of begin at once runs the request', async (t, {
     idempotency,
   }) => {
     let running = 0;
@@ -136,14 +148,16 @@ export function idempotencyContract(test: StorageTest): void {
     t.deepEqual({ begun, most }, { begun: 20, most: 1 });
   });
 
-  test('idempotency: a request that was never begun has no end', async (t, { idempotency }) => {
+  test('idempotency: finish and extend return false for a request that is not stored', async (t, {
+    idempotency,
+  }) => {
     t.false(await idempotency.finish(aRequest(), answer));
     t.false(await idempotency.extend(aRequest(), NOW + 60));
     await idempotency.abandon(aRequest());
     t.is(await idempotency.begin(aRequest(), NOW), undefined);
   });
 
-  test('idempotency: ids and attempts are taken exactly', async (t, { idempotency }) => {
+  test('idempotency: ids and attempts are compared exactly', async (t, { idempotency }) => {
     const request = aRequest({ id: 'Id', attempt: 'Id' });
     await idempotency.begin(request, NOW);
     for (const id of LOOKALIKES) {
@@ -163,7 +177,7 @@ export function leaseContract(test: StorageTest): void {
     aRequest({ attempt: `attempt ${index}`, leasedUntil: NOW + 2 * HOUR, expiresAt: NOW + 48 * HOUR }),
   );
 
-  test('idempotency: of a hundred callers after the end of a lease, one takes over', async (t, {
+  test('idempotency: of a hundred calls of begin after the end of a lease, exactly one takes over', async (t, {
     idempotency,
   }) => {
     await idempotency.begin(leased, NOW);
@@ -174,7 +188,7 @@ export function leaseContract(test: StorageTest): void {
     for (const one of found) t.deepEqual(one ?? winners[0], winners[0]);
   });
 
-  test('idempotency: an attempt that was given up cannot end the one that took over', async (t, {
+  test('idempotency: an attempt whose lease ended cannot finish, extend or abandon the one that took over', async (t, {
     idempotency,
   }) => {
     await idempotency.begin(leased, NOW);
@@ -189,7 +203,7 @@ export function leaseContract(test: StorageTest): void {
     t.deepEqual(await idempotency.begin(leased, NOW + 31), { ...second, answer });
   });
 
-  test('idempotency: extend keeps others from taking over', async (t, { idempotency }) => {
+  test('idempotency: extend prevents another attempt from taking over', async (t, { idempotency }) => {
     await idempotency.begin(leased, NOW);
     t.true(await idempotency.extend(leased, NOW + 60));
     t.true(await idempotency.extend(leased, NOW + 60), 'the same again');
@@ -197,7 +211,7 @@ export function leaseContract(test: StorageTest): void {
     t.is(await idempotency.begin(callers[0]!, NOW + 60), undefined);
   });
 
-  test('idempotency: a lease that ended, and that nobody took over, can be extended', async (t, {
+  test('idempotency: extend works after the end of a lease that no other attempt took over', async (t, {
     idempotency,
   }) => {
     await idempotency.begin(leased, NOW);
@@ -205,7 +219,7 @@ export function leaseContract(test: StorageTest): void {
     t.is((await idempotency.begin(callers[0]!, NOW + 59))?.attempt, leased.attempt);
   });
 
-  test('idempotency: after the answer there is no lease to extend or to take over', async (t, {
+  test('idempotency: a request with an answer has no lease to extend or to take over', async (t, {
     idempotency,
   }) => {
     await idempotency.begin(leased, NOW);
@@ -214,7 +228,7 @@ export function leaseContract(test: StorageTest): void {
     t.deepEqual(await idempotency.begin(callers[0]!, NOW + HOUR), { ...leased, answer });
   });
 
-  test('idempotency: what has expired is begun anew by one of a hundred, whatever it was', async (t, {
+  test('idempotency: of a hundred calls of begin for an expired request, exactly one stores a new one', async (t, {
     idempotency,
   }) => {
     await idempotency.begin({ ...leased, fingerprint: 'different', expiresAt: NOW + HOUR }, NOW);

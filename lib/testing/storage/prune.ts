@@ -17,7 +17,7 @@ import {
 import type { StorageTest } from '../test-runner.ts';
 
 export function pruneContract(test: StorageTest): void {
-  test('prune: removes what expired before now, and counts it', async (t, storage) => {
+  test('prune: deletes the rows that expired before the given time, and returns their number', async (t, storage) => {
     const { attempts, audit, idempotency, revocations, sessions } = storage;
     for (const [id, expiresAt] of [['past', NOW - 1] as const, ['now', NOW] as const]) {
       await sessions.insert(aSession({ id, uid: id, expiresAt }));
@@ -42,7 +42,7 @@ export function pruneContract(test: StorageTest): void {
     t.is((await idempotency.begin(aRequest({ ...again, id: 'now' }), NOW))?.attempt, 'attempt-1');
   });
 
-  test('prune: removes no more than the limit, and everything in the end', async (t, storage) => {
+  test('prune: deletes at most as many rows as the limit, and the rest in later calls', async (t, storage) => {
     for (let index = 0; index < 450; index += 1) {
       await storage.sessions.insert(aSession({ id: `${index}`, uid: `${index}`, expiresAt: NOW - 1 }));
     }
@@ -52,7 +52,7 @@ export function pruneContract(test: StorageTest): void {
     t.is(await storage.prune(NOW, 1000), 0);
   });
 
-  test('prune: a spent credential stays until it expires, so that its reuse is noticed', async (t, storage) => {
+  test('prune: keeps a redeemed credential until it expires, so that reuse is detected', async (t, storage) => {
     const { credentials } = storage;
     await credentials.start(aGrant(), aCode({ expiresAt: NOW + 60 }));
     await credentials.redeem({ kind: 'code', id: aCode().id }, { at: NOW, successor: aRefreshToken() });
@@ -63,7 +63,7 @@ export function pruneContract(test: StorageTest): void {
     t.is((await credentials.find('refresh_token', aRefreshToken().id))?.grant.id, aGrant().id);
   });
 
-  test('prune: a grant stays until all that came from it has expired', async (t, storage) => {
+  test('prune: keeps a grant until its codes and refresh tokens have expired', async (t, storage) => {
     const { credentials, grants } = storage;
     await credentials.start(aGrant({ expiresAt: NOW + 1 }), aCode({ expiresAt: NOW + 60 }));
     const successor = aRefreshToken({ expiresAt: NOW + HOUR });
@@ -75,7 +75,7 @@ export function pruneContract(test: StorageTest): void {
     t.is(await grants.find(aGrant().id), undefined);
   });
 
-  test('prune: a grant stays until the access token that was given along has expired', async (t, storage) => {
+  test('prune: keeps a grant until the access token issued from its code has expired', async (t, storage) => {
     const { credentials, grants } = storage;
     await credentials.start(aGrant({ expiresAt: NOW + 60 }), aCode({ expiresAt: NOW + 60 }));
     await credentials.redeem({ kind: 'code', id: aCode().id }, { at: NOW, neededUntil: NOW + HOUR });
@@ -85,7 +85,7 @@ export function pruneContract(test: StorageTest): void {
     t.is(await storage.prune(NOW + HOUR + 1, 100), 1);
   });
 
-  test('prune: a revoked grant stays as long as one that is not', async (t, storage) => {
+  test('prune: keeps a revoked grant as long as any other grant', async (t, storage) => {
     const { credentials, grants } = storage;
     await credentials.start(aGrant({ expiresAt: NOW + HOUR }), aCode({ expiresAt: NOW + 60 }));
     await grants.revoke({ id: aGrant().id }, NOW);
@@ -95,7 +95,7 @@ export function pruneContract(test: StorageTest): void {
     t.is(await grants.find(aGrant().id), undefined);
   });
 
-  test('prune: a request that runs longer than it was to be kept stays', async (t, storage) => {
+  test('prune: keeps an expired idempotent request until its lease ends', async (t, storage) => {
     const { idempotency } = storage;
     await idempotency.begin(aRequest({ expiresAt: NOW + 60 }), NOW);
     await idempotency.extend(aRequest(), NOW + HOUR);
@@ -105,7 +105,7 @@ export function pruneContract(test: StorageTest): void {
     t.is(await storage.prune(NOW + HOUR + 1, 100), 1);
   });
 
-  test('prune: clients, their secrets, keys, consents and assignments are not its business', async (t, storage) => {
+  test('prune: never deletes clients, secrets, keys, consents or assignments', async (t, storage) => {
     await storage.clients.insert(aClient(), [aSecret({ expiresAt: NOW - 1 })]);
     await storage.keys.add(aKey({ retiresAt: NOW - 1 }));
     await storage.consents.add(aConsent({ lastUsedAt: 0 }));
@@ -119,7 +119,7 @@ export function pruneContract(test: StorageTest): void {
 }
 
 export function diagnosisContract(test: StorageTest): void {
-  test('diagnose: tells the time of the database, if it has one', async (t, storage) => {
+  test('diagnose: returns the time of the database, if the storage has one', async (t, storage) => {
     const before = Date.now();
     const { clock = before } = await storage.diagnose();
     // Hours of tolerance, because the database may be on another machine, whose clock differs.
@@ -127,7 +127,7 @@ export function diagnosisContract(test: StorageTest): void {
     t.true(Number.isSafeInteger(clock));
   });
 
-  test('diagnose: tells when the oldest row expired that could be pruned', async (t, storage) => {
+  test('diagnose: returns the earliest expiry of the rows that prune would delete', async (t, storage) => {
     const { audit, credentials, idempotency, revocations, sessions } = storage;
     const oldest = async () => (await storage.diagnose()).oldestExpired;
     t.is(await oldest(), undefined);

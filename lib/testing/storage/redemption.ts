@@ -5,7 +5,7 @@ import type { StorageTest } from '../test-runner.ts';
 export function redemptionContract(test: StorageTest): void {
   const spent = { kind: 'code', id: aCode().id } as const;
 
-  test('redeem: spends the credential and saves its successor', async (t, { credentials }) => {
+  test('redeem: marks the credential as consumed and stores its successor', async (t, { credentials }) => {
     await credentials.start(aGrant(), aCode());
     const exchange = { at: NOW, successor: aRefreshToken(), sealedSuccessor: 'sealed' };
     t.deepEqual(await credentials.redeem(spent, exchange), { outcome: 'redeemed' });
@@ -15,14 +15,18 @@ export function redemptionContract(test: StorageTest): void {
     t.deepEqual(successor, { credential: aRefreshToken(), grant: aGrant() });
   });
 
-  test('redeem: without a successor', async (t, { credentials }) => {
+  test('redeem: works without a successor, and returns "spent" the second time', async (t, {
+    credentials,
+  }) => {
     await credentials.start(aGrant(), aCode());
     t.deepEqual(await credentials.redeem(spent, { at: NOW }), { outcome: 'redeemed' });
     const again = await credentials.redeem(spent, { at: NOW + 1 });
     t.deepEqual(again, { outcome: 'spent', consumedAt: NOW, sealedSuccessor: undefined });
   });
 
-  test('redeem: who comes second gets what the first left, and saves nothing', async (t, { credentials }) => {
+  test('redeem: a second call returns the sealed successor of the first, and stores nothing', async (t, {
+    credentials,
+  }) => {
     await credentials.start(aGrant(), aCode());
     const [first, second] = [aRefreshToken({ id: 'first' }), aRefreshToken({ id: 'second' })];
     await credentials.redeem(spent, { at: NOW, successor: first, sealedSuccessor: 'for the first' });
@@ -35,13 +39,15 @@ export function redemptionContract(test: StorageTest): void {
     t.is(await credentials.find('refresh_token', 'second'), undefined);
   });
 
-  test('redeem: of an unknown credential', async (t, { credentials }) => {
+  test('redeem: returns "gone" for an unknown credential and stores no successor', async (t, {
+    credentials,
+  }) => {
     const successor = aRefreshToken();
     t.deepEqual(await credentials.redeem(spent, { at: NOW, successor }), { outcome: 'gone' });
     t.is(await credentials.find('refresh_token', successor.id), undefined);
   });
 
-  test('redeem: when the successor cannot be saved, the credential is not spent', async (t, {
+  test('redeem: does not consume the credential when the successor cannot be stored', async (t, {
     credentials,
   }) => {
     await credentials.start(aGrant(), aCode());
@@ -52,7 +58,9 @@ export function redemptionContract(test: StorageTest): void {
     t.deepEqual(await credentials.redeem(spent, { at: NOW }), { outcome: 'redeemed' });
   });
 
-  test('redeem: of a hundred callers at once, one wins', async (t, { credentials }) => {
+  test('redeem: of a hundred calls at once, exactly one redeems the credential', async (t, {
+    credentials,
+  }) => {
     await credentials.start(aGrant(), aCode());
     const callers = Array.from({ length: 100 }, (_, index) => `caller ${index}`);
     const outcomes = await Promise.all(
@@ -82,7 +90,9 @@ export function redemptionContract(test: StorageTest): void {
     );
   });
 
-  test('redeem: a family rotated by many keeps one living line', async (t, { credentials }) => {
+  test('redeem: with three rotations at once in each generation, one refresh token stays valid', async (t, {
+    credentials,
+  }) => {
     await credentials.start(aGrant(), aCode());
     let living: Pick<Credential, 'kind' | 'id'> = spent;
     for (let generation = 1; generation <= 10; generation += 1) {
@@ -98,7 +108,7 @@ export function redemptionContract(test: StorageTest): void {
     t.is((await credentials.find('refresh_token', living.id))?.credential.consumedAt, undefined);
   });
 
-  test('redeem: against a revocation at the same time, nothing living remains', async (t, storage) => {
+  test('redeem: at the same time as a revocation of the grant, leaves no usable credential', async (t, storage) => {
     for (let round = 0; round < 20; round += 1) {
       const { outcome, revoked, found, isStored } = await redeemWhileRevoking(storage, `round ${round}`);
       t.true(outcome === 'redeemed' || outcome === 'gone', outcome);

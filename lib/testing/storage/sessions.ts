@@ -2,7 +2,7 @@ import { aSession, HOUR, LOOKALIKES, NOW } from './rows.ts';
 import type { StorageTest } from '../test-runner.ts';
 
 export function sessionContract(test: StorageTest): void {
-  test('sessions: inserted once, found and removed by id', async (t, { sessions }) => {
+  test('sessions: insert rejects an id that exists; find and delete take the id', async (t, { sessions }) => {
     await sessions.insert(aSession());
     t.deepEqual((await sessions.find(aSession().id))?.session, aSession());
     await t.throwsAsync(sessions.insert(aSession({ uid: 'uid-2' })), { code: 'ERR_STORAGE' });
@@ -11,7 +11,9 @@ export function sessionContract(test: StorageTest): void {
     t.is(await sessions.find(aSession().id), undefined);
   });
 
-  test('sessions: update changes the one that is there, and makes none', async (t, { sessions }) => {
+  test('sessions: update changes a stored session, and returns false when there is none', async (t, {
+    sessions,
+  }) => {
     await sessions.insert(aSession());
     const changed = { id: aSession().id, payload: { loginTs: NOW + 1 }, expiresAt: NOW + 2 * HOUR };
     t.true(await sessions.update(changed));
@@ -21,7 +23,7 @@ export function sessionContract(test: StorageTest): void {
     t.is(await sessions.find(changed.id), undefined);
   });
 
-  test('sessions: an update that changes nothing tells that the session is there', async (t, {
+  test('sessions: update returns true for a stored session also when no value changes', async (t, {
     sessions,
   }) => {
     await sessions.insert(aSession());
@@ -29,7 +31,7 @@ export function sessionContract(test: StorageTest): void {
     t.true(await sessions.update(aSession()));
   });
 
-  test('sessions: of updates and a removal at once, the removal stays', async (t, { sessions }) => {
+  test('sessions: after updates and a deletion at once, the session is deleted', async (t, { sessions }) => {
     for (let round = 0; round < 20; round += 1) {
       const session = aSession({ id: `session ${round}`, uid: `uid ${round}` });
       await sessions.insert(session);
@@ -39,7 +41,7 @@ export function sessionContract(test: StorageTest): void {
     }
   });
 
-  test('sessions: found with the sequence of that moment, for what begins with them', async (t, {
+  test('sessions: find returns the current revocation sequence with the session', async (t, {
     revocations,
     sessions,
   }) => {
@@ -51,7 +53,7 @@ export function sessionContract(test: StorageTest): void {
     t.true((await revocations.sequence()) > before);
   });
 
-  test('sessions: one that began before its user was ended is not found, whenever it is saved', async (t, {
+  test('sessions: a session that began before the end of its user is not found, also when stored later', async (t, {
     revocations,
     sessions,
   }) => {
@@ -63,9 +65,13 @@ export function sessionContract(test: StorageTest): void {
     t.is(await sessions.find('late'), undefined);
     await sessions.insert(aSession({ id: 'new', uid: 'new', sequence: await revocations.sequence() }));
     t.is((await sessions.find('new'))?.session.id, 'new');
+    await revocations.end({ all: true });
+    t.is(await sessions.find('new'), undefined);
   });
 
-  test('sessions: deleteOfUser ends those of one user and counts them', async (t, { sessions }) => {
+  test('sessions: deleteOfUser deletes the sessions of one user and returns their number', async (t, {
+    sessions,
+  }) => {
     await sessions.insert(aSession({ id: '1', uid: '1' }));
     await sessions.insert(aSession({ id: '2', uid: '2' }));
     await sessions.insert(aSession({ id: '3', uid: '3', userId: 'Ann' }));
@@ -75,7 +81,7 @@ export function sessionContract(test: StorageTest): void {
     t.is((await sessions.find('3'))?.session.userId, 'Ann');
   });
 
-  test('sessions: ids are taken exactly', async (t, { sessions }) => {
+  test('sessions: ids are compared exactly', async (t, { sessions }) => {
     await sessions.insert(aSession({ id: 'Id', uid: 'Id' }));
     for (const id of LOOKALIKES) {
       t.is(await sessions.find(id), undefined, id);
@@ -85,7 +91,9 @@ export function sessionContract(test: StorageTest): void {
     t.deepEqual((await sessions.find('Id'))?.session, aSession({ id: 'Id', uid: 'Id' }));
   });
 
-  test('sessions: expired ones may be returned, what was found is a copy', async (t, { sessions }) => {
+  test('sessions: changing a found session does not change the stored one, which may be expired', async (t, {
+    sessions,
+  }) => {
     await sessions.insert(aSession({ expiresAt: NOW - 1 }));
     const found = await sessions.find(aSession().id);
     Object.assign(found?.session.payload ?? {}, { loginTs: 0 });

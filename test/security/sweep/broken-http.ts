@@ -43,7 +43,7 @@ const PIECES: readonly string[] = [
   'ffffffffffffffff\r\n',
   '5;a=b\r\nhello\r\n0\r\nX-Injected: yes\r\n\r\n',
   'Expect: 100-continue\r\n',
-  'Expect: a miracle\r\n',
+  'Expect: unknown\r\n',
   'Upgrade: websocket\r\nConnection: Upgrade\r\n',
   'Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABk\r\n',
   'Connection: close\r\n',
@@ -59,10 +59,10 @@ const PIECES: readonly string[] = [
   '?'.repeat(20_000),
 ];
 
-/** Requests with some bytes taken out or put in, anywhere. */
+/** Requests with bytes removed or inserted at any position. */
 export function brokenHttp(requests: fc.Arbitrary<SweptRequest>): fc.Arbitrary<BrokenHttp> {
   const slip = fc.record({
-    // Of a thousand, so that both ends are hit whatever the length.
+    // In thousandths, so that both ends are reached whatever the length.
     at: fc.nat(1000),
     line: fc.boolean(),
     cut: fc.oneof(fc.constant(0), fc.nat(30)),
@@ -75,7 +75,7 @@ export function brokenHttp(requests: fc.Arbitrary<SweptRequest>): fc.Arbitrary<B
 
 function slipped(text: string, slip: { at: number; line: boolean; cut: number; to: string }): string {
   const somewhere = Math.floor((slip.at / 1000) * text.length);
-  // The beginning of a header line is where most of the pieces mean something.
+  // Most pieces have a meaning at the beginning of a header line only.
   const at = slip.line ? text.indexOf('\r\n', somewhere % 300) + 2 : somewhere;
   return text.slice(0, at) + slip.to + text.slice(at + slip.cut);
 }

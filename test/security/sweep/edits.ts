@@ -12,7 +12,7 @@ export interface SweptRequest {
   readonly body?: string;
 }
 
-/** One thing that is made wrong. A failure is reported with as few of them as are needed. */
+/** A change to a valid request. fast-check reduces a failure to the fewest changes. */
 type Edit =
   | { readonly edit: 'method'; readonly to: string }
   | { readonly edit: 'path'; readonly at: number; readonly to: string; readonly cut: number }
@@ -66,7 +66,7 @@ const edit: fc.Arbitrary<Edit> = fc.oneof(
   { weight: 4, arbitrary: oddHeader },
 );
 
-/** A request that something may be wrong with. */
+/** Valid requests with up to four changes. */
 export function sweptRequests(good: readonly GoodRequest[]): fc.Arbitrary<SweptRequest> {
   return fc
     .tuple(fc.constantFrom(...good), fc.array(edit, { maxLength: 4, size: 'max' }))
@@ -148,7 +148,7 @@ function written(request: GoodRequest, edits: readonly Edit[]): SweptRequest {
   return { method, path: inRequestLine(path), headers: { 'content-type': type, ...headers }, body };
 }
 
-// What is percent-encoded already, well or badly, stays as it is.
+// Text with a percent sign is not encoded again.
 function formOf(fields: readonly Field[]): string {
   return fields
     .map(({ name, value }) =>
@@ -166,7 +166,7 @@ function jsonOf(fields: readonly Field[]): string {
   return `{${members.join(',')}}`;
 }
 
-/** As a client can send it: without blanks and control characters, and no longer than Node's parser takes. */
+/** As HTTP permits it: without blanks and control characters, and no longer than Node's parser accepts. */
 function inRequestLine(target: string): string {
   return target
     .toWellFormed()

@@ -4,12 +4,12 @@ import { pkce } from '../../harness/pkce.ts';
 import { basic } from '../../harness/requests.ts';
 import type { Known } from './swept-server.ts';
 
-/** What the code is bound to. */
+/** The verifier and challenge of the code. */
 export const PKCE: ReturnType<typeof pkce> = pkce('v'.repeat(43));
 
-/** What the requests are made with, besides what is registered. */
-export interface Held {
-  /** Cookies of browsers: of a developer who is signed in, of one who may be signed out, and with open pages. */
+/** Credentials and pages that the requests use. */
+export interface Credentials {
+  /** Cookies of four browsers: one signed in, one that may be signed out, two with open pages. */
   readonly cookies: Readonly<Record<'signedIn' | 'leaving' | 'login' | 'consent', string>>;
   /** The paths of the open pages. */
   readonly pages: { readonly login: string; readonly consent: string };
@@ -18,14 +18,13 @@ export interface Held {
   readonly code: string;
 }
 
-/** A parameter or a member; `json` ones are text of JSON. */
+/** A parameter or a member. With `json` the value is JSON text. */
 export interface Field {
   readonly name: string;
   readonly value: string;
   readonly json?: boolean;
 }
 
-/** A request as it should be. */
 export interface GoodRequest {
   readonly method: string;
   readonly path: string;
@@ -34,12 +33,17 @@ export interface GoodRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** One request to every endpoint at least, that the server would take as it is. */
-export function goodRequests(known: Known, held: Held): GoodRequest[] {
-  return [...ofEngine(known, held), ...ofPages(known, held), ...ofApi(held), ...elsewhere()];
+/** At least one valid request to each endpoint. */
+export function goodRequests(known: Known, credentials: Credentials): GoodRequest[] {
+  return [
+    ...ofEngine(known, credentials),
+    ...ofPages(known, credentials),
+    ...ofApi(credentials),
+    ...elsewhere(),
+  ];
 }
 
-function ofEngine({ app, publicApp, service }: Known, held: Held): GoodRequest[] {
+function ofEngine({ app, publicApp, service }: Known, credentials: Credentials): GoodRequest[] {
   const { parameters, verifier } = PKCE;
   const asApp = { client_id: app.client.id, client_secret: app.secret };
   const asService = { client_id: service.client.id, client_secret: service.secret };
@@ -53,16 +57,16 @@ function ofEngine({ app, publicApp, service }: Known, held: Held): GoodRequest[]
   };
   const redeemed = {
     grant_type: 'authorization_code',
-    code: held.code,
+    code: credentials.code,
     redirect_uri: app.redirectUri,
     code_verifier: verifier,
   };
   return [
     get('/oauth/authorize', {}, asked),
-    get('/oauth/authorize', { cookie: held.cookies.signedIn }, asked),
-    get('/oauth/authorize', { cookie: held.cookies.signedIn }, { ...asked, prompt: 'none' }),
+    get('/oauth/authorize', { cookie: credentials.cookies.signedIn }, asked),
+    get('/oauth/authorize', { cookie: credentials.cookies.signedIn }, { ...asked, prompt: 'none' }),
     get('/oauth/authorize', {}, { ...asked, client_id: publicApp.client.id }),
-    get('/oauth/authorize/unknown', { cookie: held.cookies.login }),
+    get('/oauth/authorize/unknown', { cookie: credentials.cookies.login }),
     post('form', '/oauth/token', { ...asService, grant_type: 'client_credentials' }),
     post('json', '/oauth/token', { ...asService, grant_type: 'client_credentials', scope: 'schools:read' }),
     post(
@@ -79,38 +83,47 @@ function ofEngine({ app, publicApp, service }: Known, held: Held): GoodRequest[]
       { client_id: publicApp.client.id, ...redeemed },
       { origin: 'https://reports.example' },
     ),
-    post('form', '/oauth/token', { ...asApp, grant_type: 'refresh_token', refresh_token: held.refreshToken }),
+    post('form', '/oauth/token', {
+      ...asApp,
+      grant_type: 'refresh_token',
+      refresh_token: credentials.refreshToken,
+    }),
     post('json', '/oauth/revoke', { ...asApp, token: 'unknown', token_type_hint: 'access_token' }),
-    post('form', '/oauth/introspect', { ...asApp, token: held.accessToken }),
+    post('form', '/oauth/introspect', { ...asApp, token: credentials.accessToken }),
     get('/oauth/jwks'),
     get('/.well-known/oauth-authorization-server'),
     get('/.well-known/openid-configuration'),
   ];
 }
 
-function ofPages({ doomed, owned, secretId }: Known, { cookies, pages }: Held): GoodRequest[] {
+function ofPages({ doomed, owned, secretId }: Known, { cookies, pages }: Credentials): GoodRequest[] {
   const own = `/developer/apps/${owned.client.id}`;
   const once = randomUUID();
   const version = String(owned.client.updatedAt);
   const signedIn = { cookie: cookies.signedIn };
   const here = { ...signedIn, 'sec-fetch-site': 'same-origin' };
   const login = { login: 'dora@school.example', password: 'a wrong password' };
-  // What would end what the other requests need is sent by a browser that is not signed in, or is about something else:
-  // a method may be changed.
-  const nobody = { 'sec-fetch-site': 'same-origin' };
+  // Requests that could end the sessions or apps of the other requests are sent without a session, or for another app,
+  // because a change may turn their method or path into a valid one.
+  const signedOut = { 'sec-fetch-site': 'same-origin' };
   return [
     get(pages.login, { cookie: cookies.login }),
-    post('form', `${pages.login}/login`, login, { ...nobody, cookie: cookies.login }),
+    post('form', `${pages.login}/login`, login, { ...signedOut, cookie: cookies.login }),
     get(pages.consent, { cookie: cookies.consent }),
-    post('form', `${pages.consent}/consent`, {}, nobody),
-    post('form', `${pages.consent}/deny`, {}, nobody),
-    post('form', `${pages.consent}/switch`, {}, nobody),
+    post('form', `${pages.consent}/consent`, {}, signedOut),
+    post('form', `${pages.consent}/deny`, {}, signedOut),
+    post('form', `${pages.consent}/switch`, {}, signedOut),
     get('/oauth/login', {}, { return_to: '/account/apps' }),
     get('/oauth/login', signedIn, { return_to: '/account/apps' }),
-    post('form', '/oauth/login', login, nobody),
-    post('form', '/oauth/login?return_to=/account/apps', { ...login, password: 'password of dora' }, nobody),
+    post('form', '/oauth/login', login, signedOut),
+    post(
+      'form',
+      '/oauth/login?return_to=/account/apps',
+      { ...login, password: 'password of dora' },
+      signedOut,
+    ),
     get('/oauth/logout', { cookie: cookies.leaving }),
-    post('form', '/oauth/logout', {}, nobody),
+    post('form', '/oauth/logout', {}, signedOut),
     get('/oauth/assets/x/page.css'),
     get('/account/apps', signedIn),
     get(`/account/apps/${owned.client.id}/disconnect`, signedIn),
@@ -128,14 +141,14 @@ function ofPages({ doomed, owned, secretId }: Known, { cookies, pages }: Held): 
     post('form', `${own}/secrets/${randomUUID()}/delete`, {}, here),
     get(`${own}/activity`, signedIn, { before: '0' }),
     get(`${own}/disable`, signedIn),
-    post('form', `${own}/disable`, {}, nobody),
+    post('form', `${own}/disable`, {}, signedOut),
     post('form', `${own}/enable`, {}, here),
     get(`/developer/apps/${doomed.client.id}/delete`, signedIn),
-    post('form', `${own}/delete`, {}, nobody),
+    post('form', `${own}/delete`, {}, signedOut),
   ];
 }
 
-function ofApi({ accessToken }: Held): GoodRequest[] {
+function ofApi({ accessToken }: Credentials): GoodRequest[] {
   const bearer = { authorization: `Bearer ${accessToken}` };
   const actions = '/api/v1/actions/school';
   const school = { name: 'Hill School' };

@@ -2,27 +2,27 @@ import type { SweptRequest } from './edits.ts';
 import type { SweptAnswer } from './send.ts';
 import { MARK } from './odd-values.ts';
 
-/** What an answer should not be, in words; nothing when it is harmless. */
+/** A description of what is wrong with a response; `undefined` for a correct one. */
 export function harmIn(answer: SweptAnswer, request: SweptRequest, origin: string): string | undefined {
   const { status, body } = answer;
   const type = text(answer, 'content-type');
   const isPlanned = status === 501 && /\/objects\//.test(request.path);
   if (status >= 500 && !isPlanned) return 'a fault of the server';
-  if (TRACES.test(body)) return 'it tells of the inside';
+  if (TRACES.test(body)) return 'internal details';
   if (answer.headers['x-injected'] !== undefined) return 'a header field of the sender';
   const location = answer.headers['location'];
-  if (location !== undefined && !leadsHere(String(location), origin)) return 'a redirect to elsewhere';
+  if (location !== undefined && !isAllowedTarget(String(location), origin)) return 'a redirect to elsewhere';
   if (location !== undefined && !isKnownError(URL.parse(String(location), origin)!.searchParams)) {
-    return 'an error that no client knows';
+    return 'an unregistered error';
   }
   if (/json/.test(type)) return harmInJson(answer, request);
   if (/html/.test(type)) return harmInPage(answer);
   if ((FOR_CLIENTS.test(request.path) || API.test(request.path)) && status >= 400 && body !== '')
-    return 'an error for a program, but no JSON';
+    return 'an error of an endpoint for programs that is not JSON';
   return undefined;
 }
 
-/** What an answer to broken HTTP should not be, as it came over the wire. */
+/** A description of what is wrong with the bytes of responses to malformed HTTP. */
 export function harmInBytes(received: string): string | undefined {
   const heads = Array.from(received.matchAll(/^HTTP\/1\.1 (\d{3}) [^]*?\r\n\r\n/gm));
   if (received !== '' && heads.length === 0) return 'no HTTP';
@@ -31,12 +31,12 @@ export function harmInBytes(received: string): string | undefined {
   if (heads.some(([head]) => /^x-injected:/im.test(head))) return 'a header field of the sender';
   const isPage = heads.some(([head]) => /^content-type: text\/html/im.test(head));
   if (isPage && received.includes(`<${MARK}`)) return 'HTML of the sender';
-  return TRACES.test(received) ? 'it tells of the inside' : undefined;
+  return TRACES.test(received) ? 'internal details' : undefined;
 }
 
 const TRACES = /\bat .*\.(?:ts|js):\d+|(?:Type|Reference|Range|Syntax)Error|SQLITE|node_modules/;
 
-/** The endpoints that clients post to, in any case, and the API, whose paths know upper case. */
+/** The endpoints that clients post to, in upper or lower case, and the API, whose paths are case-sensitive. */
 const FOR_CLIENTS = /^\/oauth\/(?:token|revoke|introspect)\/?(?:\?|$)/i;
 const API = /^\/api\/v1\/(?!docs)/;
 
@@ -46,16 +46,16 @@ function harmInJson({ status, body }: SweptAnswer, { method, path }: SweptReques
   try {
     value = JSON.parse(body);
   } catch {
-    // Results of a bulk, line by line.
+    // NDJSON of a bulk request.
     return undefined;
   }
   if (!FOR_CLIENTS.test(path)) return undefined;
   const members = new Map(Object.entries(value ?? {}));
   if (status === 200) return members.has('error') ? 'an error that looks like a success' : undefined;
-  return members.has('error') && isKnownError(members) ? undefined : 'an error that no client knows';
+  return members.has('error') && isKnownError(members) ? undefined : 'an unregistered error';
 }
 
-/** RFC 6749 sections 4.1.2.1 and 5.2: a code that is registered, and a description of these characters only. */
+/** RFC 6749 sections 4.1.2.1 and 5.2: a registered code, and the permitted characters in the description. */
 function isKnownError(parameters: { get(name: string): unknown }): boolean {
   const [error, description] = [parameters.get('error') ?? '', parameters.get('error_description') ?? ''];
   return (
@@ -80,7 +80,7 @@ const ERRORS: ReadonlySet<unknown> = new Set([
   'request_uri_not_supported',
   'unauthorized_client',
   'unsupported_grant_type',
-  // Not registered, but what other servers say too.
+  // Not registered, but used by other servers too.
   'unsupported_response_mode',
   'unsupported_response_type',
 ]);
@@ -96,7 +96,7 @@ function harmInPage(answer: SweptAnswer): string | undefined {
   return isGuarded || answer.status === 303 ? undefined : 'a page without the headers of a page';
 }
 
-function leadsHere(location: string, origin: string): boolean {
+function isAllowedTarget(location: string, origin: string): boolean {
   const url = URL.parse(location, origin);
   return (
     url !== null &&

@@ -1,9 +1,9 @@
-/** In everything that a page must not repeat as HTML. */
+/** Part of each value that a page must not repeat as HTML. */
 export const MARK = 'swept';
 
 const HUGE = 'a'.repeat(3000);
 
-/** What belongs nowhere. */
+/** Values that no parameter accepts. */
 export const ODD_VALUES: readonly string[] = [
   '',
   ' ',
@@ -106,7 +106,7 @@ export const ODD_NAMES: readonly string[] = [
   '\u0000',
 ];
 
-/** JSON that is none, or more than anybody expects. */
+/** Invalid, deep and large JSON. */
 export const ODD_JSON: readonly string[] = [
   '',
   'null',
@@ -138,7 +138,7 @@ export const ODD_JSON: readonly string[] = [
   `[${'1,'.repeat(9000)}1]`,
 ];
 
-/** Pieces of paths, as they stand in a request line. */
+/** Parts of paths, as in a request line. */
 export const ODD_PIECES: readonly string[] = [
   '/',
   '//',
@@ -190,7 +190,7 @@ const FORM = 'application/x-www-form-urlencoded';
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
 const unsigned = `${Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url')}.e30.`;
 
-/** Header fields with values that they should not have. */
+/** Header fields with unusual or invalid values. */
 export const ODD_HEADERS: Readonly<Record<string, readonly string[]>> = {
   'content-type': [
     '',

@@ -5,29 +5,28 @@ import { Pool } from 'undici';
 import type { BrokenHttp } from './broken-http.ts';
 import type { SweptRequest } from './edits.ts';
 
-/** What came back. */
 export interface SweptAnswer {
   readonly status: number;
-  /** By name in lower case; of repeated ones, all. */
+  /** By name in lower case; an array for repeated fields. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
 }
 
-// In milliseconds: an answer that takes longer is none.
-const PATIENCE = 10_000;
+// In milliseconds. A response that takes longer is a failure.
+const TIMEOUT = 10_000;
 
-/** Sends requests over connections that are kept, and bytes over one connection each. */
+/** Sends requests over a pool of connections, and bytes over a new connection each. */
 export interface Sender extends AsyncDisposable {
   request(request: SweptRequest): Promise<SweptAnswer>;
-  /** What the server said before it closed the connection; nothing, if it only closed it. */
+  /** The bytes that the server sent before it closed the connection. */
   bytes(bytes: BrokenHttp): Promise<string>;
 }
 
 export function createSender(origin: string): Sender {
   const pool = new Pool(origin, {
     connections: 20,
-    headersTimeout: PATIENCE,
-    bodyTimeout: PATIENCE,
+    headersTimeout: TIMEOUT,
+    bodyTimeout: TIMEOUT,
     maxHeaderSize: 65_536,
   });
   const { hostname, port } = new URL(origin);
@@ -45,12 +44,12 @@ export function createSender(origin: string): Sender {
       const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
       const received: Buffer[] = [];
       const { promise, resolve, reject } = Promise.withResolvers<string>();
-      socket.setTimeout(PATIENCE, () => {
-        reject(new Error(`Neither answered nor closed after ${PATIENCE} ms`));
+      socket.setTimeout(TIMEOUT, () => {
+        reject(new Error(`Neither answered nor closed after ${TIMEOUT} ms`));
         socket.destroy();
       });
       socket.on('data', (data) => received.push(data));
-      // A connection that was reset was closed.
+      // A reset is followed by `close`.
       socket.on('error', () => {});
       socket.on('close', () => resolve(Buffer.concat(received).toString('latin1')));
       socket.on('end', () => socket.end());

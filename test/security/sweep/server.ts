@@ -1,4 +1,4 @@
-// The server that is swept, in a process of its own: its memory and its faults are not those of the test.
+// The tested server, in a process of its own, so that its memory and its errors can be measured.
 import Koa from 'koa';
 import { createApiRouter, defineAction } from 'koa-gatehouse';
 import type { Logger } from 'koa-gatehouse';
@@ -42,7 +42,7 @@ const actions = [
 ];
 
 const platform = await startDeveloperPlatform(
-  // Nobody could guess thousands of times.
+  // Throttling would refuse most of the requests.
   { storage: knexStorage(`sqlite:${temporaryFile()}`), logger, throttling: false, refreshGrace: '1 hour' },
   {
     app({ auth }: AppParts) {

@@ -4,32 +4,32 @@ import { once } from 'node:events';
 import type { RegisteredApp } from '../../harness/platform.ts';
 import { compileCache } from '../../harness/compile-cache.ts';
 
-/** Where the server listens, and what is registered there. */
+/** The origin of the server, and its clients. */
 export interface Known {
   readonly origin: string;
-  /** A confidential app that asks for no consent. */
+  /** A confidential first-party app. */
   readonly app: RegisteredApp;
   readonly publicApp: RegisteredApp;
-  /** An app that acts for itself, and may edit schools. */
+  /** A client-credentials app with the permission to edit schools. */
   readonly service: RegisteredApp;
   /** An app of the developer Dora, and the id of its secret. */
   readonly owned: RegisteredApp;
   readonly secretId: string;
-  /** Another one, that may be deleted. */
+  /** An app that may be deleted. */
   readonly doomed: RegisteredApp;
 }
 
 export type Order = 'measure' | 'end';
 
-/** How the server is, after its garbage has been collected. */
+/** Measurements after a garbage collection. */
 export interface Report {
-  /** Bytes that are in use, on the heap and beside it. */
+  /** Bytes in use, on the heap and outside of it. */
   readonly used: number;
-  /** Bytes that the process has of the system. */
+  /** Resident bytes of the process. */
   readonly rss: number;
-  /** Seconds that it has computed. */
+  /** Seconds of CPU time. */
   readonly cpu: number;
-  /** What was logged as an error, or reached the process. */
+  /** Errors that were logged or not handled. */
   readonly faults: readonly string[];
 }
 

@@ -1,0 +1,158 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import type { ChangeFeed, StoredChange } from '../../lib/contracts/index.ts';
+import type { Database } from './database.ts';
+import { codeOf } from './dialect.ts';
+
+/** The part of pg's `Client` that listens. */
+export interface ListeningConnection {
+  readonly processID: number | null;
+  query(sql: string): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[] }>;
+  on(event: 'notification', listener: (message: { readonly payload?: string }) => void): unknown;
+  once(event: 'end', listener: () => void): unknown;
+  unref(): void;
+  end(): Promise<void>;
+}
+
+const CHANNEL = 'gatehouse_changes';
+
+// Nothing changes when it is repeated.
+const LISTEN = `listen ${CHANNEL}`;
+
+// In bytes: PostgreSQL takes less than 8000.
+const MAX_PAYLOAD = 7900;
+
+// In milliseconds, between two attempts to listen.
+const RETRY_DELAYS = { first: 500, longest: 10_000 };
+
+// In milliseconds: how often the connection is checked; it has to answer until the next check.
+const CHECK_INTERVAL = 10_000;
+
+type Listener = (changes: readonly StoredChange[]) => void;
+
+/** The changes of all nodes on a database, by PostgreSQL's NOTIFY and LISTEN. */
+export interface PostgresqlChangeFeed extends ChangeFeed {
+  /** Ends the connection. */
+  close(): void;
+}
+
+/**
+ * NOTIFY is a statement on a connection of the pool. LISTEN belongs to a connection, so there is one for it besides the pool,
+ * opened at the first subscription. It does not keep the process alive.
+ *
+ * @param open - opens that connection; resolves to `undefined` when there will be none any more
+ */
+export function postgresqlChangeFeed(
+  database: Pick<Database, 'get'>,
+  open: () => Promise<ListeningConnection | undefined>,
+): PostgresqlChangeFeed {
+  const listeners: Listener[] = [];
+  const closing = new AbortController();
+  let isRunning = false;
+
+  function tell(payload: string | undefined): void {
+    const changes = parseChanges(payload);
+    for (const listener of listeners) listener(changes);
+  }
+
+  async function run(): Promise<void> {
+    let pause = RETRY_DELAYS.first;
+    while (!closing.signal.aborted) {
+      const startedAt = performance.now();
+      try {
+        const connection = await open();
+        if (!connection || !(await listen(connection, tell, closing.signal))) return;
+      } catch (error) {
+        if (isUnsupported(error)) return;
+      }
+      const hasListened = performance.now() - startedAt > RETRY_DELAYS.longest;
+      pause = hasListened ? RETRY_DELAYS.first : Math.min(pause * 2, RETRY_DELAYS.longest);
+      await delay(pause, undefined, { ref: false, signal: closing.signal }).catch(() => {});
+    }
+  }
+
+  return {
+    async publish(changes) {
+      const payload = JSON.stringify(changes);
+      const isTooLong = Buffer.byteLength(payload) > MAX_PAYLOAD;
+      await database.get('select pg_notify(?, ?)', [CHANNEL, isTooLong ? EVERYTHING : payload]);
+    },
+    async subscribe(onChanges) {
+      listeners.push(onChanges);
+      if (isRunning) return;
+      isRunning = true;
+      void run();
+    },
+    close: () => closing.abort(),
+  };
+}
+
+/**
+ * Listens on a connection until it ends or is closed.
+ *
+ * @returns `false` when it is one of a pooler such as PgBouncer, whose connections to the server are shared: LISTEN would stay
+ * on a connection that others use
+ */
+async function listen(
+  connection: ListeningConnection,
+  tell: (payload: string | undefined) => void,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  connection.once('end', end);
+  signal.addEventListener('abort', () => end(), { once: true });
+  if (signal.aborted) end();
+  connection.unref();
+  let isAnswered = true;
+
+  // A server may be gone without a word.
+  function check(): void {
+    if (!isAnswered) end();
+    isAnswered = false;
+    connection.query(LISTEN).then(
+      () => (isAnswered = true),
+      () => end(),
+    );
+  }
+
+  const timer = setInterval(check, CHECK_INTERVAL).unref();
+  try {
+    const { rows } = await connection.query('select pg_backend_pid() as pid');
+    if (rows[0]?.['pid'] !== connection.processID) return false;
+    connection.on('notification', ({ payload }) => tell(payload));
+    await connection.query(LISTEN);
+    await ended;
+    return true;
+  } finally {
+    clearInterval(timer);
+    // Not awaited: a server that is silent does not answer the goodbye either.
+    connection.end().catch(() => {});
+  }
+}
+
+// An empty list stands for changes that are not named.
+const EVERYTHING = '[]';
+
+/** The changes of a message. Every user of the database can send one; what cannot be read stands for any change. */
+function parseChanges(payload: string | undefined): readonly StoredChange[] {
+  try {
+    const changes: unknown = JSON.parse(payload ?? '');
+    return Array.isArray(changes) && changes.every(isChange) ? changes : [];
+  } catch {
+    return [];
+  }
+}
+
+function isChange(change: unknown): change is StoredChange {
+  return (
+    typeof change === 'object' &&
+    change !== null &&
+    Object.values(change).every((value) => typeof value === 'string')
+  );
+}
+
+/** Whether the server has no LISTEN, as databases with PostgreSQL's protocol may. */
+function isUnsupported(error: unknown): boolean {
+  // feature_not_supported, syntax_error
+  return ['0A000', '42601'].includes(codeOf(error));
+}

@@ -1,0 +1,124 @@
+import { codeOf } from '../dialect.ts';
+import type { Interruption } from '../dialect.ts';
+import type { Statements } from '../statements.ts';
+import type { ServerClient, ServerConnection } from './server-statements.ts';
+
+/** The part of mysql2's connection that is used here. */
+export interface MysqlConnection extends ServerConnection {
+  /** What the server, or a proxy before it, has sent as the connection's id. */
+  readonly threadId: number | null;
+  destroy(): void;
+}
+
+/** Rows, or the header of a statement that returns none; the elements after it describe the columns. */
+export type Response = readonly [never[] & Header, ...unknown[]];
+
+interface Header {
+  readonly affectedRows: number;
+  /** The server's message about an `update`, such as `Rows matched: 1  Changed: 0  Warnings: 0`. */
+  readonly info?: string;
+}
+
+/** The part of Knex's client for mysql2 that is used here. */
+export interface MysqlClient extends ServerClient<Response> {
+  /** Opens a connection outside of the pool. */
+  acquireRawConnection(): Promise<MysqlConnection>;
+  destroyRawConnection(connection: MysqlConnection): Promise<unknown>;
+}
+
+/** The code of a statement that writes where it may not, such as on a replica. */
+export const READ_ONLY_CODE = 'ER_OPTION_PREVENTS_STATEMENT';
+
+class ReadOnlyError extends Error {
+  readonly code = READ_ONLY_CODE;
+
+  constructor() {
+    super('the server only allows reads');
+  }
+}
+
+/** Which server connections have reached, and the way to stop a statement on just that server. */
+interface MysqlServers extends Interruption<MysqlConnection> {
+  isKnown(connection: MysqlConnection): boolean;
+  /** Asks the server who it is. @throws an error of the kind `read only` for a server that only allows reads */
+  identify(connection: MysqlConnection): Promise<void>;
+  requireWritable(statements: Statements): Promise<void>;
+}
+
+/**
+ * A name or a load balancer may lead to several servers: a read-only replica among them, and members of a Galera cluster, each
+ * of which counts its connections from 1. `kill query` names nothing but such a number, and would stop a statement of another
+ * application on another member. So it is sent only on a connection to the server that runs the statement.
+ */
+export function mysqlServers(client: MysqlClient): MysqlServers {
+  /** `undefined` for a server that cannot be recognized. */
+  const known = new WeakMap<MysqlConnection, string | undefined>();
+
+  async function ask(connection: MysqlConnection): Promise<Identity> {
+    const [[identity]] = (await client._query(connection, { sql: IDENTIFY, bindings: [] })).response;
+    return identity!;
+  }
+
+  return {
+    isKnown: (connection) => known.has(connection),
+    async identify(connection) {
+      const identity = await unlessUnknown(ask(connection));
+      if (!identity) {
+        known.set(connection, undefined);
+        return;
+      }
+      const { id, server, read_only: readOnly } = identity;
+      if (isReadOnly(readOnly)) throw new ReadOnlyError();
+      // A proxy that counts connections itself may send each statement on another connection to another server.
+      known.set(connection, Number(id) === connection.threadId ? server : undefined);
+    },
+    async requireWritable(statements) {
+      const asking = statements.get<Pick<Identity, 'read_only'>>(`select ${READ_ONLY} as read_only`);
+      const row = await unlessUnknown(asking);
+      if (row && isReadOnly(row.read_only)) throw new ReadOnlyError();
+    },
+    async cancel(connection) {
+      const server = known.get(connection);
+      // For a pool that the host created with the driver itself, Knex does not know the server's address.
+      if (server === undefined || client.config.connectionPool !== undefined) return;
+      const other = await client.acquireRawConnection();
+      try {
+        if ((await ask(other)).server !== server) return;
+        await client._query(other, { sql: `kill query ${connection.threadId}`, bindings: [] });
+      } finally {
+        await client.destroyRawConnection(other);
+      }
+    },
+    abandon(connection) {
+      connection.__knex__disposed = new Error('closed, because its server cannot be used');
+      connection.destroy();
+    },
+  };
+}
+
+/** Vitess, which speaks for several servers, has no such variables. */
+async function unlessUnknown<T>(asking: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asking;
+  } catch (error) {
+    if (codeOf(error) !== 'ER_UNKNOWN_SYSTEM_VARIABLE') throw error;
+    return undefined;
+  }
+}
+
+interface Identity {
+  readonly id: number | string;
+  readonly server: string;
+  readonly read_only: number | string;
+}
+
+// As text, because `read_only` is a number in some versions and a word in others.
+const READ_ONLY = `concat_ws(' ', @@global.read_only, @@innodb_read_only)`;
+
+const IDENTIFY = `
+  select connection_id() as id, concat_ws(' ', @@hostname, @@port, @@server_id, @@datadir) as server,
+    ${READ_ONLY} as read_only`;
+
+function isReadOnly(settings: unknown): boolean {
+  return !/^(0|OFF) (0|OFF)$/.test(String(settings));
+}

@@ -1,0 +1,205 @@
+import type { Browser } from 'playwright-core';
+
+import { ConfigError } from '../errors.ts';
+import { firstLine, HtmlPdfError } from './error.ts';
+import { openProcesses } from './processes.ts';
+import type { Processes } from './processes.ts';
+import type { BrowserEnd, ConverterSettings } from './settings.ts';
+
+/**
+ * Without these a document reaches the network: a proxy where nothing listens, for loopback addresses too, and no name that
+ * resolves. Interception alone lets `<link rel="prefetch">` and WebSockets through.
+ */
+const NO_NETWORK = [
+  '--proxy-server=http://127.0.0.1:9',
+  '--proxy-bypass-list=<-loopback>',
+  '--host-resolver-rules=MAP * ~NOTFOUND',
+  '--disable-background-networking',
+  '--webrtc-ip-handling-policy=disable_non_proxied_udp',
+];
+
+/** The variables of this process that Chromium needs. The others may contain credentials. */
+const ENVIRONMENT = ['HOME', 'LANG', 'LC_ALL', 'PATH', 'TMPDIR', 'TZ', 'XDG_RUNTIME_DIR'];
+
+/** How often the memory is looked at while there are documents, in milliseconds. */
+const MEMORY_CHECK_INTERVAL = 250;
+
+/** A document in a browser. Disposing of it marks its end. */
+export interface OpenDocument extends Disposable {
+  readonly browser: Browser;
+  /** Ends the browser, with all its documents. */
+  end(reason: BrowserEnd): Promise<void>;
+  /** Aborts with an HtmlPdfError when the browser ends before the document. */
+  readonly lost: AbortSignal;
+}
+
+/** The browser that converts, and its replacements. */
+export class Browsers {
+  readonly #settings: ConverterSettings;
+  readonly #open = new Set<RunningBrowser>();
+  #current: Promise<RunningBrowser> | undefined;
+
+  constructor(settings: ConverterSettings) {
+    this.#settings = settings;
+  }
+
+  /**
+   * Begins a document in the running browser; in a new one after that has ended, failed to start, or begun enough documents.
+   *
+   * @throws ConfigError when playwright-core is missing; HtmlPdfError when the browser does not start
+   */
+  async begin(): Promise<OpenDocument> {
+    for (;;) {
+      const starting = (this.#current ??= this.#start());
+      try {
+        const running = await starting;
+        // Counted without a wait after the check, so that no other document makes it end in between.
+        if (running.accepts) return running.begin();
+        this.#forget(starting);
+      } catch (error) {
+        this.#forget(starting);
+        throw error;
+      }
+    }
+  }
+
+  /** Ends all browsers, also one that is starting. */
+  async close(): Promise<void> {
+    await this.#current?.catch(() => {});
+    await Promise.all(Array.from(this.#open, async (running) => running.end('closed')));
+  }
+
+  async #start(): Promise<RunningBrowser> {
+    const startedAt = performance.now();
+    const browser = await launch(this.#settings);
+    const running = new RunningBrowser(browser, await openProcesses(browser), this.#settings);
+    this.#open.add(running);
+    browser.once('disconnected', () => this.#open.delete(running));
+    this.#settings.observe({ type: 'browser_started', ms: Math.round(performance.now() - startedAt) });
+    return running;
+  }
+
+  #forget(starting: Promise<RunningBrowser>): void {
+    // Another conversion may have replaced it meanwhile.
+    if (this.#current === starting) this.#current = undefined;
+  }
+}
+
+class RunningBrowser {
+  readonly #browser: Browser;
+  readonly #processes: Processes;
+  readonly #settings: ConverterSettings;
+  readonly #lost = new AbortController();
+  /** Documents that were begun. */
+  #documents = 0;
+  /** Of these, how many have not ended. */
+  #running = 0;
+  #ended: BrowserEnd | undefined;
+  #watch: NodeJS.Timeout | undefined;
+
+  constructor(browser: Browser, processes: Processes, settings: ConverterSettings) {
+    this.#browser = browser;
+    this.#processes = processes;
+    this.#settings = settings;
+    browser.once('disconnected', () => {
+      this.#lose('crashed');
+      settings.observe({ type: 'browser_ended', documents: this.#documents, reason: this.#ended! });
+    });
+    if (!browser.isConnected()) this.#lose('crashed');
+  }
+
+  /** Whether it takes another document. */
+  get accepts(): boolean {
+    return this.#ended === undefined && this.#documents < this.#settings.recycleAfter;
+  }
+
+  begin(): OpenDocument {
+    this.#documents += 1;
+    this.#running += 1;
+    this.#watch ??= setInterval(() => void this.#checkMemory(), MEMORY_CHECK_INTERVAL).unref();
+    return {
+      browser: this.#browser,
+      lost: this.#lost.signal,
+      end: async (reason) => this.end(reason),
+      [Symbol.dispose]: () => this.#finish(),
+    };
+  }
+
+  /** Ends it at once, with the documents that it converts. */
+  async end(reason: BrowserEnd): Promise<void> {
+    this.#lose(reason);
+    // One that does not respond does not close either.
+    if (reason === 'memory' || reason === 'unresponsive') this.#processes.kill();
+    await this.#browser.close().catch(() => {});
+  }
+
+  #finish(): void {
+    this.#running -= 1;
+    if (this.#running > 0) return;
+    clearInterval(this.#watch);
+    this.#watch = undefined;
+    if (!this.accepts) void this.end('recycled');
+  }
+
+  #lose(reason: BrowserEnd): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = reason;
+    clearInterval(this.#watch);
+    this.#lost.abort(lostError(reason, this.#settings));
+  }
+
+  async #checkMemory(): Promise<void> {
+    if ((await this.#processes.memory()) > this.#settings.maxMemory) await this.end('memory');
+  }
+}
+
+async function launch({ executablePath, sandbox }: ConverterSettings): Promise<Browser> {
+  const { chromium } = await loadPlaywright();
+  try {
+    return await chromium.launch({
+      executablePath,
+      chromiumSandbox: sandbox,
+      args: NO_NETWORK,
+      env: environment(),
+      // Signals are the host's. Chromium ends when this process does, because its pipe closes.
+      handleSIGINT: false,
+      handleSIGTERM: false,
+      handleSIGHUP: false,
+    });
+  } catch (error) {
+    throw new HtmlPdfError(
+      'ERR_HTML_PDF_BROWSER',
+      `Chromium did not start (${executablePath}): ${firstLine(error)}. Run it by hand with --headless --dump-dom about:blank.`,
+      { cause: error },
+    );
+  }
+}
+
+async function loadPlaywright(): Promise<typeof import('playwright-core')> {
+  try {
+    return await import('playwright-core');
+  } catch (error) {
+    throw new ConfigError('createHtmlToPdf()', 'install playwright-core: npm install playwright-core', {
+      cause: error,
+    });
+  }
+}
+
+function environment(): Record<string, string> {
+  return Object.fromEntries(
+    ENVIRONMENT.flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+function lostError(reason: BrowserEnd, { maxMemory }: ConverterSettings): HtmlPdfError {
+  if (reason === 'memory') {
+    return new HtmlPdfError(
+      'ERR_HTML_PDF_MEMORY',
+      `The browser used more than ${maxMemory} bytes and was ended. Make the document smaller, or raise maxMemory.`,
+    );
+  }
+  return new HtmlPdfError('ERR_HTML_PDF_CRASHED', 'The browser ended during the conversion.');
+}

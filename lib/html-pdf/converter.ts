@@ -1,0 +1,106 @@
+import { GatehouseError } from '../errors.ts';
+import { Browsers } from './browser.ts';
+import type { HtmlPdfOptions, HtmlToPdf } from './contract.ts';
+import { Conversion } from './conversion.ts';
+import { checkHtml, HtmlPdfError } from './error.ts';
+import { ConversionQueue } from './queue.ts';
+import { readConverterSettings, readDocumentSettings } from './settings.ts';
+import type { DocumentSettings, HtmlToPdfOptions } from './settings.ts';
+
+/**
+ * Creates a converter of HTML to PDF with a browser of this machine. The browser starts with the first document and is replaced
+ * when it ends or has converted `recycleAfter` documents. Documents may come from strangers: they run no JavaScript and reach
+ * neither the network, nor files, nor another document.
+ *
+ * @throws ConfigError for an invalid option, and when there is no Chromium
+ *
+ * @example
+ * import { createHtmlToPdf } from 'koa-gatehouse/html-pdf';
+ * await using pdf = createHtmlToPdf();
+ * const bytes = await pdf.convert('<h1>Enrolment</h1>', { format: 'letter' });
+ */
+export function createHtmlToPdf(options: HtmlToPdfOptions = {}): HtmlToPdf {
+  const settings = readConverterSettings(options);
+  const { observe } = settings;
+  const queue = new ConversionQueue(settings.maxConcurrency, settings.maxQueue);
+  const browsers = new Browsers(settings);
+
+  async function* stream(html: string, given: HtmlPdfOptions = {}): AsyncGenerator<Uint8Array> {
+    const document = readDocumentSettings(given);
+    checkHtml(html, settings.maxHtmlBytes);
+    const calledAt = performance.now();
+    const leave = await queue.enter(document.signal);
+    const startedAt = performance.now();
+    const elapsed = (): number => Math.round(performance.now() - startedAt);
+    observe({ type: 'started', waited: Math.round(startedAt - calledAt), waiting: queue.waiting });
+    let bytes = 0;
+    // Unless it ends otherwise, the caller has left the loop.
+    let failure: string | undefined = 'aborted';
+    try {
+      for await (const piece of convertInTurn(html, document, leave)) {
+        bytes += piece.byteLength;
+        yield piece;
+      }
+      failure = undefined;
+    } catch (error) {
+      if (error instanceof GatehouseError) failure = error.code;
+      throw error;
+    } finally {
+      if (failure === undefined) observe({ type: 'finished', ms: elapsed(), bytes });
+      else observe({ type: 'failed', ms: elapsed(), code: failure });
+    }
+  }
+
+  async function* convertInTurn(
+    html: string,
+    document: DocumentSettings,
+    leave: () => void,
+  ): AsyncGenerator<Uint8Array> {
+    const { signal } = document;
+    const limit = document.timeout ?? settings.timeout;
+    const timeout = AbortSignal.timeout(limit);
+    const abort = AbortSignal.any(signal ? [timeout, signal] : [timeout]);
+    const conversion = new Conversion(browsers);
+    let isClosed = false;
+    // The caller does not wait for it, but its turn lasts until then.
+    const close = (): void => {
+      if (!isClosed) void conversion.close().finally(leave);
+      isClosed = true;
+    };
+    // Also of a stream that its caller stops reading.
+    abort.addEventListener('abort', close, { once: true });
+    try {
+      yield* conversion.print(html, document, settings.assets, abort);
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      if (timeout.aborted) throw timeoutError(limit);
+      throw error;
+    } finally {
+      abort.removeEventListener('abort', close);
+      close();
+    }
+  }
+
+  return {
+    async convert(html, given) {
+      const pieces: Uint8Array[] = [];
+      for await (const piece of stream(html, given)) pieces.push(piece);
+      return Buffer.concat(pieces);
+    },
+    stream,
+    async close() {
+      await queue.close();
+      await browsers.close();
+    },
+    async [Symbol.asyncDispose]() {
+      await this.close();
+    },
+  };
+}
+
+function timeoutError(limit: number): HtmlPdfError {
+  return new HtmlPdfError(
+    'ERR_HTML_PDF_TIMEOUT',
+    `The conversion took longer than ${limit} ms. Raise timeout, or make the document smaller.`,
+  );
+}

@@ -1,0 +1,59 @@
+import { GatehouseError } from '../errors.ts';
+import type { GatehouseErrorCode } from '../errors.ts';
+
+/** The codes of an {@link HtmlPdfError}, which documents their meanings. */
+export type HtmlPdfErrorCode = Extract<GatehouseErrorCode, `ERR_HTML_PDF_${string}`>;
+
+/** The HTTP status for the response of a server that does not handle the error. */
+const STATUS: Readonly<Record<HtmlPdfErrorCode, number>> = {
+  ERR_HTML_PDF_INPUT: 400,
+  ERR_HTML_PDF_FULL: 503,
+  ERR_HTML_PDF_CLOSED: 503,
+  ERR_HTML_PDF_TIMEOUT: 504,
+  ERR_HTML_PDF_MEMORY: 500,
+  ERR_HTML_PDF_CRASHED: 500,
+  ERR_HTML_PDF_BROWSER: 500,
+};
+
+/**
+ * A conversion of HTML to PDF failed, as `code` says:
+ *
+ * - `ERR_HTML_PDF_INPUT`: the HTML is no string, or larger than `maxHtmlBytes`
+ * - `ERR_HTML_PDF_FULL`: `maxQueue` conversions wait already; try again later
+ * - `ERR_HTML_PDF_CLOSED`: `close()` was called
+ * - `ERR_HTML_PDF_TIMEOUT`: the conversion took longer than `timeout`
+ * - `ERR_HTML_PDF_MEMORY`: the browser used more than `maxMemory`; one of the documents that it converted is too large
+ * - `ERR_HTML_PDF_CRASHED`: the browser ended during the conversion; the next conversion starts another one
+ * - `ERR_HTML_PDF_BROWSER`: the browser did not start, or it failed to print; see `cause`
+ */
+export class HtmlPdfError extends GatehouseError {
+  /** The kind of the failure; stable. */
+  declare readonly code: HtmlPdfErrorCode;
+
+  constructor(code: HtmlPdfErrorCode, message: string, options: ErrorOptions = {}) {
+    super(code, message, { ...options, status: STATUS[code] });
+  }
+}
+
+/** Checks the HTML of a document. @throws HtmlPdfError */
+export function checkHtml(html: unknown, maxHtmlBytes: number): void {
+  if (typeof html !== 'string') {
+    throw new HtmlPdfError('ERR_HTML_PDF_INPUT', 'The HTML is not a string.');
+  }
+  if (Buffer.byteLength(html) > maxHtmlBytes) {
+    throw new HtmlPdfError(
+      'ERR_HTML_PDF_INPUT',
+      `The HTML is larger than ${maxHtmlBytes} bytes, which maxHtmlBytes allows.`,
+    );
+  }
+}
+
+/** For calls after `close()`. */
+export function closedError(): HtmlPdfError {
+  return new HtmlPdfError('ERR_HTML_PDF_CLOSED', 'The converter was closed. Create another one.');
+}
+
+/** The first line of an error's message; playwright-core adds a log to it. */
+export function firstLine(error: unknown): string {
+  return error instanceof Error ? error.message.split('\n', 1)[0]! : String(error);
+}

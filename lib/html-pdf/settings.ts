@@ -1,0 +1,239 @@
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+
+import { parseMilliseconds } from '../contracts/duration.ts';
+import type { Duration } from '../contracts/duration.ts';
+import { ConfigError } from '../errors.ts';
+import { checkKnownOptions } from '../options/known-options.ts';
+import type { Asset, HtmlPdfOptions, Margins } from './contract.ts';
+import { inchesOf, MARGIN, MARGIN_WITH_TEXT, paperOf } from './paper.ts';
+import type { Paper } from './paper.ts';
+
+/** Options of `createHtmlToPdf()`. */
+export interface HtmlToPdfOptions {
+  /**
+   * Chromium or its `chromium-headless-shell`, which needs half the memory and time.
+   * @default the first of those that Debian, Chrome and macOS install
+   */
+  readonly executablePath?: string | undefined;
+  /** How many documents are converted at a time. @default the number of processors */
+  readonly maxConcurrency?: number | undefined;
+  /** How many conversions may wait for their turn; further ones fail with `ERR_HTML_PDF_FULL`. @default 100 */
+  readonly maxQueue?: number | undefined;
+  /** How long one conversion may take, without the wait for its turn. @default '30 seconds' */
+  readonly timeout?: Duration | undefined;
+  /** After how many documents the browser is replaced by a new one, so that its memory does not grow. @default 500 */
+  readonly recycleAfter?: number | undefined;
+  /** The largest document, in bytes. @default 16_777_216 */
+  readonly maxHtmlBytes?: number | undefined;
+  /**
+   * How much memory the browser may use, in bytes; over it, it is ended, with its documents. Looked at on Linux, every quarter of
+   * a second. @default 2_147_483_648
+   */
+  readonly maxMemory?: number | undefined;
+  /**
+   * Chromium's sandbox, which separates a document from this machine. It does not start as root. `false`: only in a container
+   * or for HTML that you trust.
+   * @default true
+   */
+  readonly sandbox?: boolean | undefined;
+  /**
+   * Returns the image that a document names by a relative URL: `logo.png`, for `<img src="logo.png">`. `undefined`: there is
+   * none. Never pass the path to the file system unchecked; the document chooses it.
+   * @default documents have no images but those in `data:` URLs
+   */
+  readonly assets?: ((path: string) => Asset | undefined | Promise<Asset | undefined>) | undefined;
+  /** Called at each step, for logs and metrics. An error that it throws is ignored. */
+  readonly observe?: ((event: HtmlPdfEvent) => void) | undefined;
+}
+
+/** A step of a conversion or of the browser. Times are in milliseconds. */
+export type HtmlPdfEvent =
+  | { readonly type: 'browser_started'; readonly ms: number }
+  | { readonly type: 'browser_ended'; readonly documents: number; readonly reason: BrowserEnd }
+  | { readonly type: 'started'; readonly waited: number; readonly waiting: number }
+  | { readonly type: 'finished'; readonly ms: number; readonly bytes: number }
+  | { readonly type: 'failed'; readonly ms: number; readonly code: string };
+
+/** Why a browser ended. */
+export type BrowserEnd = 'closed' | 'crashed' | 'memory' | 'recycled' | 'unresponsive';
+
+/** The options of a converter, checked and complete. */
+export interface ConverterSettings {
+  readonly executablePath: string;
+  readonly maxConcurrency: number;
+  readonly maxQueue: number;
+  /** In milliseconds. */
+  readonly timeout: number;
+  readonly recycleAfter: number;
+  readonly maxHtmlBytes: number;
+  readonly maxMemory: number;
+  readonly sandbox: boolean;
+  readonly assets: HtmlToPdfOptions['assets'];
+  readonly observe: (event: HtmlPdfEvent) => void;
+}
+
+const OPTIONS: Readonly<Record<keyof HtmlToPdfOptions, true>> = {
+  executablePath: true,
+  maxConcurrency: true,
+  maxQueue: true,
+  timeout: true,
+  recycleAfter: true,
+  maxHtmlBytes: true,
+  maxMemory: true,
+  sandbox: true,
+  assets: true,
+  observe: true,
+};
+
+/** Checks the options of a converter. @throws ConfigError with the option and the remedy */
+export function readConverterSettings(options: HtmlToPdfOptions): ConverterSettings {
+  checkKnownOptions(options, OPTIONS, 'createHtmlToPdf()');
+  const { observe } = options;
+  checkFunction('observe', observe);
+  checkFunction('assets', options.assets);
+  return {
+    executablePath: findExecutable(options.executablePath),
+    maxConcurrency: checkInteger('maxConcurrency', options.maxConcurrency ?? availableParallelism(), 1),
+    maxQueue: checkInteger('maxQueue', options.maxQueue ?? 100, 0),
+    timeout: checkTimeout(options.timeout ?? '30 seconds'),
+    recycleAfter: checkInteger('recycleAfter', options.recycleAfter ?? 500, 1),
+    maxHtmlBytes: checkMaxHtmlBytes(options.maxHtmlBytes),
+    maxMemory: checkInteger('maxMemory', options.maxMemory ?? 2 ** 31, 1),
+    sandbox: checkSandbox(options.sandbox ?? true),
+    assets: options.assets,
+    observe(event) {
+      try {
+        observe?.(event);
+      } catch {
+        // Documented as ignored: a fault of a metric must not cost the document.
+      }
+    },
+  };
+}
+
+export function checkMaxHtmlBytes(bytes: unknown): number {
+  return checkInteger('maxHtmlBytes', bytes ?? 16 * 2 ** 20, 1);
+}
+
+const EXECUTABLES: readonly string[] = [
+  '/usr/bin/chromium-headless-shell',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
+
+function findExecutable(given: unknown): string {
+  if (given !== undefined) {
+    if (typeof given === 'string' && existsSync(given)) return given;
+    throw new ConfigError(
+      'executablePath',
+      'there is no such file; give the path of Chromium or leave it out',
+    );
+  }
+  const found = EXECUTABLES.find((path) => existsSync(path));
+  if (found !== undefined) return found;
+  throw new ConfigError(
+    'executablePath',
+    'no Chromium was found; install it with `apt-get install chromium-headless-shell`, or give its path',
+  );
+}
+
+function checkSandbox(sandbox: unknown): boolean {
+  if (typeof sandbox !== 'boolean') throw new ConfigError('sandbox', 'pass true or false');
+  if (sandbox && process.getuid?.() === 0) {
+    throw new ConfigError(
+      'sandbox',
+      "Chromium's sandbox does not start as root; run as another user, or pass false where a container is the sandbox",
+    );
+  }
+  return sandbox;
+}
+
+/** The options of one document, checked and complete; lengths in inches. */
+export interface DocumentSettings {
+  readonly paper: Paper;
+  readonly margin: Readonly<Record<keyof Margins, number>>;
+  /** The sides whose margin was given, and not left to the document. */
+  readonly givenMargins: readonly (keyof Margins)[];
+  readonly header: string | undefined;
+  readonly footer: string | undefined;
+  /** In milliseconds; `undefined`: that of the converter. */
+  readonly timeout: number | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+const DOCUMENT_OPTIONS: Readonly<Record<keyof HtmlPdfOptions, true>> = {
+  format: true,
+  landscape: true,
+  margin: true,
+  header: true,
+  footer: true,
+  timeout: true,
+  signal: true,
+};
+
+/** Checks the options of one document. @throws ConfigError with the option and the remedy */
+export function readDocumentSettings(options: HtmlPdfOptions): DocumentSettings {
+  checkKnownOptions(options, DOCUMENT_OPTIONS, 'convert()');
+  const { header, footer, margin = {}, signal, timeout } = options;
+  const given = typeof margin === 'object' && margin !== null ? checkSides(margin) : sameOnAllSides(margin);
+  const side = (name: keyof Margins, text?: string): number =>
+    inchesOf(`margin.${name}`, given[name] ?? (text === undefined ? MARGIN : MARGIN_WITH_TEXT));
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new ConfigError('signal', 'pass an AbortSignal, such as AbortSignal.timeout(30_000)');
+  }
+  return {
+    paper: paperOf(options.format, options.landscape),
+    margin: {
+      top: side('top', checkText('header', header)),
+      bottom: side('bottom', checkText('footer', footer)),
+      left: side('left'),
+      right: side('right'),
+    },
+    givenMargins: SIDES.filter((name) => given[name] !== undefined),
+    header,
+    footer,
+    timeout: timeout === undefined ? undefined : checkTimeout(timeout),
+    signal,
+  };
+}
+
+const SIDES = ['top', 'right', 'bottom', 'left'] as const;
+
+function checkSides(margin: Margins): Margins {
+  return checkKnownOptions(margin, { top: true, right: true, bottom: true, left: true }, 'margin');
+}
+
+function sameOnAllSides(margin: Margins['top']): Margins {
+  inchesOf('margin', margin);
+  return { top: margin, right: margin, bottom: margin, left: margin };
+}
+
+function checkText(option: string, html: unknown): string | undefined {
+  if (html === undefined || typeof html === 'string') return html;
+  throw new ConfigError(option, 'give HTML as a string, or leave it out');
+}
+
+// Also detects a number of milliseconds that was given as seconds by mistake.
+const LONGEST_TIMEOUT = 3_600_000;
+
+function checkTimeout(timeout: unknown): number {
+  const milliseconds = parseMilliseconds(timeout);
+  if (milliseconds !== undefined && milliseconds > 0 && milliseconds <= LONGEST_TIMEOUT) return milliseconds;
+  throw new ConfigError(
+    'timeout',
+    "give seconds, or a number and a unit such as '30 seconds'; at most 1 hour",
+  );
+}
+
+function checkInteger(option: string, value: unknown, min: number): number {
+  if (Number.isSafeInteger(value) && Number(value) >= min) return Number(value);
+  throw new ConfigError(option, `give a whole number of at least ${min}`);
+}
+
+function checkFunction(option: string, given: unknown): void {
+  if (given === undefined || typeof given === 'function') return;
+  throw new ConfigError(option, 'pass a function, or leave it out');
+}

@@ -1,0 +1,161 @@
+import test from 'ava';
+import Koa from 'koa';
+import { createApiRouter, defineGate } from 'koa-gatehouse';
+import type { ApiRouter, Principal } from 'koa-gatehouse';
+
+import { runCodeFlow, listenerOf, people, startPlatform } from '../harness/platform.ts';
+import type { AppParts, Person, RegisteredApp } from '../harness/platform.ts';
+import { send } from '../harness/requests.ts';
+import type { Answer } from '../harness/requests.ts';
+
+/** A school and its editors: users by email address, clients by name. */
+interface School {
+  readonly name: string;
+  readonly editors: readonly string[];
+}
+
+const schools = new Map<string, School>([
+  ['hill', { name: 'Hill School', editors: ['ann@school.example', 'bob@school.example', 'Nightly'] }],
+  ['dale', { name: 'Dale School', editors: ['cleo@school.example'] }],
+  ['ruin', { name: 'Ruin', editors: [] }],
+]);
+
+const gate = defineGate({
+  permissions: {
+    view_schools: 'View schools',
+    edit_schools: { description: 'Edit schools', message: 'This school is not yours to edit.' },
+  },
+  roles: { registrar: ['view_schools', 'edit_schools'] },
+  rules: {
+    edit_schools({ user, client }: Principal<string, Person>, { name, editors }: School) {
+      if (editors.length === 0) throw new TypeError(`${name}: an error of the host`);
+      return editors.includes(user ? String(user.email) : client.name);
+    },
+  },
+});
+
+type Permission = 'view_schools' | 'edit_schools';
+type Resources = { edit_schools: School };
+type Api = ApiRouter<Permission, Person, Resources>;
+
+function addRoutes(api: Api, requires: AppParts['auth']['requires']): void {
+  api.get('/schools/:id/rights', (ctx) => {
+    const { principal } = ctx.state;
+    const school = schools.get(ctx.params['id'] ?? '');
+    ctx.body = {
+      edit_some: principal.can('edit_schools'),
+      edit_this: school !== undefined && principal.can('edit_schools', school),
+    };
+  });
+  api.put('/schools/:id/name', (ctx) => {
+    gate.authorize(ctx.state.principal, 'edit_schools');
+    ctx.status = 204;
+  });
+  api.put('/schools/:id', requires('edit_schools'), (ctx) => {
+    const school = schools.get(ctx.params['id'] ?? '') ?? ctx.throw(404, 'There is no such school.');
+    gate.authorize(ctx.state.principal, 'edit_schools', school);
+    ctx.body = { data: school.name };
+  });
+}
+
+const users = people();
+users.all[0] = { ...users.all[0]!, permissions: ['edit_schools'] };
+const platform = await startPlatform(
+  { gate, users, scopes: { 'schools:read': { description: 'See schools', permissions: ['view_schools'] } } },
+  {
+    app({ auth }) {
+      const api: Api = createApiRouter<Permission, Person, Resources>({ auth });
+      addRoutes(api, auth.requires);
+      const app = new Koa();
+      app.silent = true;
+      app.use(auth.middleware()).use(api.routes());
+      return listenerOf(app);
+    },
+  },
+);
+/** A token of Ann, who may edit schools. */
+const ann = await runCodeFlow(platform, await platform.registerApp()).then(({ body }) => body.access_token);
+const annReading = await runCodeFlow(platform, await platform.registerApp(), {
+  parameters: { scope: 'schools:read' },
+}).then(({ body }) => body.access_token);
+
+async function tokenOf({ client, secret }: RegisteredApp): Promise<string> {
+  const { body } = await platform.token({
+    grant_type: 'client_credentials',
+    client_id: client.id,
+    client_secret: secret,
+  });
+  return body.access_token;
+}
+
+async function edit(school: string, token: string): Promise<Answer> {
+  const headers = { authorization: `Bearer ${token}` };
+  return send(platform.url(`/api/v1/schools/${school}`), { method: 'PUT', headers });
+}
+
+test.after.always(async () => platform[Symbol.asyncDispose]());
+
+const FORBIDDEN = {
+  type: 'about:blank',
+  title: 'Forbidden',
+  status: 403,
+  detail: 'This school is not yours to edit.',
+  code: 'missing_permission',
+  message: 'This school is not yours to edit.',
+  permission: 'edit_schools',
+};
+
+test('a user edits the resources that the rule allows', async (t) => {
+  t.is((await edit('hill', ann)).status, 200);
+  const refused = await edit('dale', ann);
+  t.is(refused.status, 403);
+  t.is(refused.headers.get('content-type'), 'application/problem+json; charset=utf-8');
+  t.deepEqual(refused.body, FORBIDDEN);
+});
+
+test('the same rule applies to a client', async (t) => {
+  const nightly = await tokenOf(await platform.registerService(['edit_schools']));
+  t.is((await edit('hill', nightly)).status, 200);
+  t.deepEqual((await edit('dale', nightly)).body, FORBIDDEN);
+});
+
+test('a rule gives nothing without the permission, nor to a token whose scopes exclude it', async (t) => {
+  for (const token of [await tokenOf(await platform.registerService(['view_schools'])), annReading]) {
+    t.deepEqual((await edit('hill', token)).body, FORBIDDEN);
+    t.deepEqual((await platform.api('/schools/hill/rights', token)).body, {
+      edit_some: false,
+      edit_this: false,
+    });
+  }
+});
+
+test('authorize() answers insufficient_scope when only the scopes exclude the permission', async (t) => {
+  const rename = async (token: string): Promise<Answer> => {
+    const headers = { authorization: `Bearer ${token}` };
+    return send(platform.url('/api/v1/schools/hill/name'), { method: 'PUT', headers });
+  };
+  t.is((await rename(ann)).status, 204);
+  const limited = await rename(annReading);
+  t.deepEqual(limited.body, FORBIDDEN);
+  t.is(
+    limited.headers.get('www-authenticate'),
+    'Bearer error="insufficient_scope", error_description="The scopes of the access token exclude a required permission."',
+  );
+  const withoutPermission = await rename(await tokenOf(await platform.registerService(['view_schools'])));
+  t.deepEqual(withoutPermission.body, FORBIDDEN);
+  t.is(withoutPermission.headers.get('www-authenticate'), null, 'no scope gives the permission');
+  const byRule = await edit('dale', ann);
+  t.is(byRule.headers.get('www-authenticate'), null, 'the rule refuses');
+});
+
+test('principal.can() answers for any resource or for one', async (t) => {
+  t.deepEqual((await platform.api('/schools/hill/rights', ann)).body, { edit_some: true, edit_this: true });
+  t.deepEqual((await platform.api('/schools/dale/rights', ann)).body, { edit_some: true, edit_this: false });
+});
+
+test('an error of a rule is a 500 that does not contain its message', async (t) => {
+  const { status, body, text } = await edit('ruin', ann);
+  t.is(status, 500);
+  t.is(body?.['code'], 'internal_error');
+  t.false(text.includes('an error of the host'));
+});

@@ -1,0 +1,182 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import knex from 'knex';
+import type { Knex } from 'knex';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { aCode, aGrant, aSession, NOW } from '../../lib/testing/storage/rows.ts';
+import { startPlatform } from '../harness/platform.ts';
+import { sayMissing } from './databases.ts';
+import { findPrograms, makeScratchServer, SCRATCH_KINDS } from './scratch-server.ts';
+import { findServer, MARIADB } from './servers.ts';
+import { watchedKnex } from './watched-knex.ts';
+
+const READ_ONLY = {
+  code: 'ERR_STORAGE',
+  message:
+    'The database server only allows reads: it is a standby, or set to be read-only. Nothing was changed. Connect to the primary server.',
+};
+
+const kind = SCRATCH_KINDS.find(({ name }) => name === 'MariaDB')!;
+const programs = findPrograms(kind);
+const anotherServer = await findServer(MARIADB);
+
+if (programs === undefined) {
+  sayMissing(`there is no ${kind.program}: install MariaDB as Debian packages it`);
+} else {
+  const making = makeScratchServer(kind, programs);
+  test.before('start a server', async () => (await making).start());
+  test.after.always('remove it', async () => (await making).remove());
+
+  /** A database on the server, a user who may not write while the server is read-only, and an administrator. */
+  async function prepare(t: ExecutionContext, name: string): Promise<{ address: string; admin: Knex }> {
+    const address = new URL((await making).address);
+    const admin = knex({ client: 'mysql2', connection: address.href, pool: { min: 0, max: 4 } });
+    t.teardown(async () => admin.destroy());
+    address.pathname = name;
+    address.username = `user_of_${name}`;
+    await admin.raw(`create database ${name}`);
+    await admin.raw(`create user ${address.username}@'%'`);
+    await admin.raw(`grant all on ${name}.* to ${address.username}@'%'`);
+    return { address: address.href, admin };
+  }
+
+  test.serial(
+    'MariaDB: a server that only allows reads is not used, and is again when it allows writes',
+    async (t) => {
+      const { address, admin } = await prepare(t, 'replicated');
+      const storage = knexStorage(address, { timeout: '500 ms' });
+      await using platform = await startPlatform({ storage });
+      t.deepEqual(await platform.auth.ready(), { ready: true });
+      await storage.credentials.start(aGrant(), aCode());
+
+      await admin.raw('set global read_only = 1');
+      await t.throwsAsync(storage.credentials.redeem(aCode(), { at: NOW }), READ_ONLY);
+      while ((await platform.auth.ready()).ready) await delay(50);
+      t.deepEqual(await platform.auth.ready(), { ready: false, reason: 'storage_unreachable' });
+
+      await admin.raw('set global read_only = 0');
+      t.deepEqual(await storage.credentials.redeem(aCode(), { at: NOW }), { outcome: 'redeemed' });
+      while (!(await platform.auth.ready()).ready) await delay(50);
+    },
+  );
+
+  test.serial('MariaDB: a connection whose transactions only read is replaced', async (t) => {
+    const { address } = await prepare(t, 'reading');
+    let isFirst = true;
+    const host = knex({
+      client: 'mysql2',
+      connection: address,
+      log: { warn() {} },
+      pool: {
+        min: 0,
+        max: 1,
+        afterCreate(
+          connection: { query(sql: string, done: (error?: Error) => void): void },
+          done: () => void,
+        ) {
+          connection.query(`set session transaction read ${isFirst ? 'only' : 'write'}`, done);
+          isFirst = false;
+        },
+      },
+    });
+    t.teardown(async () => host.destroy());
+    const own = knexStorage(address);
+    await own.migrate();
+    await own.close();
+    t.true(await knexStorage(host).credentials.start(aGrant(), aCode()));
+  });
+
+  test.serial('MariaDB: a server that does not say which one it is, is used all the same', async (t) => {
+    const { address } = await prepare(t, 'anonymous');
+    const host = watchedKnex('mysql2', address, (sql) => {
+      if (!sql.includes('@@')) return;
+      throw Object.assign(new Error('Unknown system variable'), { code: 'ER_UNKNOWN_SYSTEM_VARIABLE' });
+    });
+    t.teardown(async () => host.destroy());
+    const storage = knexStorage(host);
+    await storage.migrate();
+    t.deepEqual(await storage.pendingMigrations(), []);
+    t.true(await storage.credentials.start(aGrant(), aCode()));
+  });
+
+  if ('address' in anotherServer) {
+    test.serial(
+      'MariaDB: no statement is stopped on a server that is not the one that runs it',
+      async (t) => {
+        // Of a user and a database that are on both servers.
+        const { address } = await making;
+        const admin = knex({ client: 'mysql2', connection: address, pool: { min: 0, max: 1 } });
+        t.teardown(async () => admin.destroy());
+        const balancer = await startBalancer(t);
+        balancer.leadTo(address);
+        // Its own pool would also tell the server to end the wait for a lock.
+        const host = knex({ client: 'mysql2', connection: balancer.address(address), log: { warn() {} } });
+        t.teardown(async () => host.destroy());
+        await knexStorage(host).migrate();
+        const storage = knexStorage(host, { timeout: '300 ms' });
+        await storage.sessions.insert(aSession());
+        const holding = await admin.transaction();
+        t.teardown(async () => holding.rollback());
+        await holding.raw('select * from gatehouse_sessions for update');
+
+        balancer.leadTo(anotherServer.address);
+        await t.throwsAsync(storage.sessions.update(aSession()), {
+          message: /did not answer within 300 ms. It is not known/,
+        });
+        t.regex(balancer.sentToTheLast(), /@@hostname/);
+        t.notRegex(balancer.sentToTheLast(), /kill/i);
+
+        balancer.leadTo(address);
+        await t.throwsAsync(storage.sessions.update(aSession()), {
+          message: /did not finish within 300 ms and was cancelled/,
+        });
+        t.regex(balancer.sentToTheLast(), /kill query/);
+      },
+    );
+  }
+}
+
+/** A TCP load balancer, each of whose new connections leads to the server that it was told last. */
+interface Balancer {
+  /** The address of a server by way of the balancer. */
+  address(of: string): string;
+  leadTo(address: string): void;
+  /** What clients have sent on the connections since then. */
+  sentToTheLast(): string;
+}
+
+async function startBalancer(t: ExecutionContext): Promise<Balancer> {
+  let target: URL;
+  let sent: Buffer[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(Number(target.port || 3306), target.hostname);
+    const ofThis = sent;
+    near.on('data', (data) => ofThis.push(data));
+    for (const socket of [near, far]) sockets.add(socket.on('error', () => {}));
+    near.pipe(far).pipe(near);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return {
+    address(of) {
+      const address = new URL(of);
+      address.port = String((server.address() as AddressInfo).port);
+      return address.href;
+    },
+    leadTo(address) {
+      target = new URL(address);
+      sent = [];
+    },
+    sentToTheLast: () => Buffer.concat(sent).toString('latin1'),
+  };
+}

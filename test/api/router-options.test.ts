@@ -1,0 +1,124 @@
+import test from 'ava';
+
+import { createApiRouter } from '../../lib/api/router.ts';
+import { ConfigError } from '../../lib/errors.ts';
+import { createPlatform } from '../access/platform.ts';
+import { authOf } from './api.ts';
+import { schoolActions } from './school-actions.ts';
+
+const OPENAPI = 'openapi';
+const { rename } = schoolActions();
+
+/** The options besides `auth`, and the message of the error. */
+const mistakes: readonly [given: object, message: string][] = [
+  [
+    { action: [] },
+    'action: there is no such option; the options are auth, prefix, actions, bodyLimit, bulk, uploads, parseBodies, openapi',
+  ],
+  [{ auth: undefined }, 'auth: pass the server that createAuthServer() resolved to, not a copy of it'],
+  [{ auth: null }, 'auth: pass the server that createAuthServer() resolved to, not a copy of it'],
+  ...[5, null, ['/api']].map((prefix): [object, string] => [
+    { prefix },
+    "prefix: give a path with a leading and no trailing slash, such as '/api/v1'",
+  ]),
+  ...[null, {}, 'rename-school-action', rename].map((actions): [object, string] => [
+    { actions },
+    'actions: list the actions in an array: [defineAction({ ... })]',
+  ]),
+  ...[null, 5, {}, { type: 'school', name: 'rename-school-action', run() {} }].map(
+    (action): [object, string] => [
+      { actions: [rename, action] },
+      'actions[1]: pass what defineAction() returned',
+    ],
+  ),
+  ...[null, 5, [], 'many'].map((bulk): [object, string] => [
+    { bulk },
+    'bulk: pass an object with some of maximum, concurrency, bodyLimit',
+  ]),
+  [
+    { bulk: { maxItems: 5 } },
+    'bulk.maxItems: there is no such option; the options are maximum, concurrency, bodyLimit',
+  ],
+  [{ bulk: { maximum: null } }, 'bulk.maximum: give a whole number above 0'],
+  [
+    { uploads: { maxFileSize: 5 } },
+    'uploads.maxFileSize: there is no such option; the options are bodyLimit, maxFiles, maxFields',
+  ],
+  [{ uploads: false }, 'uploads: pass an object with some of bodyLimit, maxFiles, maxFields'],
+  ...[null, 'no', 0].map((parseBodies): [object, string] => [
+    { parseBodies },
+    'parseBodies: pass true or false',
+  ]),
+  ...[null, true, [], 'public'].map((openapi): [object, string] => [
+    { openapi },
+    `${OPENAPI}: pass an object with some of title, version, description, access, paths`,
+  ]),
+  [
+    { openapi: { acces: 'public' } },
+    `${OPENAPI}.acces: there is no such option; the options are title, version, description, access, paths`,
+  ],
+  ...[null, true, 'open'].map((access): [object, string] => [
+    { openapi: { access } },
+    `${OPENAPI}.access: give 'public' or 'guarded'`,
+  ]),
+  ...['title', 'version', 'description'].map((name): [object, string] => [
+    { openapi: { [name]: 2 } },
+    `${OPENAPI}.${name}: give a text that is not empty`,
+  ]),
+  [{ openapi: { title: ' ' } }, `${OPENAPI}.title: give a text that is not empty`],
+  ...[null, [], 'schools'].map((paths): [object, string] => [
+    { openapi: { paths } },
+    `${OPENAPI}.paths: pass an object with the paths as keys, such as { '/schools': { get: { ... } } }`,
+  ]),
+  [
+    { openapi: { paths: { schools: {} } } },
+    `${OPENAPI}.paths.schools: begin the path with a slash, and leave the prefix of the API out`,
+  ],
+  [
+    { openapi: { paths: { '/schools': [] } } },
+    `${OPENAPI}.paths./schools: pass an object with the operations by method, such as { get: { ... } }`,
+  ],
+  ...[5, null, []].map((get): [object, string] => [
+    { openapi: { paths: { '/schools': { get } } } },
+    `${OPENAPI}.paths./schools.get: pass an operation, such as { summary: 'List schools', responses: { ... } }`,
+  ]),
+  [
+    { openapi: { paths: { '/schools': { GET: {} } } } },
+    `${OPENAPI}.paths./schools.GET: write the method in lower case`,
+  ],
+  ...['view_schools', {}, { name: 'veiw_schools' }].map((permission): [object, string] => [
+    { openapi: { paths: { '/schools': { get: { 'x-permission': permission } } } } },
+    `${OPENAPI}.paths./schools.get.x-permission: name a permission of the gate, such as { name: 'view_schools' }`,
+  ]),
+];
+
+for (const [given, message] of mistakes) {
+  test(`a wrong option is named, with the remedy: ${JSON.stringify(given)} ${message}`, (t) => {
+    const auth = authOf(createPlatform());
+    t.throws(() => Reflect.apply(createApiRouter, undefined, [{ auth, ...given }]), {
+      instanceOf: ConfigError,
+      code: 'ERR_CONFIG',
+      message,
+    });
+  });
+}
+
+test('options that are no object are refused', (t) => {
+  for (const options of [undefined, null, 5, [authOf(createPlatform())]]) {
+    t.throws(() => Reflect.apply(createApiRouter, undefined, [options]), {
+      instanceOf: ConfigError,
+      message: /^options: pass an object with some of auth, prefix, /,
+    });
+  }
+});
+
+test('options that are undefined have their defaults', (t) => {
+  const auth = authOf(createPlatform());
+  const absent = { prefix: undefined, actions: undefined, bodyLimit: undefined, parseBodies: undefined };
+  const parts = {
+    bulk: { maximum: undefined },
+    uploads: { maxFiles: undefined },
+    openapi: { title: undefined, access: undefined, paths: undefined },
+  };
+  t.notThrows(() => Reflect.apply(createApiRouter, undefined, [{ auth, ...absent, ...parts }]));
+});

@@ -1,0 +1,193 @@
+// What the command does with a database that it may only read, and with one that is not there.
+import { randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+import type { ExecutionContext } from 'ava';
+import test from 'ava';
+import { createAdministration } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import knex from 'knex';
+
+import { mariadb, postgresql } from '../adapters/databases.ts';
+import { connect, MARIADB, POSTGRESQL } from '../adapters/servers.ts';
+import { temporaryFile } from '../adapters/temporary-file.ts';
+import { gatehouse, gatehouseJson, gatehouseProcess } from './gatehouse.ts';
+
+interface Findings {
+  readonly findings: readonly {
+    readonly code: string;
+    readonly severity: string;
+    readonly message: string;
+  }[];
+}
+
+/** Creates the tables, a signing key and a client. */
+async function fill(address: string): Promise<void> {
+  const storage = knexStorage(address);
+  await storage.migrate();
+  const administration = createAdministration({ storage });
+  await administration.keys.rotate();
+  await administration.clients.create({ name: 'Nightly', grantType: 'client_credentials' });
+  await administration.close();
+}
+
+/** A user of the database server, with the given privileges on the tables; resolves to the address for this user. */
+async function asUser(t: ExecutionContext, address: string, privileges: string): Promise<string> {
+  const url = new URL(address);
+  const name = `gatehouse_${randomBytes(4).toString('hex')}`;
+  const database = url.pathname.slice(1);
+  const isPostgresql = url.protocol.startsWith('postgres');
+  const server = connect(isPostgresql ? POSTGRESQL : MARIADB, address);
+  const [create, remove] = isPostgresql
+    ? [
+        [
+          `create role ${name} login password 'reading'`,
+          `grant usage on schema public to ${name}`,
+          `grant ${privileges} on all tables in schema public to ${name}`,
+        ],
+        [`drop owned by ${name}`, `drop role ${name}`],
+      ]
+    : [
+        [
+          `create user '${name}'@'%' identified by 'reading'`,
+          `grant ${privileges} on \`${database}\`.* to '${name}'@'%'`,
+        ],
+        [`drop user '${name}'@'%'`],
+      ];
+  for (const sql of create) await server.raw(sql);
+  t.teardown(async () => {
+    for (const sql of remove) await server.raw(sql);
+    await server.destroy();
+  });
+  url.username = name;
+  url.password = 'reading';
+  return url.href;
+}
+
+for (const { register, empty, name } of [postgresql, mariadb]) {
+  const code = name === 'PostgreSQL' ? '42501' : 'ER_TABLEACCESS_DENIED_ERROR';
+  const refusal = `(${code}): its user lacks a privilege on the tables.`;
+
+  register(
+    `${name}: a user that may only read lists clients, and is told what else is refused`,
+    async (t) => {
+      const address = await empty();
+      await fill(address);
+      const DATABASE_URL = await asUser(t, address, 'select');
+      const { code: listed, output } = await gatehouse(['client', 'list'], { DATABASE_URL });
+      t.is(listed, 0);
+      t.regex(output, /Nightly/);
+
+      const { findings } = await gatehouseJson<Findings>(['doctor'], { DATABASE_URL });
+      t.deepEqual(
+        findings.map((found) => [found.severity, found.code, found.message]),
+        [
+          ['error', 'database_read_only', `The rows of the database cannot be changed ${refusal}`],
+          [
+            'warning',
+            'migrations_not_permitted',
+            `The tables of the database cannot be created or changed ${refusal}`,
+          ],
+        ],
+      );
+
+      const revoked = await gatehouse(['revoke', '--user', 'ann', '--yes'], { DATABASE_URL });
+      t.deepEqual([revoked.code, revoked.errors], [1, `The database could not be used ${refusal}\n`]);
+    },
+  );
+
+  register(`${name}: a user that may not create tables is told before and after the migration`, async (t) => {
+    const address = await empty();
+    await fill(address);
+    const DATABASE_URL = await asUser(t, address, 'select, insert, update, delete');
+    const { code: fine, output } = await gatehouse(['doctor', '--json'], { DATABASE_URL });
+    t.is(fine, 0);
+    t.like((JSON.parse(output) as Findings).findings, [
+      { code: 'migrations_not_permitted', severity: 'warning' },
+    ]);
+
+    const host = knex({ client: name === 'PostgreSQL' ? 'pg' : 'mysql2', connection: address });
+    await host('gatehouse_migrations').where('name', 'like', '0007%').delete();
+    await host.destroy();
+    const { findings } = await gatehouseJson<Findings>(['doctor'], { DATABASE_URL });
+    t.deepEqual(
+      findings.map((found) => [found.severity, found.code]),
+      [
+        ['error', 'migration_pending'],
+        ['error', 'migrations_not_permitted'],
+      ],
+    );
+    const migrated = await gatehouse(['migrate'], { DATABASE_URL });
+    t.is(migrated.code, 1);
+    t.is(migrated.errors, `The database could not be used ${refusal}\n`);
+  });
+}
+
+// Root may write any file, so the command runs as another user then.
+const OTHER_USER = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+
+/** A file in a folder of its own, which others may read and nobody but this user may write. */
+async function readOnlyFile(t: ExecutionContext, journalMode: 'wal' | 'delete'): Promise<string> {
+  const folder = temporaryFile('folder');
+  mkdirSync(folder);
+  const file = join(folder, 'data.db');
+  await fill(`sqlite:${file}`);
+  const host = knex({ client: 'better-sqlite3', connection: { filename: file }, useNullAsDefault: true });
+  await host.raw(`pragma journal_mode = ${journalMode}`);
+  await host.destroy();
+  chmodSync(file, 0o444);
+  chmodSync(dirname(folder), 0o755);
+  chmodSync(folder, 0o555);
+  t.teardown(() => chmodSync(folder, 0o755));
+  return file;
+}
+
+test('SQLite: a file that may only be read is listed, and the doctor says so', async (t) => {
+  const file = await readOnlyFile(t, 'delete');
+  const database = ['--database', `sqlite:${file}`];
+  const listed = await gatehouseProcess(['client', 'list', ...database], {}, OTHER_USER);
+  t.deepEqual([listed.code, listed.errors], [0, '']);
+  t.regex(listed.output, /Nightly/);
+
+  const examined = await gatehouseProcess(['doctor', '--json', ...database], {}, OTHER_USER);
+  t.is(examined.code, 1);
+  t.like((JSON.parse(examined.output) as Findings).findings, [
+    {
+      code: 'database_read_only',
+      message:
+        'The rows of the database cannot be changed (SQLITE_READONLY): this process may only read the file or its folder.',
+    },
+  ]);
+  t.deepEqual(readdirSync(dirname(file)), ['data.db']);
+});
+
+test('SQLite: a file in WAL mode in a folder that cannot be written is said to be one', async (t) => {
+  const file = await readOnlyFile(t, 'wal');
+  const database = ['--database', `sqlite:${file}`];
+  const { code, errors } = await gatehouseProcess(['client', 'list', ...database], {}, OTHER_USER);
+  t.is(code, 1);
+  t.regex(errors, /\(SQLITE_READONLY_DIRECTORY\): this process may not write in the folder of the file/);
+});
+
+test('SQLite: only `migrate` creates a file', async (t) => {
+  const file = temporaryFile('typo.db');
+  const database = ['--database', `sqlite:${file}`];
+  for (const words of [
+    ['client', 'list'],
+    ['doctor'],
+    ['prune'],
+    ['keys', 'rotate'],
+    ['revoke', '--all', '--yes'],
+  ]) {
+    const { code, errors } = await gatehouse([...words, ...database]);
+    t.is(code, 2, words.join(' '));
+    t.is(
+      errors,
+      `storage: there is no database file ${file}; correct the path, or create the file with \`gatehouse migrate\`.\n`,
+    );
+    t.false(existsSync(file));
+  }
+  t.is((await gatehouse(['migrate', ...database])).code, 0);
+  t.is((await gatehouse(['client', 'list', ...database])).output, 'No clients.\n');
+});

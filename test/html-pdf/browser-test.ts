@@ -1,0 +1,63 @@
+import { existsSync } from 'node:fs';
+
+import test from 'ava';
+import { createHtmlToPdf } from 'koa-gatehouse/html-pdf';
+import type { HtmlPdfEvent, HtmlToPdf, HtmlToPdfOptions } from 'koa-gatehouse/html-pdf';
+
+const NEEDED = ['/usr/bin/pdfinfo', '/usr/bin/pdftotext', '/usr/bin/setpriv'];
+const BROWSERS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/google-chrome'];
+const missing = [
+  ...NEEDED,
+  ...(BROWSERS.some((path) => existsSync(path)) ? [] : BROWSERS.slice(0, 1)),
+].filter((path) => !existsSync(path));
+
+/** `test` for a file that needs Chromium and poppler: skipped with a message without them; with `CI` set they fail. */
+export function browserTest(): typeof test {
+  if (missing.length === 0) return test;
+  const message = `There is no ${missing.join(', ')}. Run \`sudo apt-get install chromium-headless-shell poppler-utils util-linux\`.`;
+  test('SKIPPED, Chromium or poppler is missing', (t) => {
+    t.log(message);
+    if (process.env['CI']) t.fail(message);
+    else t.pass();
+  });
+  return test.skip as typeof test;
+}
+
+/** Root may not use the sandbox; see sandbox.test.ts. */
+const sandbox = process.getuid?.() !== 0;
+
+/** A converter with the events that it has reported. */
+export interface Observed extends HtmlToPdf {
+  readonly events: HtmlPdfEvent[];
+  /** Waits for an event. */
+  next(type: HtmlPdfEvent['type']): Promise<HtmlPdfEvent>;
+}
+
+export function converter(options: HtmlToPdfOptions = {}): Observed {
+  const events: HtmlPdfEvent[] = [];
+  const waiting = new Set<(event: HtmlPdfEvent) => void>();
+  const pdf = createHtmlToPdf({
+    sandbox,
+    maxConcurrency: 2,
+    ...options,
+    observe(event) {
+      events.push(event);
+      for (const tell of waiting) tell(event);
+    },
+  });
+  return {
+    ...pdf,
+    [Symbol.asyncDispose]: async () => pdf.close(),
+    events,
+    async next(type) {
+      return new Promise((done) => {
+        const tell = (event: HtmlPdfEvent): void => {
+          if (event.type !== type) return;
+          waiting.delete(tell);
+          done(event);
+        };
+        waiting.add(tell);
+      });
+    },
+  };
+}

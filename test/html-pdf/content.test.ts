@@ -1,0 +1,118 @@
+import test from 'ava';
+import type { Asset } from 'koa-gatehouse/html-pdf';
+
+import { PNG } from '../pdf/fault-server.ts';
+import { browserTest, converter } from './browser-test.ts';
+import { pdfInfo, pdfText, poppler } from './poppler.ts';
+
+const inBrowser = browserTest().serial;
+const requested: string[] = [];
+const ASSETS: Readonly<Record<string, () => Asset | undefined | Promise<Asset>>> = {
+  'logo.png': () => ({ data: PNG, type: 'image/png' }),
+  'my logo/é.svg': async () => ({
+    data: Buffer.from(
+      '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>',
+    ),
+    type: 'image/svg+xml',
+  }),
+  'broken.png': () => {
+    throw new Error('the disk is full');
+  },
+  'page.html': () => ({ data: Buffer.from('<h1>Inner</h1>'), type: 'text/html' as 'image/png' }),
+  'no-asset.png': () => 'text' as unknown as Asset,
+};
+const pdf =
+  inBrowser === test.serial
+    ? converter({
+        assets(path) {
+          requested.push(path);
+          return ASSETS[path]?.();
+        },
+      })
+    : undefined!;
+test.after.always(async () => pdf?.close());
+
+/** The images of a PDF, without the header of the list. */
+async function images(bytes: Uint8Array): Promise<number> {
+  return (await poppler('pdfimages', bytes, '-list')).trim().split('\n').length - 2;
+}
+
+inBrowser(
+  'header and footer have page numbers, the title and the date, and none of the document’s styles',
+  async (t) => {
+    const bytes = await pdf.convert(
+      '<title>Marks & more</title><style>span { display: none }</style><p>One<p style="break-before: page">Two',
+      {
+        header: '<span class="title"></span> of <span class="date"></span>',
+        footer: 'Page <span class="pageNumber"></span>/<span class="totalPages"></span>',
+      },
+    );
+    const text = await pdfText(bytes);
+    t.regex(text, /^Marks & more of \d+\/\d+\/\d+, .*? One Page 1\/2 Marks & more of .*? Two Page 2\/2$/);
+  },
+);
+
+inBrowser('a header alone leaves the footer empty', async (t) => {
+  t.is(await pdfText(await pdf.convert('<title>Unseen</title><p>Text', { header: 'Head' })), 'Head Text');
+});
+
+inBrowser('the PDF is tagged, has title, language and outline, and its fonts are embedded', async (t) => {
+  const bytes =
+    await pdf.convert(`<!doctype html><html lang="de"><title>Schülerliste — 数</title><h1>Schüler</h1>
+    <table><tr><th>Name</th></tr><tr><td>Ånna</td></tr></table><ul><li>eins</li></ul><img alt="Wappen" src="logo.png">`);
+  const { tagged, title } = await pdfInfo(bytes);
+  t.is(tagged, 'yes');
+  t.is(title, 'Schülerliste — 数');
+  const structure = await poppler('pdfinfo', bytes, '-struct');
+  for (const element of ['Document', 'H1', 'Table', 'TR', 'TH', 'TD', 'L', 'LI', 'Figure']) {
+    t.regex(structure, new RegExp(`^ *${element}\\b`, 'm'));
+  }
+  const raw = Buffer.from(bytes).toString('latin1');
+  t.regex(raw, /\/Lang \(de\)/);
+  t.regex(raw, /\/Outlines /);
+  const fonts = (await poppler('pdffonts', bytes)).trim().split('\n').slice(2);
+  t.true(fonts.length > 0);
+  for (const font of fonts) t.regex(font, / yes (yes|no ) (yes|no ) +\d+ +\d+$/);
+});
+
+inBrowser('images are loaded from data URLs and from assets', async (t) => {
+  const data = `data:image/png;base64,${PNG.toString('base64')}`;
+  t.is(await images(await pdf.convert(`<img width="50" height="50" src="${data}">`)), 2);
+  requested.length = 0;
+  t.is(await images(await pdf.convert('<img width="50" height="50" src="logo.png?v=1#x">')), 2);
+  await pdf.convert('<img src="/my%20logo/%C3%A9.svg">');
+  t.deepEqual(requested, ['logo.png', 'my logo/é.svg']);
+});
+
+inBrowser('the path of an asset is decoded once and has no steps upwards but encoded ones', async (t) => {
+  requested.length = 0;
+  await pdf.convert(`<base href="http://127.0.0.1/"><img src="../../up.png"><img src="a/../b.png"><img src="%2e%2e/c.png">
+    <img src="..%2fd.png"><img src="%252e.png"><img src="%ff.png"><img src="http://document.invalid:81/port.png">
+    <img src="//document.invalid.example/host.png"><img src="https://document.invalid/scheme.png"><img src="file:///etc/passwd">`);
+  t.deepEqual(requested.toSorted(), ['%2e.png', '../d.png', 'b.png', 'c.png', 'up.png']);
+});
+
+inBrowser('other kinds of resources are not asked for', async (t) => {
+  requested.length = 0;
+  const bytes =
+    await pdf.convert(`<link rel="stylesheet" href="a.css"><style>@font-face { font-family: F; src: url(f.woff) }
+    p { font-family: F }</style><iframe src="page.html"></iframe><object data="page.html"></object><embed src="page.html">
+    <script src="s.js"></script><audio src="v.mp3"></audio><link rel="icon" href="i.png"><p>Text`);
+  t.deepEqual(requested, []);
+  t.is(await pdfText(bytes), 'Text');
+});
+
+inBrowser('an image that assets has not, or fails to return, is missing', async (t) => {
+  for (const name of ['none.png', 'broken.png', 'page.html', 'no-asset.png']) {
+    t.is(
+      await pdfText(await pdf.convert(`<img src="${name}" alt="No image"><p>Text`)),
+      'No image Text',
+      name,
+    );
+  }
+});
+
+inBrowser('text that is no well-formed Unicode, and no HTML at all, become a page', async (t) => {
+  t.is(await pdfText(await pdf.convert('a\ud800b')), 'a\ufffdb');
+  t.is((await pdfInfo(await pdf.convert(''))).pages, 1);
+});

@@ -1,0 +1,70 @@
+import test from 'ava';
+import { ConfigError, createHtmlToPdf } from 'koa-gatehouse/html-pdf';
+import type { HtmlPdfOptions, HtmlToPdfOptions } from 'koa-gatehouse/html-pdf';
+
+// Any file: no browser is started here.
+const executablePath = process.execPath;
+const valid = { executablePath, sandbox: false };
+
+const MISTAKES: readonly (readonly [options: object, message: string | RegExp])[] = [
+  [
+    { executablePath: '/nowhere/chromium' },
+    'executablePath: there is no such file; give the path of Chromium or leave it out',
+  ],
+  [{ ...valid, maxConcurrency: 0 }, 'maxConcurrency: give a whole number of at least 1'],
+  [{ ...valid, maxQueue: -1 }, 'maxQueue: give a whole number of at least 0'],
+  [{ ...valid, recycleAfter: 1.5 }, 'recycleAfter: give a whole number of at least 1'],
+  [{ ...valid, maxMemory: '2g' }, 'maxMemory: give a whole number of at least 1'],
+  [{ ...valid, maxHtmlBytes: Infinity }, 'maxHtmlBytes: give a whole number of at least 1'],
+  [
+    { ...valid, timeout: 0 },
+    "timeout: give seconds, or a number and a unit such as '30 seconds'; at most 1 hour",
+  ],
+  [{ ...valid, timeout: 30_000 }, /^timeout: /],
+  [{ ...valid, sandbox: 'no' }, 'sandbox: pass true or false'],
+  [{ ...valid, assets: './public' }, 'assets: pass a function, or leave it out'],
+  [{ ...valid, observe: [] }, 'observe: pass a function, or leave it out'],
+  [
+    { ...valid, concurrency: 2 },
+    /^createHtmlToPdf\(\{ concurrency \}\): there is no such option; the options are executablePath, /,
+  ],
+];
+
+for (const [options, message] of MISTAKES) {
+  test(`createHtmlToPdf() refuses ${JSON.stringify({ ...options, executablePath: undefined, message: String(message) })}`, (t) => {
+    t.throws(() => createHtmlToPdf(options as HtmlToPdfOptions), { instanceOf: ConfigError, message });
+  });
+}
+
+const DOCUMENT_MISTAKES: readonly (readonly [options: object, message: string | RegExp])[] = [
+  [{ landscape: 'yes' }, 'landscape: pass true or false'],
+  [{ margin: 2 }, "margin: give a length such as '2cm' or '15mm'; the units are mm, cm, in, pt and px"],
+  [{ margin: { top: '1em' } }, /^margin\.top: give a length/],
+  [{ margin: { top: '1cm; size: a3' } }, /^margin\.top: give a length/],
+  [
+    { margin: { start: '1cm' } },
+    'margin.start: there is no such option; the options are top, right, bottom, left',
+  ],
+  [{ header: 1 }, 'header: give HTML as a string, or leave it out'],
+  [{ footer: null }, 'footer: give HTML as a string, or leave it out'],
+  [{ timeout: 'soon' }, /^timeout: /],
+  [{ signal: {} }, 'signal: pass an AbortSignal, such as AbortSignal.timeout(30_000)'],
+  [{ scale: 2 }, /^convert\(\{ scale \}\): there is no such option; the options are format, landscape, /],
+];
+
+test('the options of a document are checked before a browser starts', async (t) => {
+  await using pdf = createHtmlToPdf(valid);
+  for (const [options, message] of DOCUMENT_MISTAKES) {
+    await t.throwsAsync(pdf.convert('', options as HtmlPdfOptions), { instanceOf: ConfigError, message });
+  }
+});
+
+if (process.getuid?.() === 0) {
+  test('as root, the sandbox is an error that says what to do', (t) => {
+    t.throws(() => createHtmlToPdf({ executablePath }), {
+      instanceOf: ConfigError,
+      message:
+        "sandbox: Chromium's sandbox does not start as root; run as another user, or pass false where a container is the sandbox",
+    });
+  });
+}

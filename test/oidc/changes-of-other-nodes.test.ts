@@ -1,0 +1,165 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import type { ExecutionContext } from 'ava';
+import { createAdministration } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import knex from 'knex';
+
+import { onEachDatabase, postgresql, sayMissing } from '../adapters/databases.ts';
+import { hasPgBouncer, startPgBouncer } from '../adapters/pgbouncer.ts';
+import { connect, POSTGRESQL } from '../adapters/servers.ts';
+import { startPlatform } from '../harness/platform.ts';
+import type { Platform } from '../harness/platform.ts';
+import { asClient, familiesOf } from './families.ts';
+
+// No cache is read again in the time of a test, so only a message of the other node can be the reason.
+const revocationLag = '1 hour';
+
+const LISTENING = `
+  select count(*)::int as count from pg_stat_activity
+  where datname = current_database() and query = 'listen gatehouse_changes' and state = 'idle'`;
+
+async function untilListening(admin: ReturnType<typeof connect>, count: number): Promise<void> {
+  while ((await admin.raw(LISTENING)).rows[0].count !== count) await delay(20);
+}
+
+/** Waits until a node refuses a token. */
+async function untilRefused(
+  t: ExecutionContext,
+  node: Platform,
+  token: string,
+  code = 'token_revoked',
+): Promise<void> {
+  for (;;) {
+    const { status, body } = await node.api('/identity', token);
+    if (status === 401) {
+      t.is(body['code'], code);
+      return;
+    }
+    t.is(status, 200);
+    await delay(10);
+  }
+}
+
+onEachDatabase(
+  'what one node revokes or changes, another one knows at once',
+  async (t, _database, address) => {
+    const admin = connect(POSTGRESQL, address);
+    t.teardown(async () => admin.destroy());
+    // The app's own instance: its only connection stays its own.
+    const host = knex({ client: 'pg', connection: address, pool: { min: 0, max: 1 } });
+    t.teardown(async () => host.destroy());
+    await using here = await startPlatform({ storage: knexStorage(address), revocationLag });
+    await using there = await startPlatform({
+      storage: knexStorage(host),
+      revocationLag,
+      issuer: here.origin,
+    });
+    await untilListening(admin, 2);
+    const app = await here.registerApp({ firstParty: true });
+    const { family } = familiesOf(here, app);
+    const serviceToken = async (): Promise<{ id: string; token: string }> => {
+      const service = await here.registerService();
+      const { body } = await there.token({ grant_type: 'client_credentials', ...asClient(service) });
+      t.is((await there.api('/identity', body.access_token)).status, 200);
+      return { id: service.client.id, token: body.access_token };
+    };
+
+    const first = await family();
+    const second = await family();
+    for (const { access } of [first, second]) t.is((await there.api('/identity', access)).status, 200);
+    await here.auth.revoke({ token: first.access });
+    await untilRefused(t, there, first.access);
+    t.is((await there.api('/identity', second.access)).status, 200);
+    await here.auth.revoke({ user: '1' });
+    await untilRefused(t, there, second.access);
+
+    const service = await serviceToken();
+    await here.auth.clients.disable(service.id);
+    await untilRefused(t, there, service.token, 'token_holder_gone');
+
+    // Without a server, as the command line does.
+    const other = await serviceToken();
+    const administration = createAdministration({ storage: knexStorage(address) });
+    await administration.revoke({ client: other.id });
+    await administration.close();
+    await untilRefused(t, there, other.token);
+
+    // The connection is opened again when it was lost.
+    const last = await serviceToken();
+    await admin.raw(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and query = 'listen gatehouse_changes'`);
+    await untilListening(admin, 2);
+    await here.auth.revoke({ client: last.id });
+    await untilRefused(t, there, last.token);
+
+    // What cannot be read stands for any change.
+    const kept = await serviceToken();
+    await admin('gatehouse_revocations').insert({
+      kind: 'client',
+      value: kept.id,
+      revoked_at: 1,
+      expires_at: Number.MAX_SAFE_INTEGER,
+      sequence: 1000,
+    });
+    t.is((await there.api('/identity', kept.token)).status, 200);
+    await admin.raw(`notify gatehouse_changes, 'nonsense'`);
+    await untilRefused(t, there, kept.token);
+  },
+  [postgresql],
+);
+
+onEachDatabase(
+  'a server that is told not to listen has no connection besides the pool',
+  async (t, _database, address) => {
+    const admin = connect(POSTGRESQL, address);
+    t.teardown(async () => admin.destroy());
+    await using here = await startPlatform({ storage: knexStorage(address), revocationLag });
+    await using there = await startPlatform({
+      storage: knexStorage(address, { listen: false }),
+      revocationLag,
+      issuer: here.origin,
+    });
+    await untilListening(admin, 1);
+    const service = await here.registerService();
+    const { body } = await there.token({ grant_type: 'client_credentials', ...asClient(service) });
+    t.is((await there.api('/identity', body.access_token)).status, 200);
+    await here.auth.revoke({ client: service.client.id });
+    t.is((await here.api('/identity', body.access_token)).status, 401);
+    t.is((await there.api('/identity', body.access_token)).status, 200, 'as on other databases');
+    t.is((await admin.raw(LISTENING)).rows[0].count, 1);
+  },
+  [postgresql],
+);
+
+if (hasPgBouncer) {
+  onEachDatabase(
+    'through PgBouncer a server tells the others, and leaves no LISTEN on shared connections',
+    async (t, _database, address) => {
+      const admin = connect(POSTGRESQL, address);
+      const bouncer = await startPgBouncer(address);
+      t.teardown(async () => {
+        await admin.destroy();
+        await bouncer.remove();
+      });
+      await using here = await startPlatform({ storage: knexStorage(bouncer.address), revocationLag });
+      await using there = await startPlatform({
+        storage: knexStorage(address),
+        revocationLag,
+        issuer: here.origin,
+      });
+      await untilListening(admin, 1);
+      const service = await here.registerService();
+      const { body } = await there.token({ grant_type: 'client_credentials', ...asClient(service) });
+      t.is((await there.api('/identity', body.access_token)).status, 200);
+      await here.auth.revoke({ client: service.client.id });
+      await untilRefused(t, there, body.access_token);
+      const shared = connect(POSTGRESQL, bouncer.address);
+      t.teardown(async () => shared.destroy());
+      t.deepEqual((await shared.raw('select * from pg_listening_channels()')).rows, []);
+    },
+    [postgresql],
+  );
+} else {
+  sayMissing('there is no PgBouncer: install pgbouncer as Debian packages it');
+}

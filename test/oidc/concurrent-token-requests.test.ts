@@ -1,0 +1,122 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { onEachDatabase } from '../adapters/databases.ts';
+import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
+import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import { postJson } from '../harness/requests.ts';
+import { asClient } from './families.ts';
+import { startProcess } from './nodes.ts';
+import type { NodeSettings } from './nodes.ts';
+
+const REQUESTS = 100;
+
+const processes = Array.from({ length: 4 }, startProcess);
+test.after.always('end the processes', async () => {
+  await Promise.all(processes.map(async (one) => one[Symbol.asyncDispose]()));
+});
+
+interface Answer {
+  readonly status: number;
+  readonly error: unknown;
+  readonly refresh: unknown;
+}
+
+/** Sends the same token request concurrently, distributed over the nodes. */
+async function race(origins: readonly string[], parameters: Record<string, unknown>): Promise<Answer[]> {
+  return Promise.all(
+    Array.from({ length: REQUESTS }, async (_, index) => {
+      const { status, body } = await postJson(`${origins[index % origins.length]}/oauth/token`, parameters);
+      const { error, refresh_token: refresh } = body as Record<string, unknown>;
+      return { status, error, refresh };
+    }),
+  );
+}
+
+async function codeRequest(platform: Platform, app: RegisteredApp): Promise<Record<string, unknown>> {
+  const code = (await authorize(platform, app)).get('code');
+  return { grant_type: 'authorization_code', ...asClient(app), redirect_uri: app.redirectUri, code };
+}
+
+async function refreshRequest(platform: Platform, app: RegisteredApp): Promise<Record<string, unknown>> {
+  return refreshOf(app, (await runCodeFlow(platform, app)).body.refresh_token);
+}
+
+function refreshOf(app: RegisteredApp, token: unknown): Record<string, unknown> {
+  return { grant_type: 'refresh_token', ...asClient(app), refresh_token: token };
+}
+
+/** Asserts that one request succeeded; returns its refresh token. */
+function onlySuccess(t: ExecutionContext, answers: readonly Answer[]): unknown {
+  const successes = answers.filter(({ status }) => status === 200);
+  t.is(successes.length, 1);
+  for (const { status, error } of answers.filter((answer) => !successes.includes(answer))) {
+    t.deepEqual([status, error], [400, 'invalid_grant']);
+  }
+  return successes[0]?.refresh;
+}
+
+/** Asserts that all requests got the same refresh token; returns it. */
+function sameSuccessor(t: ExecutionContext, answers: readonly Answer[]): unknown {
+  t.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  t.is(new Set(answers.map(({ refresh }) => refresh)).size, 1);
+  return answers[0]?.refresh;
+}
+
+const SETUPS: Readonly<
+  Record<
+    string,
+    (settings: NodeSettings) => Promise<{ readonly origins: readonly string[] } & Partial<AsyncDisposable>>
+  >
+> = {
+  'one process': async ({ issuer }) => ({ origins: [issuer] }),
+  'four processes': async (settings) => {
+    const nodes = await Promise.all(processes.map(async (one) => one.open(settings)));
+    return {
+      origins: nodes.map(({ origin }) => origin),
+      async [Symbol.asyncDispose]() {
+        await Promise.all(nodes.map(async (node) => node[Symbol.asyncDispose]()));
+      },
+    };
+  },
+};
+
+for (const [setup, start] of Object.entries(SETUPS)) {
+  onEachDatabase(
+    `of ${REQUESTS} concurrent code exchanges one succeeds, and refreshes get one successor, in ${setup}`,
+    async (t, _, address) => {
+      await using platform = await startPlatform({ storage: knexStorage(address) });
+      const app = await platform.registerApp({ firstParty: true });
+      const nodes = await start({ address, issuer: platform.origin });
+      try {
+        const code = await codeRequest(platform, app);
+        const ofCode = onlySuccess(t, await race(nodes.origins, code));
+        // A later use of the code revokes the tokens.
+        t.is((await platform.token(code)).body.error, 'invalid_grant');
+        t.is((await platform.token(refreshOf(app, ofCode))).body.error, 'invalid_grant');
+        const successor = sameSuccessor(t, await race(nodes.origins, await refreshRequest(platform, app)));
+        t.is((await platform.token(refreshOf(app, successor))).status, 200);
+      } finally {
+        await nodes[Symbol.asyncDispose]?.();
+      }
+    },
+  );
+
+  onEachDatabase(
+    `of ${REQUESTS} concurrent refreshes without grace one succeeds, in ${setup}`,
+    async (t, _, address) => {
+      await using platform = await startPlatform({ storage: knexStorage(address), refreshGrace: 0 });
+      const app = await platform.registerApp({ firstParty: true });
+      const nodes = await start({ address, issuer: platform.origin, refreshGrace: 0 });
+      try {
+        const request = await refreshRequest(platform, app);
+        const successor = onlySuccess(t, await race(nodes.origins, request));
+        t.is((await platform.token(request)).body.error, 'invalid_grant');
+        t.is((await platform.token(refreshOf(app, successor))).body.error, 'invalid_grant');
+      } finally {
+        await nodes[Symbol.asyncDispose]?.();
+      }
+    },
+  );
+}

@@ -1,0 +1,111 @@
+// A database is replaced by an older copy of itself, as after the loss of a disk.
+import type { ExecutionContext } from 'ava';
+import knex from 'knex';
+import type { Knex } from 'knex';
+
+import { onEachDatabaseInSeries } from '../adapters/databases.ts';
+import type { TestDatabase } from '../adapters/databases.ts';
+import { gatehouse } from '../cli/gatehouse.ts';
+import { Browser } from '../harness/browser.ts';
+import { passTime } from '../harness/clock.ts';
+import { authorizeUrl, signIn } from '../harness/platform.ts';
+import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import { asClient, familiesOf } from './families.ts';
+import { platformOn } from './on-databases.ts';
+
+// In seconds, more than the default `revocationLag`.
+const LAG = 6;
+
+/** Copies the rows of the storage now; the returned function puts them back in place of those of then. */
+async function backUp(
+  t: ExecutionContext,
+  client: TestDatabase['client'],
+  address: string,
+): Promise<() => Promise<void>> {
+  const connection = client === 'better-sqlite3' ? { filename: address.replace('sqlite:', '') } : address;
+  const host = knex({ client, connection, useNullAsDefault: true } as Knex.Config);
+  t.teardown(async () => host.destroy());
+  const tables = 'clients client_secrets consents grants credentials revocations sessions keys'.split(' ');
+  const copies = new Map<string, object[]>();
+  for (const table of tables) copies.set(`gatehouse_${table}`, await host(`gatehouse_${table}`).select());
+  return async () =>
+    host.transaction(async (transaction) => {
+      for (const [table, rows] of copies) {
+        await transaction(table).delete();
+        if (rows.length > 0) await transaction(table).insert(rows);
+      }
+    });
+}
+
+async function serviceToken(node: Platform, service: RegisteredApp): Promise<string> {
+  const { body } = await node.token({ grant_type: 'client_credentials', ...asClient(service) });
+  return body.access_token;
+}
+
+onEachDatabaseInSeries(
+  'what a restored backup brings back, and what `gatehouse revoke --all` makes of it, on every node',
+  async (t, { client }, address) => {
+    const here = await platformOn(t, address);
+    const there = await platformOn(t, address, { issuer: here.origin, users: here.users });
+    const app = await here.registerApp();
+    const service = await here.registerService();
+    const { canRefresh, family, guard } = familiesOf(here, app);
+    const atThere = familiesOf(there, app);
+    const logins = { ann: new Browser() };
+    const spent = await family(app, logins.ann);
+    const revoked = await family(app);
+    const restore = await backUp(t, client, address);
+
+    t.true(await canRefresh(spent.refresh));
+    await here.auth.revoke({ user: '1' });
+    await here.auth.revoke({ client: service.client.id });
+    const later = await serviceToken(here, service);
+    const connected = await family(app);
+    await restore();
+    passTime(LAG);
+
+    t.deepEqual([await guard(revoked.access), await guard(spent.access)], [200, 200], 'undone revocations');
+    t.true(await canRefresh(spent.refresh), 'a refresh token that was spent');
+    t.is(await guard(later), 200, 'a token of a client that was issued after the backup');
+    t.is(await guard(connected.access), 'token_revoked', 'its grant is not in the backup');
+    const back = await logins.ann.open(authorizeUrl(here, app));
+    t.truthy(back.location?.searchParams.get('code'), 'a login that was ended, and a consent');
+
+    const { code, output } = await gatehouse(['revoke', '--all', '--yes', '--database', address]);
+    t.is(code, 0);
+    t.regex(output, /^Revoked: all tokens, logins, authorizations and remembered consents/);
+    passTime(LAG);
+    for (const token of [revoked.access, spent.access, later, connected.access]) {
+      t.deepEqual([await guard(token), await atThere.guard(token)], ['token_revoked', 'token_revoked']);
+    }
+    for (const { refresh } of [revoked, spent, connected]) t.false(await canRefresh(refresh));
+    const login = await logins.ann.open(authorizeUrl(here, app));
+    t.is(login.heading, 'Sign in');
+    t.regex((await signIn(logins.ann, login)).html, /Authorize<\/button>/, 'consent is asked again');
+
+    const fresh = [(await family(app)).access, await serviceToken(there, service)];
+    for (const token of fresh) t.deepEqual([await guard(token), await atThere.guard(token)], [200, 200]);
+  },
+);
+
+onEachDatabaseInSeries(
+  'a client that is revoked after a backup was restored loses the tokens that it got between backup and restore',
+  async (t, { client }, address) => {
+    const platform = await platformOn(t, address);
+    const service = await platform.registerService();
+    const { guard } = familiesOf(platform, service);
+    const restore = await backUp(t, client, address);
+    // Their numbers, which the token carries, are not in the backup.
+    for (const user of ['1', '2', '3']) await platform.auth.revoke({ user });
+    await platform.auth.revoke({ client: service.client.id });
+    const later = await serviceToken(platform, service);
+    await restore();
+    passTime(LAG);
+    t.is(await guard(later), 200);
+    await platform.auth.revoke({ client: service.client.id });
+    t.deepEqual(
+      [await guard(later), await guard(await serviceToken(platform, service))],
+      ['token_revoked', 200],
+    );
+  },
+);

@@ -1,0 +1,72 @@
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { onEachDatabaseInSeries } from '../adapters/databases.ts';
+import { Browser } from '../harness/browser.ts';
+import { passTime } from '../harness/clock.ts';
+import { runCodeFlow, startPlatform } from '../harness/platform.ts';
+import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+import { pausable } from '../harness/storage.ts';
+import { asClient } from './families.ts';
+
+const REFUSED = { error: 'invalid_grant', error_description: 'grant request is invalid' };
+
+async function refresh(platform: Platform, app: RegisteredApp, token: string): Promise<TokenAnswer> {
+  return platform.token({ grant_type: 'refresh_token', ...asClient(app), refresh_token: token });
+}
+
+/** Families with a used refresh token, whose grace has ended, and an unused one. */
+async function usedFamilies(
+  platform: Platform,
+  app: RegisteredApp,
+  count: number,
+): Promise<{ used: string; current: string }[]> {
+  const browser = new Browser();
+  const families = [];
+  while (families.length < count) {
+    const used = (await runCodeFlow(platform, app, { browser })).body.refresh_token;
+    families.push({ used, current: (await refresh(platform, app, used)).body.refresh_token });
+  }
+  passTime(61);
+  return families;
+}
+
+onEachDatabaseInSeries(
+  'reuse after the grace revokes the family, also during a refresh of the successor',
+  async (t, _database, address) => {
+    await using platform = await startPlatform({ storage: knexStorage(address) });
+    const app = await platform.registerApp({ firstParty: true });
+    const families = await usedFamilies(platform, app, 10);
+    await Promise.all(
+      families.map(async ({ used, current }, index) => {
+        const tokens = index % 2 ? [used, current] : [current, used];
+        const answers = await Promise.all(tokens.map(async (token) => refresh(platform, app, token)));
+        if (index % 2) answers.reverse();
+        const [refreshed, replayed] = answers as [TokenAnswer, TokenAnswer];
+        t.deepEqual(replayed.body, REFUSED);
+        t.deepEqual((await refresh(platform, app, current)).body, REFUSED);
+        if (refreshed.status !== 200) return;
+        const { access_token: access, refresh_token: successor } = refreshed.body;
+        t.is((await platform.api('/identity', access)).body['code'], 'token_revoked');
+        t.deepEqual((await refresh(platform, app, successor)).body, REFUSED);
+      }),
+    );
+  },
+);
+
+// The successor would be stored after the family is revoked.
+onEachDatabaseInSeries(
+  'a refresh gives no tokens when its family is revoked before the successor is stored',
+  async (t, _database, address) => {
+    const { storage, pause } = pausable(knexStorage(address));
+    await using platform = await startPlatform({ storage });
+    const app = await platform.registerApp({ firstParty: true });
+    const [{ used, current }] = (await usedFamilies(platform, app, 1)) as [{ used: string; current: string }];
+    const { reached, resume } = pause('credentials.redeem');
+    const refreshing = refresh(platform, app, current);
+    await reached;
+    t.deepEqual((await refresh(platform, app, used)).body, REFUSED);
+    resume();
+    t.deepEqual((await refreshing).body, REFUSED);
+    t.deepEqual((await refresh(platform, app, current)).body, REFUSED);
+  },
+);

@@ -1,0 +1,310 @@
+import type { ExecutionContext } from 'ava';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { onEachDatabase } from '../adapters/databases.ts';
+import { Browser } from '../harness/browser.ts';
+import type { Page } from '../harness/browser.ts';
+import { passTime } from '../harness/clock.ts';
+import { authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
+import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import { pausable } from '../harness/storage.ts';
+import type { PausableStorage } from '../harness/storage.ts';
+import { asClient } from './families.ts';
+
+const ANN = { login: 'ann@school.example', password: 'correct horse' };
+const ROUNDS = 20;
+
+/** Two nodes with one issuer and one database. The calls of the storage of the first one can be paused. */
+interface Nodes {
+  readonly t: ExecutionContext;
+  readonly here: Platform;
+  readonly there: Platform;
+  readonly storage: PausableStorage['storage'];
+  readonly pause: PausableStorage['pause'];
+  readonly app: RegisteredApp;
+  /** A browser whose requests reach the other node. */
+  readonly elsewhere: () => Browser;
+}
+
+function onTwoNodes(title: string, run: (nodes: Nodes) => Promise<void>): void {
+  onEachDatabase(title, async (t, _database, address) => {
+    const { storage, pause } = pausable(knexStorage(address));
+    await using here = await startPlatform({ storage, revocationLag: 1 });
+    const elsewhere = {
+      storage: knexStorage(address),
+      issuer: here.origin,
+      users: here.users,
+      revocationLag: 1,
+    };
+    await using there = await startPlatform(elsewhere);
+    const app = await here.registerApp({ firstParty: true });
+    const toThere = (url: URL): URL =>
+      url.origin === here.origin ? new URL(url.pathname + url.search, there.origin) : url;
+    await run({ t, here, there, storage, pause, app, elsewhere: () => new Browser(toThere) });
+  });
+}
+
+function cookiesOf(browser: Browser): string {
+  return browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+}
+
+async function loggedIn({ here, app }: Nodes): Promise<Browser> {
+  const browser = new Browser();
+  await signIn(browser, await browser.open(authorizeUrl(here, app)));
+  return browser;
+}
+
+/** Whether a session cookie works, on either node. */
+async function cookieWorks({ here, elsewhere, app }: Nodes, cookie: string): Promise<boolean> {
+  for (const browser of [new Browser(), elsewhere()]) {
+    const page = await browser.get(authorizeUrl(here, app), { cookie });
+    if (page.location?.searchParams.has('code')) return true;
+  }
+  return false;
+}
+
+/** Whether a redirect has a code, and the code gives tokens that work. */
+async function givesTokens({ here, app }: Nodes, page: Page): Promise<boolean> {
+  const code = page.location?.searchParams.get('code');
+  if (code === null || code === undefined) return false;
+  const exchange = { grant_type: 'authorization_code', redirect_uri: app.redirectUri, code };
+  const { body } = await here.token({ ...exchange, ...asClient(app) });
+  return body.access_token !== undefined && (await here.api('/identity', body.access_token)).status === 200;
+}
+
+async function logOut({ here, elsewhere }: Nodes, cookie: string): Promise<void> {
+  const url = new URL(`${here.origin}/oauth/logout`);
+  const { status } = await elsewhere().post(url, new URLSearchParams(), { cookie });
+  if (status !== 200) throw new Error(`signing out: ${status}`);
+}
+
+for (const { call, isKnown } of [
+  { call: 'sessions.find', isKnown: true },
+  { call: 'credentials.start', isKnown: true },
+  { call: 'credentials.start', isKnown: false },
+  { call: 'sessions.update', isKnown: false },
+]) {
+  const which = isKnown ? 'an app of the session' : 'a new app';
+  onTwoNodes(
+    `an authorization of ${which}, paused at ${call}, gives no code after a logout`,
+    async (nodes) => {
+      const { t, here, pause } = nodes;
+      const browser = await loggedIn(nodes);
+      const cookie = cookiesOf(browser);
+      // The session is updated for an app that is not in it yet.
+      const asking = isKnown ? nodes.app : await here.registerApp({ name: 'Other', firstParty: true });
+      const { reached, resume } = pause(call);
+      const answer = browser.get(authorizeUrl(here, asking));
+      await reached;
+      await logOut(nodes, cookie);
+      resume();
+      const page = await answer;
+      t.is(page.status, 303);
+      t.is(page.location?.searchParams.get('code') ?? undefined, undefined);
+      t.deepEqual(page.response.headers.getSetCookie(), []);
+      t.is((await browser.follow(page)).heading, 'Sign in');
+      t.false(await cookieWorks(nodes, cookie));
+    },
+  );
+}
+
+onTwoNodes('a concurrent authorization and logout leave no session', async (nodes) => {
+  const { t, here, app } = nodes;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const browser = await loggedIn(nodes);
+    const cookie = cookiesOf(browser);
+    await Promise.all([
+      ...Array.from({ length: 3 }, async () => new Browser().get(authorizeUrl(here, app), { cookie })),
+      logOut(nodes, cookie),
+    ]);
+    t.false(await cookieWorks(nodes, cookie), `round ${round}`);
+  }
+});
+
+onTwoNodes(
+  'a copied session that is used during auth.revoke({ user }) on another node ends',
+  async (nodes) => {
+    const { t, here, there, app } = nodes;
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const copied = cookiesOf(await loggedIn(nodes));
+      const attempts = Array.from({ length: 3 }, async () =>
+        new Browser().get(authorizeUrl(here, app), { cookie: copied }),
+      );
+      const [pages] = await Promise.all([Promise.all(attempts), there.auth.revoke({ user: '1' })]);
+      t.false(await cookieWorks(nodes, copied), `round ${round}`);
+      for (const page of pages) t.false(await givesTokens(nodes, page), `round ${round}`);
+    }
+  },
+);
+
+onTwoNodes('a code that is stored after its user or client is revoked gives no tokens', async (nodes) => {
+  const { t, here, there, pause, app } = nodes;
+  for (const target of [{ user: '1' }, { client: app.client.id }]) {
+    const browser = await loggedIn(nodes);
+    const { reached, resume } = pause('credentials.start');
+    const answer = browser.get(authorizeUrl(here, app));
+    await reached;
+    await there.auth.revoke(target);
+    resume();
+    t.false(await givesTokens(nodes, await answer), JSON.stringify(target));
+  }
+  const browser = await loggedIn(nodes);
+  t.true(await givesTokens(nodes, await browser.get(authorizeUrl(here, app))), 'a later authorization works');
+});
+
+onTwoNodes('a refresh during auth.revoke() of the user or the client gives no tokens', async (nodes) => {
+  const { t, here, there, pause, app } = nodes;
+  for (const target of [{ user: '1' }, { client: app.client.id }]) {
+    const { body } = await runCodeFlow(here, app);
+    const { reached, resume } = pause('credentials.redeem');
+    const refresh = { grant_type: 'refresh_token', ...asClient(app) };
+    const answer = here.token({ ...refresh, refresh_token: body.refresh_token });
+    await reached;
+    await there.auth.revoke(target);
+    resume();
+    const late = await answer;
+    t.is(late.status, 400, JSON.stringify(target));
+    t.is((await here.token({ ...refresh, refresh_token: body.refresh_token })).body.error, 'invalid_grant');
+    t.is((await there.api('/identity', body.access_token)).body['code'], 'token_revoked');
+  }
+});
+
+onTwoNodes('auth.revoke({ user }) ends a login whose redirect was not followed', async (nodes) => {
+  const { t, here, there, app } = nodes;
+  const browser = new Browser();
+  const submitted = await browser.submit(await browser.open(authorizeUrl(here, app)), 'Sign in', ANN);
+  t.is(submitted.status, 303);
+  await there.auth.revoke({ user: '1' });
+  t.is((await browser.open(submitted.location!)).heading, 'Sign in');
+});
+
+onTwoNodes('auth.revoke({ user }) ends a login whose password is being checked', async (nodes) => {
+  const { t, here, there, app } = nodes;
+  const authenticate = here.users.authenticate.bind(here.users);
+  for (const path of ['/oauth/authorize', '/oauth/login']) {
+    const browser = new Browser();
+    const form = await browser.open(path === '/oauth/login' ? here.url(path) : authorizeUrl(here, app));
+    here.users.authenticate = async (login, password) => {
+      const ann = await authenticate(login, password);
+      // A host revokes the user when the password changes.
+      await there.auth.revoke({ user: '1' });
+      return ann;
+    };
+    await browser.submit(form, 'Sign in', ANN);
+    here.users.authenticate = authenticate;
+    t.is((await browser.open(authorizeUrl(here, app))).heading, 'Sign in', path);
+  }
+});
+
+onTwoNodes('auth.revoke({ user }) ends a login whose session is being stored', async (nodes) => {
+  const { t, here, there, pause, app } = nodes;
+  for (const path of ['/oauth/authorize', '/oauth/login']) {
+    const browser = new Browser();
+    const start = path === '/oauth/login' ? here.url(path) : authorizeUrl(here, app);
+    const form = await browser.open(start);
+    const { reached, resume } = pause('sessions.insert');
+    const answer = browser.submit(form, 'Sign in', ANN);
+    await reached;
+    await there.auth.revoke({ user: '1' });
+    resume();
+    await answer;
+    t.is((await browser.open(authorizeUrl(here, app))).heading, 'Sign in', path);
+  }
+});
+
+onTwoNodes(
+  'a login as another user sets a new session at once, and the old session id stops working',
+  async (nodes) => {
+    const { t, here, app } = nodes;
+    const browser = await loggedIn(nodes);
+    const copied = cookiesOf(browser);
+    const login = await browser.open(authorizeUrl(here, app, { prompt: 'login' }));
+    const bob = { login: 'bob@school.example', password: 'battery staple' };
+    const submitted = await browser.submit(login, 'Sign in', bob);
+    const lines = submitted.response.headers.getSetCookie();
+    t.is(lines.filter((line) => line.includes('_session_')).length, 2);
+    t.not(cookiesOf(browser), copied);
+    // Before the redirect is followed.
+    t.false(await cookieWorks(nodes, copied));
+    t.is((await new Browser().get(here.url('/account/apps'), { cookie: copied })).status, 303);
+    t.true(await cookieWorks(nodes, cookiesOf(browser)));
+    await browser.follow(submitted);
+    t.false(await cookieWorks(nodes, copied));
+  },
+);
+
+onTwoNodes(
+  'auth.revoke({ client }) does not depend on the clocks of nodes, nor on whole seconds',
+  async (nodes) => {
+    const { t, here, there } = nodes;
+    const service = await here.registerService();
+    const ask = async (node: Platform): Promise<string> =>
+      (await node.token({ grant_type: 'client_credentials', ...asClient(service) })).body.access_token;
+    // A token of a node whose clock is ahead.
+    passTime(5);
+    const ofNodeAhead = await ask(there);
+    passTime(-5);
+    const before = await ask(here);
+    await here.auth.revoke({ client: service.client.id });
+    const after = await ask(here);
+    t.is((await here.api('/identity', ofNodeAhead)).body['code'], 'token_revoked');
+    t.is((await here.api('/identity', before)).body['code'], 'token_revoked');
+    t.is((await here.api('/identity', after)).status, 200);
+    t.is((await there.api('/identity', after)).status, 200);
+    t.is((await there.api('/identity', before)).body['code'], 'token_revoked');
+    t.is((await there.api('/identity', ofNodeAhead)).body['code'], 'token_revoked');
+  },
+);
+
+onEachDatabase(
+  'a token is revoked when its client is revoked after the client authentication',
+  async (t, _database, address) => {
+    let meanwhile: (() => Promise<void>) | undefined;
+    await using platform = await startPlatform({
+      storage: knexStorage(address),
+      configure(configuration) {
+        const { resourceIndicators } = configuration.features!;
+        const describe = resourceIndicators!.getResourceServerInfo!;
+        const getResourceServerInfo: typeof describe = async (...given) => {
+          await meanwhile?.();
+          return describe(...given);
+        };
+        const features = {
+          ...configuration.features,
+          resourceIndicators: { ...resourceIndicators, getResourceServerInfo },
+        };
+        return { ...configuration, features };
+      },
+    });
+    const service = await platform.registerService();
+    const ask = async () =>
+      (await platform.token({ grant_type: 'client_credentials', ...asClient(service) })).body.access_token;
+    meanwhile = async () => platform.auth.revoke({ client: service.client.id });
+    const during = await ask();
+    meanwhile = undefined;
+    const after = await ask();
+    t.is((await platform.api('/identity', during)).body['code'], 'token_revoked');
+    t.is((await platform.api('/identity', after)).status, 200);
+  },
+);
+
+onTwoNodes(
+  'a client or user with the id of a deleted one gets no tokens and sessions of it',
+  async (nodes) => {
+    const { t, here, there, storage, app } = nodes;
+    const service = await here.registerService();
+    const ofService = await here.token({ grant_type: 'client_credentials', ...asClient(service) });
+    const browser = new Browser();
+    const ofUser = await runCodeFlow(here, app, { browser });
+    const [ann] = here.users.all.splice(0, 1);
+    for (const { client } of [app, service]) t.true(await there.auth.clients.delete(client.id));
+    await there.auth.revoke({ user: '1' });
+
+    here.users.all.unshift(ann!);
+    for (const { client } of [app, service]) await storage.clients.insert(client, []);
+    passTime(2);
+    for (const { body } of [ofService, ofUser])
+      t.is((await here.api('/identity', body.access_token)).body['code'], 'token_revoked');
+    t.is((await browser.open(authorizeUrl(here, app))).heading, 'Sign in');
+  },
+);
