@@ -15,6 +15,7 @@ const ERROR_PAGES: Partial<Record<GatehouseErrorCode, ErrorName>> = {
   ERR_INTERACTION_EXPIRED: 'interaction_expired',
   ERR_CROSS_SITE: 'cross_site',
   ERR_BODY: 'unreadable_form',
+  ERR_CONSENT_INVALID: 'unreadable_form',
   ERR_CLIENT_NOT_FOUND: 'app_not_found',
   ERR_PERMISSION_MISSING: 'not_permitted',
 };
@@ -22,6 +23,7 @@ const ERROR_PAGES: Partial<Record<GatehouseErrorCode, ErrorName>> = {
 /** The errors whose message the page shows as well, with its language; a message of the host has no known language. */
 const WITH_MESSAGE: Partial<Record<GatehouseErrorCode, { readonly language?: string }>> = {
   ERR_BODY: { language: 'en' },
+  ERR_CONSENT_INVALID: { language: 'en' },
   ERR_PERMISSION_MISSING: {},
 };
 

@@ -24,8 +24,12 @@ export type View =
   | {
       readonly view: 'consent';
       readonly action: string;
-      /** The labels of the scopes that the app asks for. */
+      /** The labels of the scopes that the app asks for and that the user cannot decline one by one. */
       readonly scopes: readonly string[];
+      /** The scopes that the user can decline: check boxes in the form that is posted to `/consent`. */
+      readonly optional: readonly ScopeChoice[];
+      /** The labels of the requested scopes that the user has consented to before. The app asks for the others only. */
+      readonly consented: readonly string[];
       /** Whether the scopes limit the app. `false`: it may do all that the user may. With `true` and no scopes, nothing. */
       readonly limited: boolean;
       readonly user: string | undefined;
@@ -44,6 +48,16 @@ export type View =
   | { readonly view: 'confirm'; readonly action: string; readonly button: string; readonly cancel: Link }
   | AppView
   | AuthorizedAppsView;
+
+/** A check box for a scope. */
+export interface ScopeChoice {
+  /** The name and the id of the field. */
+  readonly field: string;
+  /** The value of the field: the name of the scope. */
+  readonly name: string;
+  readonly label: string;
+  readonly isChecked: boolean;
+}
 
 /** The data of the list of authorized apps. */
 export interface AuthorizedAppsView {

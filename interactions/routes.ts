@@ -7,7 +7,7 @@ import { requireSameOrigin } from '../lib/http/headers.ts';
 import { appRoutes } from './apps/routes.ts';
 import type { Assets } from './assets.ts';
 import { authorizedAppRoutes } from './authorized-apps.ts';
-import { askForConsent } from './consent.ts';
+import { askForConsent, submitConsent } from './consent.ts';
 import { answerErrors } from './error.ts';
 import { askForLogin, askToSignIn, submitLogin, submitSignIn } from './login.ts';
 import { askForLogout, submitLogout } from './logout.ts';
@@ -38,7 +38,6 @@ export function pageRoutes(
       if (next !== undefined) seeOther(ctx, next);
     };
 
-  const consent: Step = async (ctx, interaction) => flow.consent(ctx, interaction);
   const deny: Step = async (ctx, interaction) => flow.deny(ctx, interaction);
   const switchUser: Step = async (ctx, interaction) => flow.switchUser(ctx, interaction);
 
@@ -46,7 +45,7 @@ export function pageRoutes(
   const router = new Router()
     .get(page, ...view, follow('any', ask))
     .post(`${page}/login`, ...form, follow('login', submitLogin))
-    .post(`${page}/consent`, ...form, follow('consent', consent))
+    .post(`${page}/consent`, ...form, follow('consent', submitConsent))
     .post(`${page}/deny`, ...form, follow('consent', deny))
     .post(`${page}/switch`, ...form, follow('consent', switchUser))
     // After a posted form, its URL is in the address bar; it may be opened again by a GET.

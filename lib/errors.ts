@@ -11,6 +11,7 @@ export type GatehouseErrorCode =
   | 'ERR_ASSIGNMENT_INVALID'
   | 'ERR_PERMISSION_MISSING'
   | 'ERR_INTERACTION_EXPIRED'
+  | 'ERR_CONSENT_INVALID'
   | 'ERR_TOO_MANY_ATTEMPTS'
   | 'ERR_BODY'
   | 'ERR_ACTION'
@@ -151,6 +152,13 @@ export class InteractionExpiredError extends GatehouseError {
       ...options,
       status: 400,
     });
+  }
+}
+
+/** The scopes that a consent page grants are not what it may grant. Nothing was stored. */
+export class ConsentInvalidError extends GatehouseError {
+  constructor(message: string) {
+    super('ERR_CONSENT_INVALID', message, { status: 422 });
   }
 }
 

@@ -36,7 +36,12 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
 
   'consent.heading': 'Zugriff für {client} erlauben?',
   'consent.lead': '{client} möchte auf Ihr Konto bei {brand} zugreifen.',
+  'consent.leadMore': '{client} möchte weiteren Zugriff auf Ihr Konto bei {brand}.',
   'consent.scopes': 'Die App darf dann:',
+  'consent.moreScopes': 'Die App darf dann außerdem:',
+  'consent.optional': 'Entfernen Sie das Häkchen bei allem, was die App nicht dürfen soll:',
+  'consent.consented': 'Was die App schon darf',
+  'consent.problem.nothing': 'Lassen Sie mindestens ein Häkchen stehen, oder lehnen Sie den Zugriff ganz ab.',
   'consent.noScopes': 'Die App kann dann in Ihrem Namen handeln, mit allen Berechtigungen, die Sie haben.',
   'consent.nothing':
     'Die App erfährt, wer Sie sind: Ihren Namen und Ihre E-Mail-Adresse. Sonst darf sie nichts.',

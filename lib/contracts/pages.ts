@@ -14,8 +14,8 @@ export interface Interaction {
   readonly client: Client;
   /** The user who is logged in; `undefined` on the login page of a browser without a login. */
   readonly user: User | undefined;
-  /** The requested scopes with their descriptions; when the client requested none, the scopes that it is registered with. */
-  readonly scopes: readonly { readonly name: string; readonly description: string }[];
+  /** The requested scopes; when the client requested none, the scopes that it is registered with. */
+  readonly scopes: readonly InteractionScope[];
   /**
    * Whether the client is limited to these scopes. `false`: it gets all permissions of the user. With `true` and no scopes, it
    * only learns who the user is.
@@ -31,6 +31,16 @@ export interface Interaction {
   readonly action: string;
   /** Whether "Not you?" can be offered: `false` when the host's own session decides who is logged in. */
   readonly canSwitchUser: boolean;
+}
+
+/** A scope of an authorization request, as the consent page shows it. */
+export interface InteractionScope {
+  readonly name: string;
+  readonly description: string;
+  /** Whether the user can decline it: see the third parameter of {@link InteractionFlow.consent}. */
+  readonly optional: boolean;
+  /** Whether the user has consented to it before, so that the page asks for the other scopes only. */
+  readonly consented: boolean;
 }
 
 /** The server, for the pages. Each step of an interaction resolves to the URL to redirect to with 303. */
@@ -51,8 +61,14 @@ export interface InteractionFlow {
   authenticate(ctx: Context, login: string, password: string): Promise<User | undefined>;
   /** Completes the login with this user. */
   login(ctx: Context, interaction: Interaction, user: User): Promise<string>;
-  /** Stores the consent and continues the authorization. */
-  consent(ctx: Context, interaction: Interaction): Promise<string>;
+  /**
+   * Stores the consent and continues the authorization with the granted scopes.
+   *
+   * @param granted - the names of the scopes that the user grants: each scope of the interaction that is neither `optional` nor
+   * `consented`, and any of the optional ones. @default all scopes of the interaction
+   * @throws ConsentInvalidError for other names, a name that is missing, and when no scope of the request would be left
+   */
+  consent(ctx: Context, interaction: Interaction, granted?: readonly string[]): Promise<string>;
   /** Ends the authorization with `access_denied`. */
   deny(ctx: Context, interaction: Interaction): Promise<string>;
   /** "Not you?": starts the same request again with the login page. */

@@ -125,6 +125,7 @@ const CODES: Readonly<Record<GatehouseErrorCode, string>> = {
   ERR_ASSIGNMENT_INVALID: 'assignment_invalid',
   ERR_PERMISSION_MISSING: 'missing_permission',
   ERR_INTERACTION_EXPIRED: 'interaction_expired',
+  ERR_CONSENT_INVALID: 'consent_invalid',
   ERR_TOO_MANY_ATTEMPTS: 'too_many_attempts',
   ERR_BODY: 'body_invalid',
   ERR_ACTION: 'action_refused',

@@ -17,6 +17,10 @@ export interface AuthorizationRequest {
   readonly parameters: Readonly<Record<string, string>>;
   /** The request names no scope and the client is registered for none: the consent is limited to no scope. */
   readonly limited?: true | undefined;
+  /** On a consent page: the requested scopes that the user has consented to before. The page asks for the other ones only. */
+  readonly consented?: readonly string[] | undefined;
+  /** On a consent page: the scopes that the user can decline. */
+  readonly optional?: readonly string[] | undefined;
   /** The login session of the browser: its `uid` and its user. `undefined`: no user was logged in. */
   readonly session?: { readonly uid: string; readonly userId: string } | undefined;
   /** The browser was redirected to the host's login page without a host user, so a host user now has just logged in. */

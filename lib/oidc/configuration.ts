@@ -16,6 +16,7 @@ import { now } from '../contracts/clock.ts';
 import type { Pages, StoredClient, UserStore } from '../contracts/index.ts';
 import type { ResolvedOptions } from '../options/options.ts';
 import { createAdapterFactory } from './adapter/index.ts';
+import { consentQuestion } from './asked-scopes.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
 import { createLoadGrant } from './consent.ts';
 import { cookieScope, createCookieKeys } from './cookie-keys.ts';
@@ -104,12 +105,12 @@ export function engineConfiguration(
     },
     interactions: {
       policy: createPrompts(options.currentUser),
-      url: async (_ctx, { params, prompt, session }) =>
+      url: async (ctx, { params, prompt, session }) =>
         `${basePath}${ENDPOINTS.interaction}/${await requests.write({
           prompt: prompt.name as AuthorizationRequest['prompt'],
           reasons: prompt.reasons,
           parameters: params as Record<string, string>,
-          ...(prompt.details['limited'] === true ? { limited: true } : {}),
+          ...(prompt.name === 'consent' ? consentQuestion(ctx, options) : {}),
           session: session && { uid: session.uid, userId: session.accountId },
         })}`,
     },

@@ -5,6 +5,7 @@ import { now } from '../contracts/clock.ts';
 import type { Client, Interaction, InteractionFlow, User } from '../contracts/index.ts';
 import { InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/options.ts';
+import { requestedScopes, scopesToConsent, withGrantedScopes } from './asked-scopes.ts';
 import { createAuthenticate } from './authenticate.ts';
 import type { AuthenticationParts } from './authenticate.ts';
 import { withoutPrompts } from './authorization-request.ts';
@@ -65,8 +66,12 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     },
     authenticate,
     login: (ctx, { uid }, user) => finishLogin(ctx, uid, user),
-    async consent(ctx, { uid }) {
-      const { consent, request } = pendingConsent(await findOpen(ctx, uid, 'consent'));
+    async consent(ctx, { uid }, granted) {
+      const { request: asked, userId } = await findOpen(ctx, uid, 'consent');
+      const { consent, request } = pendingConsent({ request: withGrantedScopes(asked, granted), userId });
+      const next = withoutPrompts(request, ['login', 'consent']);
+      // All that the page asked for was declined: the request continues with the earlier consent, if that still exists.
+      if (consent.scopes.length === 0 && requestedScopes(request).length > 0) return requests.urlOf(next);
       const isRemembered = await rememberConsent(storage.consents, {
         ...consent,
         client: await enabledClient(request),
@@ -76,7 +81,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
       });
       audit.record({ type: 'consent_given', ...consent }, originOf(ctx));
       const proof = isRemembered ? {} : { [CONSENT_PROOF]: await requests.write(toConsentProof(request)) };
-      return requests.urlOf({ ...withoutPrompts(request, ['login', 'consent']), ...proof });
+      return requests.urlOf({ ...next, ...proof });
     },
     async deny(ctx, { uid }) {
       const { consent, request } = pendingConsent(await findOpen(ctx, uid, 'consent'));
@@ -165,10 +170,13 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
       client: await enabledClient(request),
       user: userId === undefined ? undefined : await users.find(userId),
       limited: isLimited(request),
-      scopes: requestedScopes(request).flatMap((name) => {
-        const scope = options.scopes.get(name);
-        return scope ? [{ name, description: scope.description }] : [];
-      }),
+      scopes: requestedScopes(request).map((name) => ({
+        name,
+        // Another node may define scopes that this one does not.
+        description: options.scopes.get(name)?.description ?? name,
+        optional: request.optional?.includes(name) ?? false,
+        consented: request.consented?.includes(name) ?? false,
+      })),
       redirectUri: parameters['redirect_uri']!,
       loginHint: parameters['login_hint'],
       uiLocales: parameters['ui_locales']?.split(' '),
@@ -194,11 +202,7 @@ function pendingConsent({ request, userId }: OpenInteraction): {
   consent: { userId: string; clientId: string; scopes: string[] };
 } {
   const clientId = request.parameters['client_id']!;
-  return { request, consent: { userId: userId!, clientId, scopes: requestedScopes(request) } };
-}
-
-function requestedScopes({ parameters }: AuthorizationRequest): string[] {
-  return parameters['scope']?.split(' ').filter(Boolean) ?? [];
+  return { request, consent: { userId: userId!, clientId, scopes: scopesToConsent(request) } };
 }
 
 /** Whether the consent is limited to the requested scopes. */

@@ -32,9 +32,6 @@ export function createPrompts(currentUser: ResolvedOptions['currentUser']): inte
   consent.checks.add(
     new Check('no_consent', 'consent was never given', 'consent_required', isConsentMissing),
   );
-  // Stored with the request, so that the consent is the one that the page showed even when the client's scopes change
-  // meanwhile.
-  consent.details = (ctx) => ({ limited: requestOf(ctx).isLimitedToNoScope });
   return policy;
 }
 

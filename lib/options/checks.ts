@@ -129,7 +129,13 @@ export function checkScopes<P extends string>(
         'describe in a sentence what users agree to, such as "See your schools"',
       );
     }
-    checkKnownOptions(scope, { description: true, permissions: true }, option);
+    checkKnownOptions(scope, { description: true, permissions: true, optional: true }, option);
+    if (scope.optional !== undefined && typeof scope.optional !== 'boolean') {
+      throw new ConfigError(
+        `${option}.optional`,
+        'give true to let users decline the scope on the consent page, or leave it out',
+      );
+    }
     if (!Array.isArray(scope.permissions)) {
       throw new ConfigError(
         `${option}.permissions`,

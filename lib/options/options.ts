@@ -11,6 +11,11 @@ export interface Scope<P extends string = string> {
   readonly description: string;
   /** The permissions that a token with this scope is limited to. For several scopes the permissions add up. */
   readonly permissions: readonly P[];
+  /**
+   * Whether users can decline this scope on the consent page and grant the others. The client learns from the `scope` of the token
+   * response what was granted (RFC 6749 section 5.1). @default false
+   */
+  readonly optional?: boolean;
 }
 
 /** The lifetimes of tokens, sessions and pages. A member that is left out has the value of the preset. */

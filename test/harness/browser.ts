@@ -51,7 +51,7 @@ export class Browser {
   /** Posts a page's form the way a browser does: the button's `formaction` or the form's action, and the fields. */
   async submit(page: Page, button: string, fields: Record<string, string> = {}): Promise<Page> {
     const action = page.actionOf(button);
-    const body = new URLSearchParams({ ...page.hiddenFields(), ...fields });
+    const body = new URLSearchParams({ ...page.hiddenFields(), ...page.checkedBoxes(button), ...fields });
     return this.post(action, body);
   }
 
@@ -147,13 +147,37 @@ export class Page {
     return Object.fromEntries([...fields].map(([, name, value]) => [name!, decode(value!)]));
   }
 
+  /** The check boxes outside of the form of a button that belong to it, each with the text of its label. */
+  boxesOf(button: string): readonly { name: string; value: string; label: string; isChecked: boolean }[] {
+    const id = attribute(this.#formOf(button).form, 'id');
+    return [...this.html.matchAll(/<input type="checkbox"([^>]*)>/g)]
+      .map(([, attributes = '']) => attributes)
+      .filter((attributes) => id !== undefined && attribute(attributes, 'form') === id)
+      .map((attributes) => {
+        const name = attribute(attributes, 'name') ?? '';
+        const label = new RegExp(`<label for="${name}">([\\s\\S]*?)</label>`).exec(this.html)?.[1] ?? '';
+        const value = decode(attribute(attributes, 'value') ?? '');
+        return { name, value, label: text(label), isChecked: / checked\b/.test(attributes) };
+      });
+  }
+
+  checkedBoxes(button: string): Record<string, string> {
+    const checked = this.boxesOf(button).filter(({ isChecked }) => isChecked);
+    return Object.fromEntries(checked.map(({ name, value }) => [name, value]));
+  }
+
   actionOf(button: string): URL {
+    const { attributes, form } = this.#formOf(button);
+    const action = attribute(attributes, 'formaction') ?? attribute(form, 'action') ?? this.url.href;
+    return new URL(decode(action), this.url);
+  }
+
+  /** The attributes of a button and of its form. */
+  #formOf(button: string): { attributes: string; form: string } {
     const forms = [...this.html.matchAll(/<form([^>]*)>([\s\S]*?)<\/form>/g)];
     for (const [, form = '', inside = ''] of forms) {
       for (const [, attributes = '', label = ''] of inside.matchAll(/<button([^>]*)>([\s\S]*?)<\/button>/g)) {
-        if (text(label) !== button) continue;
-        const action = attribute(attributes, 'formaction') ?? attribute(form, 'action') ?? this.url.href;
-        return new URL(decode(action), this.url);
+        if (text(label) === button) return { attributes, form };
       }
     }
     throw new Error(`There is no button "${button}" on ${this.url.href}, which says: ${this.text}`);

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { ann, fakeFlow, reports } from './fake-flow.ts';
+import { ann, asked, fakeFlow, reports } from './fake-flow.ts';
 import { servePages } from './serve-pages.ts';
 
 const PAGE = '/oauth/interaction/consent';
@@ -23,8 +23,8 @@ test('the page names the client, the user, and the redirect host', async (t) => 
 
 test('scopes are listed by their descriptions', async (t) => {
   const scopes = [
-    { name: 'schools:read', description: 'See your schools' },
-    { name: 'reports:write', description: 'Write <reports>' },
+    asked({ name: 'schools:read', description: 'See your schools' }),
+    asked({ name: 'reports:write', description: 'Write <reports>' }),
   ];
   const site = await servePages(t, fakeFlow({ consent: { scopes } }));
   const page = await site.get(PAGE);
@@ -38,7 +38,7 @@ test('"Authorize" and "Deny" are two buttons, each in its own form', async (t) =
   const { html } = await site.get(PAGE);
   t.regex(
     html,
-    /<form method="post" action="\/oauth\/interaction\/consent\/consent">\s*<button class="primary">Authorize<\/button>/,
+    /<form id="authorize" method="post" action="\/oauth\/interaction\/consent\/consent">\s*<button class="primary">Authorize<\/button>/,
   );
   t.regex(html, /<form method="post" action="\/oauth\/interaction\/consent\/deny">\s*<button>Deny<\/button>/);
 });
@@ -99,7 +99,7 @@ test('names of clients and users are escaped', async (t) => {
       consent: {
         client: { ...reports, name },
         user: { ...ann, email: '<img src=x onerror=alert(1)>' },
-        scopes: [{ name: 'a', description: '<b onclick=alert(1)>' }],
+        scopes: [asked({ name: 'a', description: '<b onclick=alert(1)>' })],
         redirectUri: `https://reports.example/"><script>`,
       },
     }),

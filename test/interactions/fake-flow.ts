@@ -1,4 +1,10 @@
-import type { Client, Interaction, InteractionFlow, User } from '../../lib/contracts/index.ts';
+import type {
+  Client,
+  Interaction,
+  InteractionFlow,
+  InteractionScope,
+  User,
+} from '../../lib/contracts/index.ts';
 import { InteractionExpiredError, PermissionMissingError } from '../../lib/errors.ts';
 import { completeClient } from '../harness/client.ts';
 
@@ -9,6 +15,13 @@ export const reports: Client = completeClient({
   name: 'Reports',
   redirectUris: ['https://reports.example/callback'],
 });
+
+/** A scope that the app asks for. */
+export function asked(
+  scope: Pick<InteractionScope, 'name' | 'description'> & Partial<InteractionScope>,
+): InteractionScope {
+  return { optional: false, consented: false, ...scope };
+}
 
 export interface FakeFlow extends InteractionFlow {
   /** The calls of the pages, in order, such as `login u1`. */
@@ -76,7 +89,7 @@ export function fakeFlow(
       return login === ann.email && password === ' right, blanks and all ' ? ann : undefined;
     },
     login: async (_ctx, { uid }, user) => goTo(`login ${uid} ${user.id}`),
-    consent: async (_ctx, { uid }) => goTo(`consent ${uid}`),
+    consent: async (_ctx, { uid }, granted = []) => goTo(['consent', uid, ...granted].join(' ')),
     deny: async (_ctx, { uid }) => goTo(`deny ${uid}`),
     switchUser: async (_ctx, { uid }) => goTo(`switch ${uid}`),
     skipLogin: async () => undefined,

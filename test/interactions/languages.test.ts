@@ -6,7 +6,7 @@ import { de } from '../../interactions/text/de.ts';
 import { en } from '../../interactions/text/en.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
-import { fakeFlow, reports } from './fake-flow.ts';
+import { asked, fakeFlow, reports } from './fake-flow.ts';
 import { servePages } from './serve-pages.ts';
 
 const BOTH = { brand: { name: 'Acme' }, language: ['en', 'de'] } as const;
@@ -144,7 +144,7 @@ test('dates and numbers have the format of the language', async (t) => {
 });
 
 test('texts and descriptions of scopes may be set per language', async (t) => {
-  const flow = fakeFlow({ consent: { scopes: SCOPES } });
+  const flow = fakeFlow({ consent: { scopes: SCOPES.map(asked) } });
   const site = await servePages(t, flow, {
     ...BOTH,
     text: {
