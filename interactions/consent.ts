@@ -23,11 +23,9 @@ export async function submitConsent(
   const checked = Object.entries(await readForm(ctx))
     .filter(([field]) => field.startsWith(FIELD))
     .map(([, value]) => value);
-  const fixed = interaction.scopes.filter(({ optional }) => !optional).map(({ name }) => name);
-  const granted = [...fixed, ...checked];
-  if (granted.length > 0 || interaction.scopes.length === 0) {
-    return pageContext.flow.consent(ctx, interaction, granted);
-  }
+  const { scopes } = interaction;
+  const isNothingLeft = scopes.length > 0 && checked.length === 0 && scopes.every(({ optional }) => optional);
+  if (!isNothingLeft) return pageContext.flow.consent(ctx, interaction, checked);
   const problems = [{ field: `${FIELD}0`, message: pageContext.text['consent.problem.nothing'] }];
   showConsent(ctx, interaction, pageContext, { status: 422, isChecked: false, problems });
   return undefined;

@@ -198,10 +198,15 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     'scopes.read.permissions',
     'list the permissions that a token with this scope is limited to',
   ]),
+  ...[1, 'yes', null].map((optional): (typeof mistakes)[number] => [
+    { scopes: { read: { description: 'See', permissions: [], optional } } },
+    'scopes.read.optional',
+    'give true to let users decline the scope on the consent page, or leave it out',
+  ]),
   [
     { scopes: { read: { description: 'See', permissions: [], title: 'Schools' } } },
     'scopes.read.title',
-    'there is no such option; the options are description, permissions',
+    'there is no such option; the options are description, permissions, optional',
   ],
   [
     { scopes: { read: { description: 'See', permissions: ['view_schools', 'veiw_schools'] } } },

@@ -37,7 +37,7 @@ export interface Interaction {
 export interface InteractionScope {
   readonly name: string;
   readonly description: string;
-  /** Whether the user can decline it: see the third parameter of {@link InteractionFlow.consent}. */
+  /** Whether the user can decline it, by the third parameter of {@link InteractionFlow.consent}. */
   readonly optional: boolean;
   /** Whether the user has consented to it before, so that the page asks for the other scopes only. */
   readonly consented: boolean;
@@ -62,13 +62,13 @@ export interface InteractionFlow {
   /** Completes the login with this user. */
   login(ctx: Context, interaction: Interaction, user: User): Promise<string>;
   /**
-   * Stores the consent and continues the authorization with the granted scopes.
+   * Stores the consent and continues the authorization.
    *
-   * @param granted - the names of the scopes that the user grants: each scope of the interaction that is neither `optional` nor
-   * `consented`, and any of the optional ones. @default all scopes of the interaction
-   * @throws ConsentInvalidError for other names, a name that is missing, and when no scope of the request would be left
+   * @param chosen - the names of the scopes that the user grants of those that are `optional`. The others are granted in any case.
+   * @default all
+   * @throws ConsentInvalidError for a scope that was not requested, and when no scope would be left
    */
-  consent(ctx: Context, interaction: Interaction, granted?: readonly string[]): Promise<string>;
+  consent(ctx: Context, interaction: Interaction, chosen?: readonly string[]): Promise<string>;
   /** Ends the authorization with `access_denied`. */
   deny(ctx: Context, interaction: Interaction): Promise<string>;
   /** "Not you?": starts the same request again with the login page. */

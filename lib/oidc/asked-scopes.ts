@@ -46,28 +46,22 @@ export function scopesToConsent(request: AuthorizationRequest): string[] {
  * The request without the scopes that the user has declined: it continues as if the client had not requested them, so that the
  * code and all tokens have the granted scopes only.
  *
- * @param granted - `undefined`: all
- * @throws ConsentInvalidError for scopes that the page did not ask for, or did not let the user decline
+ * @param chosen - the scopes that the user grants of those that can be declined; `undefined`: all
+ * @throws ConsentInvalidError for a scope that was not requested, and when no scope would be left
  */
 export function withGrantedScopes(
   request: AuthorizationRequest,
-  granted: readonly string[] | undefined,
+  chosen: readonly string[] | undefined,
 ): AuthorizationRequest {
-  if (granted === undefined) return request;
-  const { consented = [], optional = [] } = request;
   const requested = requestedScopes(request);
-  const unknown = granted.filter((name) => !requested.includes(name));
+  if (chosen === undefined || requested.length === 0) return request;
+  const { optional = [], parameters } = request;
+  const unknown = chosen.filter((name) => !requested.includes(name));
   if (unknown.length > 0)
     throw new ConsentInvalidError(`The app has not asked for this access: ${unknown.join(' ')}`);
-  const kept = requested.filter((name) => granted.includes(name) || consented.includes(name));
-  const missing = requested.filter((name) => !kept.includes(name) && !optional.includes(name));
-  if (missing.length > 0)
-    throw new ConsentInvalidError(`This access cannot be declined: ${missing.join(' ')}`);
+  const granted = requested.filter((name) => !optional.includes(name) || chosen.includes(name));
   // A request without scopes would be one for all that the client may have.
-  if (kept.length === 0 && requested.length > 0)
-    throw new ConsentInvalidError('Grant at least one scope, or deny the request.');
-  return {
-    ...request,
-    parameters: { ...request.parameters, ...(kept.length > 0 && { scope: kept.join(' ') }) },
-  };
+  if (granted.length === 0)
+    throw new ConsentInvalidError('Every scope was declined: grant one, or deny the request.');
+  return { ...request, parameters: { ...parameters, scope: granted.join(' ') } };
 }

@@ -66,9 +66,9 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     },
     authenticate,
     login: (ctx, { uid }, user) => finishLogin(ctx, uid, user),
-    async consent(ctx, { uid }, granted) {
+    async consent(ctx, { uid }, chosen) {
       const { request: asked, userId } = await findOpen(ctx, uid, 'consent');
-      const { consent, request } = pendingConsent({ request: withGrantedScopes(asked, granted), userId });
+      const { consent, request } = pendingConsent({ request: withGrantedScopes(asked, chosen), userId });
       const next = withoutPrompts(request, ['login', 'consent']);
       // All that the page asked for was declined: the request continues with the earlier consent, if that still exists.
       if (consent.scopes.length === 0 && requestedScopes(request).length > 0) return requests.urlOf(next);

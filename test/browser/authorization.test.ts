@@ -45,6 +45,24 @@ async function start(
   };
 }
 
+const SCOPES = {
+  'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
+  'schools:write': { description: 'Change your schools', permissions: ['edit_schools'], optional: true },
+  profile: { description: 'See your name', permissions: [], optional: true },
+} as const;
+
+/** The scope of a token for the last code that the app received. */
+async function grantedScope({ app, client, platform }: Setup): Promise<string | undefined> {
+  const { body } = await platform.token({
+    grant_type: 'authorization_code',
+    client_id: app.client.id,
+    client_secret: app.secret,
+    redirect_uri: app.redirectUri,
+    code: client.callbacks.at(-1)?.get('code'),
+  });
+  return body.scope;
+}
+
 /** Waits for the page that the client app redirects to. */
 async function arrive(page: Page): Promise<void> {
   await page.getByRole('heading', { name: 'Welcome back' }).waitFor();
@@ -77,6 +95,28 @@ for (const [name, input] of Object.entries(INPUT_METHODS)) {
       code: setup.client.callbacks[0]?.get('code'),
     });
     t.is(token.body.scope, 'schools:read');
+    t.deepEqual(page.consoleMessages, []);
+  });
+
+  test(`by ${name}: uncheck a scope, and grant it when the app asks again`, async (t) => {
+    await using setup = await start({ scopes: SCOPES });
+    await using page = await openTab(input.options);
+    const scope = 'schools:read schools:write profile';
+    await setup.start(page, { scope });
+    await signIn(page, input, ANN);
+    await heading(page, 'Authorize Reports');
+    await input.choose(page, 'checkbox', 'Change your schools');
+    await input.choose(page, 'button', 'Authorize');
+    await arrive(page);
+    t.is(await grantedScope(setup), 'schools:read profile');
+
+    await setup.start(page, { scope });
+    const boxes = page.getByRole('group', { name: 'Uncheck what it should not be able to do:' });
+    t.is(await boxes.getByRole('checkbox', { checked: true }).count(), 1);
+    t.false(await page.getByText('See your schools').isVisible());
+    await input.choose(page, 'button', 'Authorize');
+    await arrive(page);
+    t.is(await grantedScope(setup), scope);
     t.deepEqual(page.consoleMessages, []);
   });
 
@@ -116,6 +156,24 @@ test('“Not you?” leads to the login page, and another user can sign in', asy
   await keyboard.choose(page, 'button', 'Authorize');
   await arrive(page);
   t.deepEqual(page.consoleMessages, []);
+});
+
+test('when every box is unchecked, the page says so, and its link leads to the first box', async (t) => {
+  await using setup = await start({ scopes: SCOPES });
+  await using page = await openTab();
+  await setup.start(page, { scope: 'profile' });
+  await signIn(page, keyboard, ANN);
+  await keyboard.choose(page, 'checkbox', 'See your name');
+  await keyboard.choose(page, 'button', 'Authorize');
+  const message = 'Leave at least one box checked, or refuse the access altogether.';
+  await keyboard.choose(page, 'link', message);
+  t.true(
+    await page.getByRole('checkbox', { name: 'See your name' }).evaluate((box) => box.matches(':focus')),
+  );
+  await page.keyboard.press('Space');
+  await keyboard.choose(page, 'button', 'Authorize');
+  await arrive(page);
+  t.is(await grantedScope(setup), 'profile');
 });
 
 test('back to the consent page after the consent: it issues a code only when submitted again', async (t) => {

@@ -25,6 +25,9 @@ const LONG_NAME = `An app with a name of the greatest allowed length, which is $
 /** The host's own German texts. */
 const GERMAN = {
   'scope.schools:read': 'Ihre Schulen sehen',
+  'scope.schools:write': 'Ihre Schulen bearbeiten',
+  'scope.letters:write': 'Briefe an die Eltern aller Kinder Ihrer Schulen schreiben',
+  'scope.schools:close': 'Ihre Schulen schließen',
   'permission.view_schools': 'Schulen sehen',
   'permission.edit_schools': 'Schulen bearbeiten',
   'permission.close_schools': 'Schulen schließen',
@@ -54,6 +57,16 @@ const ERRORS = [
 export async function startEveryPage(): Promise<EveryPage> {
   const platform = await startDeveloperPlatform({
     interactions: (flow) => withErrorPages(acmePages(flow)),
+    scopes: {
+      'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
+      'schools:write': { description: 'Change your schools', permissions: ['edit_schools'], optional: true },
+      'letters:write': {
+        description: 'Write letters to the parents of all pupils in your schools',
+        permissions: [],
+        optional: true,
+      },
+      'schools:close': { description: 'Close your schools', permissions: ['close_schools'] },
+    },
     // The second wrong password exceeds the limit.
     throttling: { login: { perAccountAndAddress: 1 } },
   });
@@ -107,6 +120,18 @@ export async function startEveryPage(): Promise<EveryPage> {
         consent: at(authorize(withConsent, 'schools:read')),
         'consent-everything': at(authorize(withConsent, '')),
         'consent-nothing': at(authorize(withoutScopes, '')),
+        'consent-optional': at(authorize(withConsent, 'schools:read schools:write letters:write')),
+        'consent-more': at(authorize(reports, 'schools:read schools:close schools:write letters:write')),
+        'consent-more-only-optional': at(authorize(reports, 'schools:read schools:write')),
+        async 'consent-held'(page, open) {
+          await open(authorize(reports, 'schools:read schools:close letters:write'));
+          await page.locator('summary').click();
+        },
+        async 'consent-nothing-left'(page, open) {
+          await open(authorize(withConsent, 'schools:write letters:write'));
+          for (const box of await page.locator('fieldset input').all()) await box.uncheck();
+          await submit(page, '#authorize');
+        },
         'consent-device': at(authorize(device, 'schools:read')),
         ...appsOfDora({ service, reports, device, disabled, firstParty: ownFirstParty }),
         'authorized-apps': at('/account/apps?done=disconnected'),

@@ -3,7 +3,8 @@ import type { ExecutionContext } from 'ava';
 import * as client from 'openid-client';
 
 import { Browser } from '../harness/browser.ts';
-import { startPlatform } from '../harness/platform.ts';
+import type { Page } from '../harness/browser.ts';
+import { signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { SERVERS, completeFlow } from './servers.ts';
 
@@ -149,6 +150,38 @@ test('after Deny the client receives access_denied with its state', async (t) =>
   );
   t.is(error.error, 'access_denied');
   t.is(error.error_description, 'the user denied the request');
+});
+
+test('the client learns which of the requested scopes were granted, and asks for another one later', async (t) => {
+  const scopes = {
+    'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
+    'schools:write': { description: 'Change your schools', permissions: ['edit_schools'], optional: true },
+  } as const;
+  await using platform = await startPlatform({ scopes }, SERVERS['stand-alone']);
+  const app = await platform.registerApp();
+  const config = await discover(platform, app);
+  const browser = new Browser(platform.reach);
+  const scope = 'schools:read schools:write';
+  const tokensWith = async (answer: (page: Page) => Promise<Page>): Promise<client.TokenEndpointResponse> => {
+    const expectedState = client.randomState();
+    const parameters = { redirect_uri: app.redirectUri, scope, state: expectedState };
+    let page = await browser.open(client.buildAuthorizationUrl(config, parameters));
+    if (page.heading === 'Sign in') page = await signIn(browser, page);
+    const { location } = await browser.follow(await answer(page));
+    return client.authorizationCodeGrant(config, location!, { expectedState });
+  };
+
+  const first = await tokensWith(async (page) =>
+    browser.post(page.actionOf('Authorize'), new URLSearchParams()),
+  );
+  t.is(first.scope, 'schools:read');
+  const refreshed = await client.refreshTokenGrant(config, first.refresh_token!);
+  t.is(refreshed.scope, 'schools:read');
+  t.is((await client.tokenIntrospection(config, refreshed.access_token)).scope, 'schools:read');
+
+  const more = await tokensWith(async (page) => browser.submit(page, 'Authorize'));
+  t.is(more.scope, scope);
+  t.is((await client.tokenIntrospection(config, more.access_token)).scope, scope);
 });
 
 test('a code that is used twice revokes the tokens of its first use', async (t) => {

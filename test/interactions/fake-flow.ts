@@ -89,7 +89,7 @@ export function fakeFlow(
       return login === ann.email && password === ' right, blanks and all ' ? ann : undefined;
     },
     login: async (_ctx, { uid }, user) => goTo(`login ${uid} ${user.id}`),
-    consent: async (_ctx, { uid }, granted = []) => goTo(['consent', uid, ...granted].join(' ')),
+    consent: async (_ctx, { uid }, chosen = []) => goTo(['consent', uid, ...chosen].join(' ')),
     deny: async (_ctx, { uid }) => goTo(`deny ${uid}`),
     switchUser: async (_ctx, { uid }) => goTo(`switch ${uid}`),
     skipLogin: async () => undefined,

@@ -51,6 +51,63 @@ test('a host can replace all pages by one function', async (t) => {
   t.deepEqual([refused.status, refused.heading], [400, 'invalid_redirect_uri']);
 });
 
+test('own pages can pass which of the optional scopes the user grants', async (t) => {
+  const answers: (readonly string[] | undefined)[] = [];
+  const shown: unknown[] = [];
+  await using platform = await startPlatform({
+    scopes: {
+      'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
+      'schools:write': { description: 'Change your schools', permissions: ['edit_schools'], optional: true },
+      profile: { description: 'See your name', permissions: [], optional: true },
+    },
+    interactions: (flow) => ({
+      ...ownPages(flow),
+      async middleware(ctx, next) {
+        const uid = /^\/oauth\/interaction\/([^/]+)/.exec(ctx.path)?.[1];
+        if (uid === undefined) return next();
+        const interaction = await flow.find(ctx, uid);
+        const ann = await flow.authenticate(ctx, 'ann@school.example', 'correct horse');
+        if (interaction.prompt === 'consent') shown.push(interaction.scopes);
+        ctx.redirect(
+          interaction.prompt === 'login'
+            ? await flow.login(ctx, interaction, ann!)
+            : await flow.consent(ctx, interaction, answers.shift()),
+        );
+        return undefined;
+      },
+    }),
+  });
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  const scopeFor = async (scope: string, chosen: readonly string[] | undefined): Promise<string | number> => {
+    answers.push(chosen);
+    const page = await browser.open(authorizeUrl(platform, app, { scope }));
+    if (!page.location) return `${page.status} ${page.heading}`;
+    const { body } = await platform.token({
+      grant_type: 'authorization_code',
+      client_id: app.client.id,
+      client_secret: app.secret,
+      redirect_uri: app.redirectUri,
+      code: page.location.searchParams.get('code'),
+    });
+    return body.scope ?? '';
+  };
+  const all = 'schools:read schools:write profile';
+  t.is(await scopeFor(all, ['schools:read', 'unknown']), '422 invalid_request');
+  t.is(await scopeFor('schools:write profile', []), '422 invalid_request');
+  t.is(await scopeFor(all, ['profile', 'profile', 'schools:read']), 'schools:read profile');
+  t.is(await scopeFor(all, undefined), all);
+  t.deepEqual(shown.at(-1), [
+    { name: 'schools:read', description: 'See your schools', optional: false, consented: true },
+    { name: 'schools:write', description: 'Change your schools', optional: true, consented: false },
+    { name: 'profile', description: 'See your name', optional: false, consented: true },
+  ]);
+  t.deepEqual(
+    platform.logger.lines.filter(({ level }) => level !== 'info'),
+    [],
+  );
+});
+
 test('a 4xx error of a page has a page with its status, and is not logged', async (t) => {
   await using platform = await startPlatform({
     interactions: (flow) => ({
