@@ -19,7 +19,6 @@ const SCREENSHOTS = process.env['SCREENSHOTS'];
 const LOOKS = [
   { name: 'light-1280', colorScheme: 'light', width: 1280 },
   { name: 'dark-1280', colorScheme: 'dark', width: 1280 },
-  { name: 'light-390', colorScheme: 'light', width: 390 },
   { name: 'light-320', colorScheme: 'light', width: 320 },
   { name: 'dark-320', colorScheme: 'dark', width: 320 },
 ] as const;
