@@ -39,7 +39,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'consent.leadMore': '{client} möchte weiteren Zugriff auf Ihr Konto bei {brand}.',
   'consent.scopes': 'Die App darf dann:',
   'consent.moreScopes': 'Die App darf dann außerdem:',
-  'consent.optional': 'Entfernen Sie das Häkchen bei allem, was die App nicht dürfen soll:',
+  'consent.optional': 'Sie entscheiden, ob die App darf:',
   'consent.consented': 'Was die App schon darf',
   'consent.problem.nothing': 'Lassen Sie mindestens ein Häkchen stehen, oder lehnen Sie den Zugriff ganz ab.',
   'consent.noScopes': 'Die App kann dann in Ihrem Namen handeln, mit allen Berechtigungen, die Sie haben.',

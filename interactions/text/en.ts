@@ -35,7 +35,7 @@ export const en = {
   'consent.leadMore': '{client} is asking for more access to your {brand} account.',
   'consent.scopes': 'It will be able to:',
   'consent.moreScopes': 'It will also be able to:',
-  'consent.optional': 'Uncheck what it should not be able to do:',
+  'consent.optional': 'You choose whether it can:',
   'consent.consented': 'What it can do already',
   'consent.problem.nothing': 'Leave at least one box checked, or refuse the access altogether.',
   'consent.noScopes': 'It will be able to act on your behalf, with the permissions that you have.',

@@ -111,7 +111,7 @@ for (const [name, input] of Object.entries(INPUT_METHODS)) {
     t.is(await grantedScope(setup), 'schools:read profile');
 
     await setup.start(page, { scope });
-    const boxes = page.getByRole('group', { name: 'Uncheck what it should not be able to do:' });
+    const boxes = page.getByRole('group', { name: 'You choose whether it can:' });
     t.is(await boxes.getByRole('checkbox', { checked: true }).count(), 1);
     t.false(await page.getByText('See your schools').isVisible());
     await input.choose(page, 'button', 'Authorize');

@@ -185,7 +185,7 @@ onPlatforms(
     const page = await ask(setup, app, 'schools:read admin profile');
     t.regex(
       page.text,
-      /It will also be able to: Manage all Uncheck .* See your name What it can do already See your schools/,
+      /It will also be able to: Manage all You choose whether it can: See your name What it can do already See your schools/,
     );
     t.is((await tokensOf(setup, app, page, [])).scope, 'schools:read admin');
     const events = await platform.auth.audit.list({ clientId: app.client.id, types: ['consent_given'] });
