@@ -40,7 +40,9 @@ const ownPages: Interactions = (flow) => {
     else show(ctx, 422, loginForm(interaction, 'Email or password is incorrect.'));
   });
   router.post('/consent', async (ctx) => {
-    seeOther(ctx, await flow.consent(ctx, await flow.find(ctx, ctx.params['uid']!)));
+    const { scope = [] } = ctx.request.body as Record<string, unknown>;
+    const interaction = await flow.find(ctx, ctx.params['uid']!);
+    seeOther(ctx, await flow.consent(ctx, interaction, [scope].flat().map(String)));
   });
   router.post('/deny', async (ctx) => {
     seeOther(ctx, await flow.deny(ctx, await flow.find(ctx, ctx.params['uid']!)));
@@ -68,10 +70,14 @@ function loginForm({ action, client }: Interaction, mistake = ''): string {
 }
 
 function consentForm({ action, client, limited, scopes, user }: Interaction): string {
-  const items = scopes.map(({ description }) => `<li>${escape(description)}</li>`).join('');
+  const items = scopes.map(({ description, name, optional }) => {
+    // Checked at first; what the user unchecks is not granted.
+    const box = optional ? `<input type="checkbox" name="scope" value="${escape(name)}" checked> ` : '';
+    return `<li><label>${box}${escape(description)}</label></li>`;
+  });
   return `<h1>${escape(client.name)} asks for access</h1><p>You are ${escape(user?.name ?? '')}.</p>
-<ul>${items || `<li>${limited ? 'See who you are' : 'Use all of your permissions'}</li>`}</ul>
 <form method="post">
+  <ul>${items.join('') || `<li>${limited ? 'See who you are' : 'Use all of your permissions'}</li>`}</ul>
   <button formaction="${action}/consent">Allow</button>
   <button formaction="${action}/deny">Cancel</button>
 </form>`;
@@ -110,7 +116,10 @@ export async function createSchool(
     storage: memoryStorage(),
     interactions: ownPages,
     gate: defineGate({ permissions: { view_schools: 'View schools' } }),
-    scopes: { 'schools:read': { description: 'See your schools', permissions: ['view_schools'] } },
+    scopes: {
+      'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
+      profile: { description: 'See your name', permissions: [], optional: true },
+    },
   });
   return { app: new Koa().use(auth.middleware()), auth };
 }

@@ -30,6 +30,7 @@ export type {
   PageData,
   PageFrame,
   Problem,
+  ScopeChoice,
   View,
   ViewName,
   Viewer,

@@ -29,4 +29,10 @@ export const gate: Gate<Permission, Role> = defineGate({
 export const scopes: Readonly<Record<string, Scope<Permission>>> = {
   profile: { description: 'See your name and email address', permissions: [] },
   'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
+  'schools:write': {
+    description: 'Rename your schools',
+    permissions: ['view_schools', 'edit_schools'],
+    // Users can uncheck it on the consent page.
+    optional: true,
+  },
 };

@@ -18,12 +18,11 @@ export function consentQuestion(
   ctx: KoaContextWithOIDC,
   { scopes }: Pick<ResolvedOptions, 'scopes'>,
 ): Pick<AuthorizationRequest, 'limited' | 'consented' | 'optional'> {
-  const granted = Object.values(ctx.oidc.entities.Grant?.resources ?? {}).flatMap((scope) =>
-    scope.split(' '),
-  );
+  const resources = Object.values(ctx.oidc.entities.Grant?.resources ?? {});
+  const granted = new Set(resources.flatMap((scope) => scope.split(' ')));
   const requested = [...ctx.oidc.requestParamScopes];
-  const asked = requested.filter((name) => !granted.includes(name));
-  const consented = asked.length > 0 ? requested.filter((name) => granted.includes(name)) : [];
+  const asked = requested.filter((name) => !granted.has(name));
+  const consented = asked.length > 0 ? requested.filter((name) => granted.has(name)) : [];
   const optional = asked.filter((name) => scopes.get(name)?.optional === true);
   return {
     ...(requestOf(ctx).isLimitedToNoScope && { limited: true }),

@@ -15,6 +15,12 @@ export interface RegisteredClient {
 export interface AuthorizationRequest {
   /** @default [] */
   readonly scopes?: readonly string[];
+  /**
+   * Optional scopes that the user unchecks on the consent page, if there is one. Rejects when the page has no check box for one
+   * of them.
+   * @default []
+   */
+  readonly declinedScopes?: readonly string[];
   /** @default a random one */
   readonly state?: string;
   /** @default the first one of the client */
@@ -63,7 +69,11 @@ export async function authorize(
   const { issuer } = setup;
   const codeVerifier = randomBytes(32).toString('base64url');
   const sent = authorizationRequest(issuer, registered, request, codeVerifier);
-  const callback = await followRedirects(sent, setup, { user, answer: 'consent' });
+  const callback = await followRedirects(sent, setup, {
+    user,
+    answer: 'consent',
+    declined: request.declinedScopes ?? [],
+  });
   const answer = Object.fromEntries(callback.searchParams);
   const { code } = answer;
   if (code === undefined) throw new Error(`The client was not authorized: ${describeError(answer)}`);
@@ -93,7 +103,7 @@ export async function deny(
 ): Promise<URL> {
   const codeVerifier = randomBytes(32).toString('base64url');
   const sent = authorizationRequest(setup.issuer, registered, request, codeVerifier);
-  return followRedirects(sent, setup, { user, answer: 'deny' });
+  return followRedirects(sent, setup, { user, answer: 'deny', declined: [] });
 }
 
 interface SentRequest {

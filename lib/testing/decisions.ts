@@ -3,11 +3,14 @@ import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 
 import type { Interactions, InteractionFlow, User } from '../contracts/index.ts';
+import { ConsentInvalidError } from '../errors.ts';
 
 /** A user, and their answer on the consent page. */
 export interface Decision {
   readonly user: User;
   readonly answer: 'consent' | 'deny';
+  /** The optional scopes that the user unchecks on the consent page. */
+  readonly declined: readonly string[];
 }
 
 /** Answers the login and the consent page in place of the users of a test. */
@@ -33,8 +36,14 @@ export function createDecisions(given: Interactions | undefined): Decisions {
           const uid = INTERACTION.exec(ctx.path)?.[1];
           const decision = decisions.get(ctx.get(HEADER));
           if (uid === undefined || !decision) return pages ? pages.middleware(ctx, next) : next();
-          ctx.status = 303;
-          ctx.redirect(await decide(flow, ctx, uid, decision));
+          try {
+            ctx.redirect(await decide(flow, ctx, uid, decision));
+            ctx.status = 303;
+          } catch (error) {
+            if (!(error instanceof ConsentInvalidError)) throw error;
+            ctx.status = error.status;
+            ctx.body = { error: 'consent_invalid', error_description: error.message };
+          }
           return undefined;
         },
         async error(ctx, problem) {
@@ -57,9 +66,17 @@ async function decide(
   flow: InteractionFlow,
   ctx: Context,
   uid: string,
-  { answer, user }: Decision,
+  { answer, declined, user }: Decision,
 ): Promise<string> {
   const interaction = await flow.find(ctx, uid);
   if (interaction.prompt === 'login') return flow.login(ctx, interaction, user);
-  return answer === 'consent' ? flow.consent(ctx, interaction) : flow.deny(ctx, interaction);
+  if (answer === 'deny') return flow.deny(ctx, interaction);
+  const optional = interaction.scopes.filter((scope) => scope.optional).map(({ name }) => name);
+  const missing = declined.filter((name) => !optional.includes(name));
+  if (missing.length > 0) throw new ConsentInvalidError(`There is no check box for: ${missing.join(' ')}`);
+  return flow.consent(
+    ctx,
+    interaction,
+    optional.filter((name) => !declined.includes(name)),
+  );
 }

@@ -20,6 +20,7 @@ const REDIRECT_URI = 'https://reports.example/callback';
 
 async function begin(
   name = 'Reports',
+  scope = 'schools:read',
 ): Promise<{ browser: Browser; page: Page; client: Record<string, string> }> {
   const { client, secret } = await auth.clients.create({
     name,
@@ -31,7 +32,7 @@ async function begin(
     client_id: client.id,
     redirect_uri: REDIRECT_URI,
     response_type: 'code',
-    scope: 'schools:read',
+    scope,
     state: 'x',
   }).toString();
   const browser = new Browser();
@@ -63,6 +64,25 @@ test('users sign in and authorize on the app’s own pages', async (t) => {
     code: location?.searchParams.get('code'),
   });
   t.is(answer.status, 200, answer.text);
+});
+
+test('a scope that the user unchecks is not granted', async (t) => {
+  const granted: unknown[] = [];
+  for (const form of ['scope=profile', '']) {
+    const { browser, client, page } = await begin('Reports', 'schools:read profile');
+    const consent = await browser.follow(await browser.submit(page, 'Sign in', ANN));
+    t.regex(consent.html, /<input type="checkbox" name="scope" value="profile" checked> See your name/);
+    const answer = await browser.post(consent.actionOf('Allow'), new URLSearchParams(form));
+    const { location } = await browser.follow(answer);
+    const { body } = await postJson(`${school.origin}/oauth/token`, {
+      grant_type: 'authorization_code',
+      ...client,
+      redirect_uri: REDIRECT_URI,
+      code: location?.searchParams.get('code'),
+    });
+    granted.push((body as { scope?: string }).scope);
+  }
+  t.deepEqual(granted, ['schools:read profile', 'schools:read']);
 });
 
 test('the cancel button returns access_denied to the client', async (t) => {

@@ -13,7 +13,7 @@ const PARTS = {
   Faults: 29,
   Revocation: 10,
   Defences: 14,
-  Apps: 14,
+  Apps: 16,
   'Guessing and load': 7,
 };
 

@@ -78,6 +78,20 @@ test('the app can redeem the code with its verifier', async (t) => {
   t.is(answer.status, 200, answer.text);
 });
 
+test('authorize() declines optional scopes', async (t) => {
+  const optional = { description: 'See your name', permissions: [], optional: true };
+  await using server = await testServer({ gate, scopes: { ...scopes, profile: optional }, users: [ann] });
+  const reports = await server.auth.clients.create(REPORTS);
+  const request = { scopes: ['schools:read', 'profile'] };
+  await t.throwsAsync(server.authorize(reports, ann, { ...request, declinedScopes: ['schools:read'] }), {
+    message: /answered 422: .*There is no check box for: schools:read/,
+  });
+  const { exchange } = await server.authorize(reports, ann, { ...request, declinedScopes: ['profile'] });
+  t.is((await exchange()).scope, 'schools:read');
+  const later = await server.authorize(reports, ann, request);
+  t.is((await later.exchange()).scope, 'schools:read profile');
+});
+
 test('deny() returns the redirect with access_denied and the state', async (t) => {
   await using server = await start();
   const reports = await server.auth.clients.create(REPORTS);
