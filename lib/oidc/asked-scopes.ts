@@ -31,9 +31,9 @@ export function consentQuestion(
   };
 }
 
-/** All scopes of the request. */
+/** All scopes of the request, each once. */
 export function requestedScopes({ parameters }: AuthorizationRequest): string[] {
-  return parameters['scope']?.split(' ').filter(Boolean) ?? [];
+  return [...new Set(parameters['scope']?.split(' ').filter(Boolean))];
 }
 
 /** The scopes that the page asks for. */

@@ -261,6 +261,14 @@ onPlatforms(
   },
 );
 
+onPlatforms('a scope that is requested twice has one check box', async (setup) => {
+  const { t, platform } = setup;
+  const app = await platform.registerApp();
+  const page = await ask(setup, app, `${BOTH} schools:write schools:read`);
+  t.deepEqual(choicesOf(page), ['Change your schools']);
+  t.is((await tokensOf(setup, app, page, [])).scope, LEFT_OUT);
+});
+
 const FORGED: readonly (readonly [string, Record<string, string>])[] = [
   ['a scope that was not requested', { 'scope-0': 'profile' }],
   ['a scope that was not requested and is not optional', { 'scope-0': 'schools:write', 'scope-1': 'admin' }],
@@ -438,7 +446,10 @@ onPlatforms('nodes with different options: the page that the user saw decides', 
   await signedIn(platform, browser);
   const app = await platform.registerApp();
   const page = await ask({ browser, platform }, app, BOTH);
+  const withUnknown = await ask({ browser, platform }, app, 'schools:read admin');
   isThere = true;
+  const { text } = await browser.open(withUnknown.url);
+  t.true(text.includes('It will be able to: See your schools admin'), 'a scope that this node does not know');
   const end = await grant(browser, page, []);
   t.is((await redeem(platform, app, end)).body.scope, LEFT_OUT);
 
