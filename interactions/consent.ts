@@ -4,10 +4,10 @@ import { sentence } from './sentence.ts';
 import type { PageContext } from './page-context.ts';
 import { displayName } from './viewer.ts';
 
-/** Shows the consent page: the app, the scopes it asks for, the signed-in user, and the destination of the redirect. */
+/** Shows the consent page: the app, the API and the scopes it asks for, the signed-in user, and the destination of the redirect. */
 export function askForConsent(ctx: Context, interaction: Interaction, pageContext: PageContext): void {
   const { brand, nameOf, show, text } = pageContext;
-  const { action, canSwitchUser, client, limited, redirectUri, scopes, user } = interaction;
+  const { action, canSwitchUser, client, limited, redirectUri, resource, scopes, user } = interaction;
   const names = { client: client.name, brand };
   show(ctx, {
     view: 'consent',
@@ -19,6 +19,7 @@ export function askForConsent(ctx: Context, interaction: Interaction, pageContex
     limited,
     user: user && displayName(user),
     canSwitchUser,
+    resource: resource?.name,
     destination: destination(redirectUri),
   });
 }

@@ -13,6 +13,7 @@ import { CONSENT_PROOF, rememberConsent, toConsentProof } from './consent.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { createLoginSessions } from './login-session.ts';
 import { HOST_LOGIN } from './prompts.ts';
+import { besidesDefault } from './resource-parameter.ts';
 import { originOf } from './request-facts.ts';
 
 /** The parts of the server that the interactions need. */
@@ -66,7 +67,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     authenticate,
     login: (ctx, { uid }, user) => finishLogin(ctx, uid, user),
     async consent(ctx, { uid }) {
-      const { consent, request } = pendingConsent(await findOpen(ctx, uid, 'consent'));
+      const { consent, request } = pendingConsent(await findOpen(ctx, uid, 'consent'), options.issuer);
       const isRemembered = await rememberConsent(storage.consents, {
         ...consent,
         client: await enabledClient(request),
@@ -79,7 +80,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
       return requests.urlOf({ ...withoutPrompts(request, ['login', 'consent']), ...proof });
     },
     async deny(ctx, { uid }) {
-      const { consent, request } = pendingConsent(await findOpen(ctx, uid, 'consent'));
+      const { consent, request } = pendingConsent(await findOpen(ctx, uid, 'consent'), options.issuer);
       await checkRedirectUri(request);
       audit.record({ type: 'consent_denied', ...consent }, originOf(ctx));
       return accessDeniedUrl(request.parameters, options.issuer);
@@ -159,14 +160,18 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
 
   async function describe({ request, userId }: OpenInteraction, uid: string): Promise<Interaction> {
     const { parameters, prompt } = request;
+    const api = options.resources.get(parameters['resource'] ?? options.issuer);
+    // Removed from the options since the engine checked it.
+    if (!api) throw new InteractionExpiredError();
     return {
       uid,
       prompt,
       client: await enabledClient(request),
       user: userId === undefined ? undefined : await users.find(userId),
+      resource: api.resource === options.issuer ? undefined : { resource: api.resource, name: api.name },
       limited: isLimited(request),
       scopes: requestedScopes(request).flatMap((name) => {
-        const scope = options.scopes.get(name);
+        const scope = api.scopes.get(name);
         return scope ? [{ name, description: scope.description }] : [];
       }),
       redirectUri: parameters['redirect_uri']!,
@@ -188,13 +193,24 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
 
 const INTERACTION_PATH = /\/oauth\/interaction\/([^/]+)/i;
 
-/** The consent that the user is asked for. */
-function pendingConsent({ request, userId }: OpenInteraction): {
+/** The consent that the user is asked for. `resource` is `undefined` for the default. */
+function pendingConsent(
+  { request, userId }: OpenInteraction,
+  issuer: string,
+): {
   request: AuthorizationRequest;
-  consent: { userId: string; clientId: string; scopes: string[] };
+  consent: { userId: string; clientId: string; resource: string | undefined; scopes: string[] };
 } {
-  const clientId = request.parameters['client_id']!;
-  return { request, consent: { userId: userId!, clientId, scopes: requestedScopes(request) } };
+  const { client_id: clientId, resource } = request.parameters;
+  return {
+    request,
+    consent: {
+      userId: userId!,
+      clientId: clientId!,
+      resource: besidesDefault(resource, issuer),
+      scopes: requestedScopes(request),
+    },
+  };
 }
 
 function requestedScopes({ parameters }: AuthorizationRequest): string[] {
