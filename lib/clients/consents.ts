@@ -37,14 +37,17 @@ export function consentsByResource({ hosts, scopes }: Pick<Consent, 'hosts' | 's
   // An API without a scope is named by its hosts only: the user has consented to a request that named no scope.
   const named = [
     ...scopes.map(split),
-    ...Object.keys(hosts).map((host) => ({ ...split(host), name: undefined })),
+    ...Object.keys(hosts).map((host) => ({ resource: split(host).resource, name: undefined })),
   ];
-  const byResource = Map.groupBy(named, ({ resource }) => resource);
-  const resources = [...byResource.keys()].toSorted((a = '', b = '') => (a < b ? -1 : 1));
-  return resources.map((resource) => {
+  // Sorted with the empty name of the default first.
+  const byResource = Map.groupBy(named, ({ resource = '' }) => resource);
+  return [...byResource.keys()].toSorted().map((resource) => {
     const names = byResource.get(resource)!.flatMap(({ name }) => (name === undefined ? [] : [name]));
-    const limited = !names.includes(WITHOUT_SCOPES);
-    return { resource, scopes: names.filter((name) => name !== WITHOUT_SCOPES), limited };
+    return {
+      resource: resource || undefined,
+      scopes: names.filter((name) => name !== WITHOUT_SCOPES),
+      limited: !names.includes(WITHOUT_SCOPES),
+    };
   });
 }
 

@@ -119,7 +119,7 @@ function metadataUrlOf(resource: string): string {
 export function scopesOfAll<P extends string>(
   resources: Iterable<Pick<ResolvedResource<P>, 'scopes'>>,
 ): ReadonlyMap<string, Scope<P>> {
-  const scopes = [...resources].flatMap((api) => [...api.scopes]);
+  const scopes = [...resources].flatMap((api) => Array.from(api.scopes));
   const byName = Map.groupBy(scopes, ([name]) => name);
   return new Map(
     Array.from(byName, ([name, same]) => [
