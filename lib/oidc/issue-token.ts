@@ -65,7 +65,7 @@ export function createIssueToken(
     const { client } = stored;
     checkClient(client, userId);
     const lifetime = lifetimeFor(client, requestedLifetime, api.lifetimes);
-    const scopes = scopesFor(client, requested, api.scopes);
+    const scopes = scopesFor(client, requested, api);
     if (userId !== undefined && !(await users.find(userId))) {
       throw new ConfigError('issueToken({ user })', 'users.find() finds no user with this id');
     }
@@ -195,11 +195,14 @@ function checkClient({ disabled, grantType, id }: Client, userId: string | undef
 function scopesFor(
   client: Client,
   requested: readonly string[] | undefined,
-  known: ResolvedResource['scopes'],
+  { metadataUrl, scopes: known }: ResolvedResource,
 ): readonly string[] {
   const option = 'issueToken({ scopes })';
   for (const name of requested ?? []) {
-    if (!known.has(name)) throw new ConfigError(option, `the API has no scope "${name}"`);
+    if (!known.has(name)) {
+      const owner = metadataUrl === undefined ? 'server' : 'API';
+      throw new ConfigError(option, `the ${owner} has no scope "${name}"`);
+    }
     if (client.scopes && !client.scopes.includes(name)) {
       throw new ConfigError(option, `the client ${client.id} may not ask for the scope "${name}"`);
     }
