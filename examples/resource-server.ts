@@ -1,7 +1,8 @@
 /**
  * A resource server in a separate process. It verifies access tokens with the published keys, and introspects them to learn
  * whether they were revoked. It knows the issuer and has a client with the permission `introspect_tokens`, which allows it to
- * introspect the tokens of other clients.
+ * introspect the tokens of other clients. With RESOURCE, a URL in the option `resources` of the authorization server, it accepts
+ * tokens for that API only, and says at that host where clients get them (RFC 9728).
  *
  *     ISSUER=… CLIENT_ID=… CLIENT_SECRET=… npx node --conditions=gatehouse:source examples/resource-server.ts
  */
@@ -19,6 +20,8 @@ export interface Issuer {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
+  /** The URL of this API in the option `resources` of the authorization server. @default the issuer, the default API */
+  readonly resource?: string | undefined;
 }
 
 // How long a revoked token may still be accepted, in milliseconds.
@@ -28,10 +31,11 @@ const MOST_CACHED = 10_000;
 const UNREADABLE_KEYS = new Set(['ERR_JOSE_GENERIC', 'ERR_JWKS_INVALID', 'ERR_JWKS_TIMEOUT']);
 
 /** Creates a middleware that requires a valid access token and sets `ctx.state.claims`. */
-export function checkTokens({ clientId, clientSecret, issuer }: Issuer): Middleware {
+export function checkTokens({ clientId, clientSecret, issuer, resource }: Issuer): Middleware {
   // Fetches the keys once, and again when a token names an unknown one.
   const keys = createRemoteJWKSet(new URL(`${issuer}/oauth/jwks`));
   const credentials = Buffer.from(`${clientId}:${clientSecret}`).toString('base64');
+  const metadata = resource === undefined ? '' : `resource_metadata="${metadataUrl(resource)}"`;
   const activeUntil = new Map<string, number>();
 
   async function isActive(token: string): Promise<boolean> {
@@ -56,7 +60,7 @@ export function checkTokens({ clientId, clientSecret, issuer }: Issuer): Middlew
     try {
       const { payload } = await jwtVerify(token, keys, {
         issuer,
-        audience: issuer,
+        audience: resource ?? issuer,
         typ: 'at+jwt',
         algorithms: ['ES256'],
         requiredClaims: ['sub', 'client_id', 'principal', 'exp'],
@@ -74,7 +78,8 @@ export function checkTokens({ clientId, clientSecret, issuer }: Issuer): Middlew
     const claims = token === undefined ? undefined : await claimsOf(token);
     if (!claims) {
       ctx.status = 401;
-      ctx.set('WWW-Authenticate', token === undefined ? 'Bearer' : 'Bearer error="invalid_token"');
+      const parameters = [token === undefined ? '' : 'error="invalid_token"', metadata].filter(Boolean);
+      ctx.set('WWW-Authenticate', ['Bearer', parameters.join(', ')].filter(Boolean).join(' '));
       ctx.body = {
         message: token === undefined ? 'Send an access token.' : 'The access token is not valid.',
       };
@@ -85,9 +90,27 @@ export function checkTokens({ clientId, clientSecret, issuer }: Issuer): Middlew
   };
 }
 
+/** RFC 9728 section 3.1: the well-known path comes between the host and the path of the API. */
+function metadataUrl(resource: string): URL {
+  const { origin, pathname } = new URL(resource);
+  return new URL(`/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`, origin);
+}
+
+/** Serves the metadata of an API that has a host of its own (RFC 9728 section 2). */
+export function serveMetadata(resource: string, issuer: string): Middleware {
+  const { pathname } = metadataUrl(resource);
+  return async function metadata(ctx, next) {
+    if (ctx.path !== pathname) return next();
+    ctx.set('Access-Control-Allow-Origin', '*');
+    ctx.body = { resource, authorization_servers: [issuer], bearer_methods_supported: ['header'] };
+    return undefined;
+  };
+}
+
 /** Creates the API: a library that lends books to users and clients of the school platform. */
 export function createLibrary(issuer: Issuer): Koa {
   const app = new Koa();
+  if (issuer.resource !== undefined) app.use(serveMetadata(issuer.resource, issuer.issuer));
   app.use(checkTokens(issuer));
   app.use((ctx) => {
     const { principal, scope, sub } = ctx.state['claims'] as Record<string, string>;
@@ -100,9 +123,19 @@ export function createLibrary(issuer: Issuer): Koa {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const { CLIENT_ID: clientId, CLIENT_SECRET: clientSecret, ISSUER: issuer, PORT = '3001' } = process.env;
+  const {
+    CLIENT_ID: clientId,
+    CLIENT_SECRET: clientSecret,
+    ISSUER: issuer,
+    PORT = '3001',
+    RESOURCE: resource,
+  } = process.env;
   if (!issuer || !clientId || !clientSecret) throw new Error('Set ISSUER, CLIENT_ID and CLIENT_SECRET');
-  const server = createLibrary({ issuer, clientId, clientSecret }).listen(Number(PORT), '127.0.0.1', () => {
-    console.log(`The library listens at http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-  });
+  const server = createLibrary({ issuer, clientId, clientSecret, resource }).listen(
+    Number(PORT),
+    '127.0.0.1',
+    () => {
+      console.log(`The library listens at http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    },
+  );
 }

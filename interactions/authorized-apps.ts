@@ -63,14 +63,16 @@ async function listAuthorizedApps(request: AccountRequest): Promise<void> {
 }
 
 function describe(
-  { client, createdAt, lastUsedAt, limited, scopes }: AuthorizedApp,
+  { client, createdAt, lastUsedAt, limited, resources, scopes }: AuthorizedApp,
   { home, pageContext }: AccountRequest,
 ): AuthorizedAppRow {
   const { clock, nameOf } = pageContext;
+  const namesOf = (named: AuthorizedApp['scopes']): string[] => named.map((scope) => nameOf('scope', scope));
   return {
     name: printable(client.name),
-    scopes: scopes.map((scope) => nameOf('scope', scope)),
+    scopes: namesOf(scopes),
     limited,
+    resources: resources.map((resource) => ({ ...resource, scopes: namesOf(resource.scopes) })),
     since: clock.day(createdAt),
     lastUsed: lastUsedAt === undefined ? undefined : clock.day(lastUsedAt),
     isDisabled: client.disabled,

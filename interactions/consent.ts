@@ -7,8 +7,8 @@ import type { PageContext } from './page-context.ts';
 import { displayName } from './viewer.ts';
 
 /**
- * Shows the consent page: the app, the scopes it asks for, the signed-in user, and the destination of the redirect. The scopes that
- * the user can decline have check boxes, which are checked at first.
+ * Shows the consent page: the app, the API and the scopes it asks for, the signed-in user, and the destination of the redirect. The
+ * scopes that the user can decline have check boxes, which are checked at first.
  */
 export function askForConsent(ctx: Context, interaction: Interaction, pageContext: PageContext): void {
   showConsent(ctx, interaction, pageContext, { status: 200, isChecked: true, problems: [] });
@@ -40,7 +40,7 @@ function showConsent(
   { brand, nameOf, show, text }: PageContext,
   { isChecked, ...page }: { status: number; isChecked: boolean; problems: readonly Problem[] },
 ): void {
-  const { action, canSwitchUser, client, limited, redirectUri, scopes, user } = interaction;
+  const { action, canSwitchUser, client, limited, redirectUri, resource, scopes, user } = interaction;
   const names = { client: client.name, brand };
   const consented = scopes.filter((scope) => scope.consented).map((scope) => nameOf('scope', scope));
   show(ctx, {
@@ -65,6 +65,7 @@ function showConsent(
     limited,
     user: user && displayName(user),
     canSwitchUser,
+    resource: resource?.name,
     destination: destination(redirectUri),
   });
 }

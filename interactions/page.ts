@@ -24,6 +24,8 @@ export type View =
   | {
       readonly view: 'consent';
       readonly action: string;
+      /** The name of the API that the app asks for; `undefined` for the default one. */
+      readonly resource: string | undefined;
       /** The labels of the scopes that the app asks for and that the user cannot decline one by one. */
       readonly scopes: readonly string[];
       /** The scopes that the user can decline: check boxes in the form that is posted to `/consent`. */
@@ -72,6 +74,12 @@ export interface AuthorizedAppRow {
   readonly scopes: readonly string[];
   /** Whether the scopes limit the app. `false`: it may do everything that the user may. With `true` and no scopes, nothing. */
   readonly limited: boolean;
+  /** The same for each API besides the default. An app that has no `scopes` may still have some here. */
+  readonly resources: readonly {
+    readonly name: string;
+    readonly scopes: readonly string[];
+    readonly limited: boolean;
+  }[];
   readonly since: Moment;
   readonly lastUsed: Moment | undefined;
   readonly isDisabled: boolean;

@@ -132,11 +132,21 @@ export class PermissionMissingError extends GatehouseError {
    * `insufficient_scope` (RFC 6750 section 3.1).
    */
   readonly insufficientScope: boolean;
+  /** That challenge, for `WWW-Authenticate`, with the scopes that are needed where they are known. */
+  readonly challenge: string | undefined;
 
-  constructor(permission: string, message: string, options: { insufficientScope?: boolean } = {}) {
+  constructor(
+    permission: string,
+    message: string,
+    {
+      challenge,
+      insufficientScope = challenge !== undefined,
+    }: { challenge?: string | undefined; insufficientScope?: boolean } = {},
+  ) {
     super('ERR_PERMISSION_MISSING', message, { status: 403 });
     this.permission = permission;
-    this.insufficientScope = options.insufficientScope ?? false;
+    this.insufficientScope = insufficientScope;
+    this.challenge = challenge;
   }
 }
 

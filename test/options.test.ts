@@ -50,6 +50,12 @@ class UsersOfClass {
 }
 const RANDOM = 'f3a1b07c9e5d4268a1b07c9e5d4268f3';
 
+const API = 'https://api.example/v1';
+
+function resourceMistake(remedy: string): (resource: string) => (typeof mistakes)[number] {
+  return (resource) => [{ resources: { [resource]: {} } }, `resources['${resource}']`, remedy];
+}
+
 /** The options, the option that the error names, and its message. */
 const mistakes: [given: Record<string, unknown>, option: string, remedy: string | RegExp][] = [
   [{ nonsense: 1 }, 'nonsense', /^there is no such option; the options are issuer, mountPath, users, /],
@@ -116,6 +122,67 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
   [{ users: new UsersOfClass() }, 'users.role', /^name the method roles\(user\), /],
   [{ tokenClaims: { tenant: 'north' } }, 'tokenClaims', 'pass a function, or leave it out'],
   [{ migrate: 'always' }, 'migrate', 'pass true or false'],
+
+  ...[null, [], 'https://api.example', new Map()].map((resources): (typeof mistakes)[number] => [
+    { resources },
+    'resources',
+    "give an object with the APIs by URL, such as { 'https://api.example/v1': { scopes } }",
+  ]),
+  ...['api', '/v1', 'https://', 'https://api.example/a b', 'https://api.example/"'].map(
+    resourceMistake('give the URL of the API as the key, such as https://api.example/v1'),
+  ),
+  ...[
+    'https://api.example/?a=1',
+    'https://api.example?',
+    'https://api.example/#a',
+    'https://ann@api.example',
+  ].map(resourceMistake('leave out query, fragment and credentials (RFC 9728 section 1.2)')),
+  ...['http://api.example', 'urn:api', 'ftp://api.example'].map(
+    resourceMistake('use https; http is accepted for loopback addresses only'),
+  ),
+  ...['https://platform.example', 'https://platform.example/', 'HTTPS://Platform.Example:443'].map(
+    resourceMistake('the issuer is the default API; give its scopes in the option scopes'),
+  ),
+  [
+    { resources: { 'https://api.example': {}, 'https://api.example/': {} } },
+    "resources['https://api.example/']",
+    'another entry has the same URL; give each API once',
+  ],
+  [
+    { resources: { [API]: null } },
+    `resources['${API}']`,
+    'pass an object with some of name, scopes, lifetimes',
+  ],
+  [
+    { resources: { [API]: { audience: API } } },
+    `resources['${API}'].audience`,
+    'there is no such option; the options are name, scopes, lifetimes',
+  ],
+  ...['', ' ', 5].map((name): (typeof mistakes)[number] => [
+    { resources: { [API]: { name } } },
+    `resources['${API}'].name`,
+    'give the name that users know the API by, such as "Documents"',
+  ]),
+  [
+    { resources: { [API]: { scopes: { read: { description: '', permissions: [] } } } } },
+    `resources['${API}'].scopes.read.description`,
+    /^describe in a sentence/,
+  ],
+  [
+    { resources: { [API]: { scopes: { read: { description: 'Read', permissions: ['gone'] } } } } },
+    `resources['${API}'].scopes.read.permissions`,
+    '"gone" is not a permission of the gate',
+  ],
+  [
+    { resources: { [API]: { lifetimes: { session: 5 } } } },
+    `resources['${API}'].lifetimes.session`,
+    'there is no such option; the options are accessToken, refreshToken, refreshTokenAbsolute',
+  ],
+  [
+    { lifetimes: 'short', resources: { [API]: { lifetimes: { accessToken: '2 hours' } } } },
+    `resources['${API}'].lifetimes.accessToken`,
+    'at most lifetimes.accessToken, which is 3600 s',
+  ],
 
   ...[null, 5, 'ann', {}].map((currentUser): (typeof mistakes)[number] => [
     { currentUser },
@@ -401,7 +468,7 @@ test('an option that createAdministration() does not have is named, with the rem
   t.throws(() => Reflect.apply(createAdministration, undefined, [{ storage: memoryStorage(), scope: {} }]), {
     instanceOf: ConfigError,
     message:
-      'scope: there is no such option; the options are storage, gate, scopes, lifetimes, keyEncryptionKey, auditRetention, logger',
+      'scope: there is no such option; the options are storage, gate, scopes, resources, lifetimes, keyEncryptionKey, auditRetention, logger',
   });
 });
 

@@ -13,6 +13,7 @@ import { createPages } from './pages.ts';
 import type { CredentialsFile } from './portal/credentials.ts';
 import { createPortal } from './portal/index.ts';
 import type { PortalState } from './portal/index.ts';
+import { createStatistics } from './statistics.ts';
 import { loadViews } from './views.ts';
 import type { Render } from './views.ts';
 
@@ -40,6 +41,7 @@ export function createApp(options: AppOptions): Koa {
   app.use(auth.health());
   app.use(auth.middleware());
   app.use(api.routes());
+  app.use(createStatistics(auth, { database, baseUrl }).routes());
   if (metrics) app.use(serveMetrics(auth));
   app.use(createPages({ metrics, render }).routes());
   const documents = createDocuments<PortalState>({ baseUrl, folder: documentsFolder, pdf, render });

@@ -26,6 +26,7 @@ import { APPS } from './sample.ts';
 import { registerPortal, seed } from './seed.ts';
 import type { Settings } from './settings.ts';
 import { gracefulStop } from './shutdown.ts';
+import { STATISTICS, statisticsUrl } from './statistics.ts';
 import { platformUsers } from './users.ts';
 
 /** The running platform. */
@@ -111,6 +112,7 @@ export async function preparePlatform({
     }),
     gate,
     scopes,
+    resources: { [statisticsUrl(baseUrl)]: STATISTICS },
     keyEncryptionKey:
       keyEncryptionKeys.length > 0 ? keyEncryptionKeys : await keyEncryptionKeyIn(keyEncryptionKeyFile),
   });

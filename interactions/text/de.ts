@@ -45,6 +45,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'consent.noScopes': 'Die App kann dann in Ihrem Namen handeln, mit allen Berechtigungen, die Sie haben.',
   'consent.nothing':
     'Die App erfährt, wer Sie sind: Ihren Namen und Ihre E-Mail-Adresse. Sonst darf sie nichts.',
+  'consent.resource': 'Zugriff auf',
   'consent.user': 'Angemeldet als',
   'consent.switch': 'Nicht Sie?',
   'consent.destination': 'Danach geht es weiter zu',

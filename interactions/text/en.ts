@@ -41,6 +41,7 @@ export const en = {
   'consent.noScopes': 'It will be able to act on your behalf, with the permissions that you have.',
   'consent.nothing':
     'It will learn who you are: your name and your email address. It will be able to do nothing else.',
+  'consent.resource': 'Access to',
   'consent.user': 'Signed in as',
   'consent.switch': 'Not you?',
   'consent.destination': 'You will be sent to',

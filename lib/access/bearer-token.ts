@@ -1,7 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 
-import type { Problem } from '../http/problem.ts';
-
 /**
  * Reads the token of a request from the `Authorization` header field only, because RFC 9700 section 4.3.2 rules out the query.
  * Bodies are not read: a member `access_token` in a body belongs to the host's API.
@@ -96,21 +94,3 @@ export const AUTH_FAILURES: Readonly<Record<AuthFailureReason, AuthFailure>> = {
     detail: 'The user or the client of the access token was removed or disabled.',
   },
 };
-
-/** The problem for a failed authentication, with its challenge. */
-export function unauthorized(realm: string, failure: AuthFailure): Problem {
-  const { code, detail, error } = failure;
-  return {
-    status: 401,
-    code,
-    detail,
-    headers: { 'WWW-Authenticate': error ? challenge(realm, error, detail) : challenge(realm) },
-  };
-}
-
-/** A `WWW-Authenticate` value. The description must be free of quotes and backslashes. */
-export function challenge(realm: string, error?: string, description?: string): string {
-  const parameters = [`realm="${realm.replaceAll(/["\\]/g, String.raw`\$&`)}"`];
-  if (error) parameters.push(`error="${error}"`, `error_description="${description}"`);
-  return `Bearer ${parameters.join(', ')}`;
-}

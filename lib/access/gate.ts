@@ -1,6 +1,7 @@
 import { types } from 'node:util';
 
 import type { Gate, PermissionSource, Principal, User } from '../contracts/index.ts';
+import { insufficientScope } from './challenge.ts';
 import { ConfigError, missingPermission, PermissionMissingError } from '../errors.ts';
 import { checkKnownOptions } from '../options/known-options.ts';
 
@@ -111,8 +112,10 @@ export function defineGate<
         );
       }
       if (!can(principal, permission, ...resource)) {
-        const insufficientScope = principal.sources.has(permission) && !principal.permissions.has(permission);
-        throw new PermissionMissingError(permission, text.message, { insufficientScope });
+        const challenge = principal.permissions.has(permission)
+          ? undefined
+          : insufficientScope(principal, [permission]);
+        throw new PermissionMissingError(permission, text.message, { challenge });
       }
     },
   });

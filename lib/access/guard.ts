@@ -14,16 +14,18 @@ import { overloadProblem } from '../http/concurrency-limit.ts';
 import { sendError, sendProblem } from '../http/problem.ts';
 import { createAuthenticator } from './authenticator.ts';
 import type { AuthenticatorOptions, VerifiedToken } from './authenticator.ts';
-import { readBearerToken, unauthorized } from './bearer-token.ts';
+import { readBearerToken } from './bearer-token.ts';
 import type { AuthFailure } from './bearer-token.ts';
+import { unauthorized } from './challenge.ts';
+import type { ChallengedApi } from './challenge.ts';
 
 /** What `createGuard()` takes. */
 export interface GuardOptions<P extends string = string, U extends User = User> extends AuthenticatorOptions<
   P,
   U
 > {
-  /** The issuer: the `realm` of a challenge. */
-  readonly realm: string;
+  /** The API that the tokens are for. */
+  readonly api: ChallengedApi;
   readonly logger: Logger;
   /** Traces the verification of tokens. @default none */
   readonly trace?: Trace;
@@ -66,7 +68,7 @@ export type Guard<P extends string = string, U extends User = User> = GuardMiddl
  * treat them as read-only. Without a valid token, the answer is 401 with a challenge; when the storage is unavailable, 503.
  */
 export function createGuard<P extends string, U extends User>(options: GuardOptions<P, U>): Guard<P, U> {
-  const { logger, observers, realm, server, trace } = options;
+  const { api, logger, observers, server, trace } = options;
   const authenticator = createAuthenticator(options);
 
   function answer(result: VerifiedToken<P, U> | AuthFailure, ctx: GuardContext<P, U>, next: Next): unknown {
@@ -75,7 +77,7 @@ export function createGuard<P extends string, U extends User>(options: GuardOpti
       return next();
     }
     observers?.guarded?.({ admitted: false, code: result.code });
-    sendProblem(ctx, unauthorized(realm, result));
+    sendProblem(ctx, unauthorized(api, result));
     return undefined;
   }
 

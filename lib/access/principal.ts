@@ -11,9 +11,14 @@ import type {
   User,
   UserStore,
 } from '../contracts/index.ts';
+import { recordApi } from './challenge.ts';
+import type { ChallengedApi } from './challenge.ts';
 
 /** What `createPrincipalLoader()` takes. */
-export interface PrincipalPorts<P extends string = string, U extends User = User> extends PrincipalRules<P> {
+export interface PrincipalPorts<P extends string = string, U extends User = User> {
+  readonly gate: PrincipalRules<P>['gate'];
+  /** The API that the tokens are for. */
+  readonly api: ChallengedApi & Pick<PrincipalRules<P>, 'scopes'>;
   readonly userAssignments: Pick<UserAssignments<U>, 'find'>;
   readonly clients: Pick<ClientStore, 'find'>;
   readonly clientPermissions: FindClientPermissions<P>;
@@ -33,8 +38,8 @@ export type LoadPrincipal<P extends string = string, U extends User = User> = (
 export function createPrincipalLoader<P extends string, U extends User>(
   ports: PrincipalPorts<P, U>,
 ): LoadPrincipal<P, U> {
-  const { clients, clientPermissions, userAssignments } = ports;
-  const makePrincipal = createMakePrincipal<P, U>(ports);
+  const { api, clients, clientPermissions, gate, userAssignments } = ports;
+  const makePrincipal = createMakePrincipal<P, U>({ gate, scopes: api.scopes });
 
   /** The client of the token, unless it was removed or disabled. */
   async function findClient(id: string): Promise<Client | undefined> {
@@ -48,15 +53,17 @@ export function createPrincipalLoader<P extends string, U extends User>(
       userAssignments.find(claims.sub),
     ]);
     if (!client || !found) return undefined;
-    const effective = effectivePermissions(found.assignment, ports.gate);
-    return makePrincipal({ type: 'user', user: found.user, client }, effective, scopesOf(claims, client));
+    const effective = effectivePermissions(found.assignment, gate);
+    const granted = scopesOf(claims, client, api);
+    return recordApi(makePrincipal({ type: 'user', user: found.user, client }, effective, granted), api);
   }
 
   async function loadClient(claims: AccessTokenClaims): Promise<Principal<P, U> | undefined> {
     const client = await findClient(claims.client_id);
     if (!client) return undefined;
     const effective = await clientPermissions(client);
-    return makePrincipal({ type: 'client', user: undefined, client }, effective, scopesOf(claims, client));
+    const granted = scopesOf(claims, client, api);
+    return recordApi(makePrincipal({ type: 'client', user: undefined, client }, effective, granted), api);
   }
 
   return async function loadPrincipal(claims) {

@@ -2,13 +2,13 @@ import type { Middleware } from 'koa';
 
 import type { Gate, GuardOutcome, Principal } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
-import { INSUFFICIENT_SCOPE, sendProblem } from '../http/problem.ts';
-import { challenge } from './bearer-token.ts';
+import { sendProblem } from '../http/problem.ts';
+import { insufficientScope } from './challenge.ts';
 
 /** What `createRequires()` takes. */
 export interface RequiresOptions<P extends string = string> {
   readonly gate: Pick<Gate<P>, 'has' | 'permissions'>;
-  /** The issuer. */
+  /** The issuer: the `realm` of a challenge when the API is not known. */
   readonly realm: string;
   /** `guarded` is called for each refused request. @default none */
   readonly observers?: { readonly guarded: ((outcome: GuardOutcome) => void) | undefined };
@@ -38,14 +38,13 @@ export function createRequires<P extends string>(options: RequiresOptions<P>): R
       for (const permission of permissions) {
         if (!principal.can(permission)) {
           observers?.guarded?.(MISSING_PERMISSION);
+          const challenge = insufficientScope(principal, permissions, realm);
           sendProblem(ctx, {
             status: 403,
             code: MISSING_PERMISSION.code,
             detail: gate.permissions[permission].message,
             members: { permission },
-            headers: principal.sources.has(permission)
-              ? { 'WWW-Authenticate': insufficientScope(realm) }
-              : {},
+            headers: challenge === undefined ? {} : { 'WWW-Authenticate': challenge },
           });
           return undefined;
         }
@@ -79,10 +78,4 @@ function guardedPrincipal(state: { readonly principal?: Principal }): Principal 
     throw new ConfigError('requires()', 'mount auth.guard() before it, which sets the principal');
   }
   return state.principal;
-}
-
-// RFC 6750 section 3.1: only when another token of the same user or client would suffice. Without the permission there is no
-// challenge, because no other token would help.
-function insufficientScope(realm: string): string {
-  return challenge(realm, 'insufficient_scope', INSUFFICIENT_SCOPE);
 }

@@ -31,10 +31,8 @@ export interface ApiAuth<P extends string = string, U extends User = User, S ext
   /** The server's identity and base URL, on which the URLs in the API's description are based. */
   readonly issuer: string;
   readonly gate: Pick<Gate<P>, 'has' | 'permissions'>;
-  /** The scopes that clients may request. */
-  readonly scopes: ReadonlyMap<string, { readonly description: string }>;
   /** Returns the middleware that authenticates requests by their access token. */
-  guard(): GuardMiddleware<P, U, S>;
+  guard(options?: { readonly resource?: string }): GuardMiddleware<P, U, S>;
   /** Creates a middleware that requires permissions. */
   readonly requires: Requires<P>;
 }
@@ -47,7 +45,12 @@ export interface ApiRouterOptions<
 > {
   /** The server that `createAuthServer()` returned. */
   readonly auth: ApiAuth<P, U, S>;
-  /** The path of the API, without parameters. @default `/api/v1` below the server's mount path */
+  /**
+   * The API as the option `resources` of the server names it: tokens for it are accepted, and no others.
+   * @default the issuer, to which requests without `resource` apply
+   */
+  readonly resource?: string;
+  /** The path of the API, without parameters. @default that of `resource`, else `/api/v1` below the server's mount path */
   readonly prefix?: string;
   /** The actions of the API: `[defineAction({ ... }), ...]`. @default [] */
   readonly actions?: readonly Action<NoInfer<P>>[];
@@ -96,15 +99,20 @@ export function createApiRouter<P extends string, U extends User, S extends obje
   options: ApiRouterOptions<P, U, S>,
 ): ApiRouter<P, U, S> {
   const { auth, openapi = {}, parseBodies = true } = checkKnownOptions(options, OPTIONS);
-  const { concurrencyLimit, logger, mountPath, storage } = serverPartsOf(auth);
-  const { prefix = `${mountPath}/api/v1` } = options;
+  const { concurrencyLimit, logger, mountPath, resources, storage } = serverPartsOf(auth);
+  const { gate, issuer } = auth;
+  const { resource = issuer } = options;
+  const guard = auth.guard({ resource });
+  const { prefix = resource === issuer ? `${mountPath}/api/v1` : pathOf(resource, { issuer, mountPath }) } =
+    options;
   checkPrefix(prefix);
   checkBoolean('parseBodies', parseBodies);
   const limits = checkLimits(options);
   const { bodyLimit, bulk } = limits;
   const actions = indexActions(options.actions, auth);
-  const { gate, issuer, scopes } = auth;
-  const baseUrl = baseUrlOf({ issuer, mountPath }, prefix);
+  const { scopes } = resources.get(resource)!;
+  const baseUrl =
+    resource === issuer || options.prefix !== undefined ? baseUrlOf({ issuer, mountPath }, prefix) : resource;
   const answerOnce = createAnswerOnce({ store: storage.idempotency, logger });
   const execute = { logger, answerOnce, bodyLimit };
 
@@ -112,7 +120,7 @@ export function createApiRouter<P extends string, U extends User, S extends obje
   const guardRoute = compose<ParameterizedContext<GuardedState<P, U, S>>>([
     limitConcurrency(concurrencyLimit),
     problems({ logger }),
-    auth.guard(),
+    guard,
   ]);
   const addPublicRoute = guardEveryRoute(router, guardRoute);
   answerUnmatched(router, guardRoute, prefix);
@@ -140,6 +148,7 @@ export function createApiRouter<P extends string, U extends User, S extends obje
 
 const OPTIONS: Readonly<Record<keyof ApiRouterOptions, true>> = {
   auth: true,
+  resource: true,
   prefix: true,
   actions: true,
   bodyLimit: true,
@@ -148,6 +157,15 @@ const OPTIONS: Readonly<Record<keyof ApiRouterOptions, true>> = {
   parseBodies: true,
   openapi: true,
 };
+
+/** The path of a URL in this app: without the part of the issuer's path that a proxy removes from requests. */
+function pathOf(
+  resource: string,
+  { issuer, mountPath }: { readonly issuer: string; readonly mountPath: string },
+): string {
+  if (resource.startsWith(`${issuer}/`)) return mountPath + resource.slice(issuer.length);
+  return new URL(resource).pathname;
+}
 
 /** The public URL of the API. It includes the part of the issuer's path that a proxy removes from requests. */
 function baseUrlOf(

@@ -2,18 +2,19 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import type { Gate, LifetimePreset, Lifetimes, Scope } from 'koa-gatehouse';
+import type { Gate, LifetimePreset, Lifetimes, Resource, Scope } from 'koa-gatehouse';
 
 import { UsageError } from './failure.ts';
 
-/** The exports of a gate file: a module of the host with its permissions, roles, scopes and lifetimes. */
+/** The exports of a gate file: a module of the host with its permissions, roles, scopes, APIs and lifetimes. */
 export interface GateFile {
   readonly gate: Gate;
   readonly scopes?: Readonly<Record<string, Scope>>;
+  readonly resources?: Readonly<Record<string, Resource>>;
   readonly lifetimes?: LifetimePreset | Lifetimes;
 }
 
-/** Loads a module that exports `gate`, and optionally `scopes` and `lifetimes`: the options of the servers. */
+/** Loads a module that exports `gate`, and optionally `scopes`, `resources` and `lifetimes`: the options of the servers. */
 export async function readGateFile(file: string): Promise<GateFile> {
   const path = resolve(file);
   if (!existsSync(path)) throw new UsageError(`--gate: there is no file ${path}.`);
@@ -24,11 +25,16 @@ export async function readGateFile(file: string): Promise<GateFile> {
   } catch (cause) {
     throw new UsageError(`--gate: ${file} cannot be loaded: ${(cause as Error).message}`, { cause });
   }
-  const { gate, lifetimes, scopes } = module;
+  const { gate, lifetimes, resources, scopes } = module;
   if (gate === undefined) {
     throw new UsageError(`--gate: ${file} has to export \`gate\`, made by defineGate().`);
   }
-  return { gate, ...(scopes && { scopes }), ...(lifetimes && { lifetimes }) };
+  return {
+    gate,
+    ...(scopes && { scopes }),
+    ...(resources && { resources }),
+    ...(lifetimes && { lifetimes }),
+  };
 }
 
 /** The note about names that were not checked, because no gate file was given. */
@@ -44,7 +50,10 @@ export function uncheckedNames(
     scopes?: readonly string[] | undefined;
   },
 ): readonly string[] {
-  const unchecked = [...(names ? [] : [...roles, ...permissions]), ...(names?.scopes ? [] : scopes)];
+  const unchecked = [
+    ...(names ? [] : [...roles, ...permissions]),
+    ...(names?.scopes || names?.resources ? [] : scopes),
+  ];
   if (unchecked.length === 0) return [];
   return [`Not checked, because --gate is missing: ${unchecked.join(', ')}.`];
 }

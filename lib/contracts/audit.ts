@@ -5,6 +5,8 @@ export type AuditEvent =
       readonly clientId: string;
       readonly userId?: string | undefined;
       readonly grantId?: string | undefined;
+      /** The API that the token is for; absent for the default. */
+      readonly resource?: string | undefined;
       /** Such as `refresh_token`; `host` for a token from `auth.issueToken()`. */
       readonly grantType: string;
     }
@@ -33,6 +35,8 @@ export type AuditEvent =
       readonly userId: string;
       readonly clientId: string;
       readonly scopes: readonly string[];
+      /** The API that the consent is for; absent for the default, and when the consents for all APIs are withdrawn. */
+      readonly resource?: string | undefined;
     }
   | {
       readonly type: 'client_created' | 'client_disabled' | 'client_enabled' | 'client_deleted';

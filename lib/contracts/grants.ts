@@ -7,12 +7,14 @@ export interface Consent {
   readonly clientId: string;
   /**
    * The scopes consented to so far, unique and sorted. An empty name means a request without scopes: all that the user may do.
+   * In front of a scope of an API other than the default are the URL of the API and a space.
    */
   readonly scopes: readonly string[];
   /**
    * The scopes consented to by redirect host. A host is an origin such as `https://reports.example`, or the URI scheme of an
    * installed app such as `com.example.reports:`. The scopes of a list are unique and sorted; an empty list means a request
-   * that named no scope and permitted nothing. For a host without an entry, the user has not been asked.
+   * that named no scope and permitted nothing. For a host without an entry, the user has not been asked. Each API other than
+   * the default has entries of its own: in front of the host are the URL of the API and a space.
    */
   readonly hosts: Readonly<Record<string, readonly string[]>>;
   readonly createdAt: number;

@@ -4,6 +4,14 @@ import type { AuditQuery, AuditRecord } from './audit.ts';
 import type { Client, ClientChanges, ClientFields, ClientQuery, ClientSecret, NewSecret } from './clients.ts';
 import type { User } from './people.ts';
 
+/** An API besides the default, as pages show it. */
+export interface NamedResource {
+  /** Its URL: the `resource` of requests (RFC 8707). */
+  readonly resource: string;
+  /** The name that the option `resources` gives it, else its URL. */
+  readonly name: string;
+}
+
 /** An open login or consent, with the data that its page shows. */
 export interface Interaction {
   /** Its id, which is in the URL of the page. */
@@ -14,6 +22,8 @@ export interface Interaction {
   readonly client: Client;
   /** The user who is logged in; `undefined` on the login page of a browser without a login. */
   readonly user: User | undefined;
+  /** The API that the client asks for; `undefined` for the default, the server's own. */
+  readonly resource: NamedResource | undefined;
   /** The requested scopes; when the client requested none, the scopes that it is registered with. */
   readonly scopes: readonly InteractionScope[];
   /**
@@ -203,13 +213,23 @@ export interface Developer {
   activity(id: string, query?: Pick<AuditQuery, 'before' | 'limit'>): Promise<readonly AuditRecord[]>;
 }
 
-/** An app that a user has authorized. Times are in seconds since 1970. */
-export interface AuthorizedApp {
-  readonly client: Client;
+/** An API besides the default, and what an app may do there. */
+export interface AuthorizedResource extends NamedResource {
   /** The scopes that the user has consented to, with their descriptions. */
   readonly scopes: readonly { readonly name: string; readonly description: string }[];
   /** `false`: it has all permissions of the user. With `true` and no scopes, it has none. */
   readonly limited: boolean;
+}
+
+/** An app that a user has authorized. Times are in seconds since 1970. */
+export interface AuthorizedApp {
+  readonly client: Client;
+  /** The scopes that the user has consented to, with their descriptions: those of the default API, the server's own. */
+  readonly scopes: readonly { readonly name: string; readonly description: string }[];
+  /** `false`: it has all permissions of the user at the default API. With `true` and no scopes, it has none. */
+  readonly limited: boolean;
+  /** What the user has consented to at other APIs: see the option `resources`. */
+  readonly resources: readonly AuthorizedResource[];
   /** When the user first consented. */
   readonly createdAt: number;
   /** To the hour; `undefined` when it was never used. */

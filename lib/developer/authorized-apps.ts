@@ -1,10 +1,12 @@
-import { isUnlimited } from '../clients/consents.ts';
+import { consentsByResource } from '../clients/consents.ts';
+import type { RequestedScopes } from '../clients/consents.ts';
 import { now } from '../contracts/clock.ts';
 import type {
   AuditLog,
   AuditOrigin,
   AuthorizedApp,
   AuthorizedApps,
+  Client,
   Consent,
   Storage,
   User,
@@ -13,14 +15,23 @@ import type {
 /** What `createAuthorizedApps()` takes. */
 export interface AuthorizedAppsPorts {
   readonly storage: Pick<Storage, 'clients' | 'consents' | 'grants'>;
-  readonly scopes: ReadonlyMap<string, { readonly description: string }>;
+  /** The server's issuer, which is the default API. */
+  readonly issuer: string;
+  /** The APIs with their scopes, by URL. */
+  readonly resources: ReadonlyMap<string, DescribedResource>;
   readonly audit: Pick<AuditLog, 'record'>;
+}
+
+interface DescribedResource {
+  readonly name: string;
+  readonly scopes: ReadonlyMap<string, { readonly description: string }>;
 }
 
 /** Creates the function that lists and disconnects the authorized apps of a user. */
 export function createAuthorizedApps({
   audit,
-  scopes,
+  issuer,
+  resources,
   storage,
 }: AuthorizedAppsPorts): (user: User, origin?: Omit<AuditOrigin, 'actorId'>) => AuthorizedApps {
   const { clients, consents, grants } = storage;
@@ -28,18 +39,40 @@ export function createAuthorizedApps({
   async function describe(consent: Consent): Promise<AuthorizedApp | undefined> {
     const stored = await clients.find(consent.clientId);
     if (!stored) return undefined;
-    const names = isUnlimited(consent) ? stored.client.scopes : consent.scopes;
+    const { client } = stored;
+    const granted = consentsByResource(consent);
     return {
-      client: stored.client,
-      // A scope that is no longer defined is listed by its name: without it, an empty list could be read as an unlimited
-      // consent.
-      scopes: (names ?? []).map((name) => ({
-        name,
-        description: scopes.get(name)?.description ?? name,
-      })),
-      limited: names !== undefined,
+      client,
+      ...describeScopes(granted.find(({ resource }) => resource === undefined) ?? NOTHING, client),
+      resources: granted.flatMap(({ resource, ...scopes }) =>
+        resource === undefined
+          ? []
+          : [
+              {
+                resource,
+                name: resources.get(resource)?.name ?? resource,
+                ...describeScopes(scopes, client, resource),
+              },
+            ],
+      ),
       createdAt: consent.createdAt,
       lastUsedAt: consent.lastUsedAt,
+    };
+  }
+
+  function describeScopes(
+    { limited, scopes }: Pick<RequestedScopes, 'limited' | 'scopes'>,
+    client: Client,
+    resource?: string,
+  ): Pick<AuthorizedApp, 'scopes' | 'limited'> {
+    const known = resources.get(resource ?? issuer)?.scopes;
+    const ofClient = client.scopes?.filter((name) => resource === undefined || known?.has(name));
+    const names = limited ? scopes : ofClient;
+    return {
+      // A scope that is no longer defined is listed by its name: without it, an empty list could be read as an unlimited
+      // consent.
+      scopes: (names ?? []).map((name) => ({ name, description: known?.get(name)?.description ?? name })),
+      limited: names !== undefined,
     };
   }
 
@@ -71,7 +104,11 @@ export function createAuthorizedApps({
   };
 }
 
-/** The scopes of a consent for the audit event; none when the consent is unlimited. */
+// The user has consented to requests for other APIs only.
+const NOTHING = { scopes: [], limited: true };
+
+/** The scopes of a consent for the audit event; none of an API at which the consent is unlimited. */
 function namedScopes(consent: Consent): readonly string[] {
-  return isUnlimited(consent) ? [] : consent.scopes;
+  const limited = consentsByResource(consent).filter((granted) => granted.limited);
+  return [...new Set(limited.flatMap(({ scopes }) => scopes))];
 }

@@ -193,11 +193,12 @@ function membersOf(error: GatehouseError): NonNullable<Problem['members']> {
   return {};
 }
 
-// Without a realm, which is optional in RFC 6750 section 3: `gate.authorize()` throws the error and does not know the issuer.
 function headersOf(error: GatehouseError): NonNullable<Problem['headers']> {
-  return error instanceof PermissionMissingError && error.insufficientScope
-    ? { 'WWW-Authenticate': `Bearer error="insufficient_scope", error_description="${INSUFFICIENT_SCOPE}"` }
-    : {};
+  if (!(error instanceof PermissionMissingError && error.insufficientScope)) return {};
+  // The host's own error has no challenge. A realm is optional (RFC 6750 section 3).
+  const { challenge = `Bearer error="insufficient_scope", error_description="${INSUFFICIENT_SCOPE}"` } =
+    error;
+  return { 'WWW-Authenticate': challenge };
 }
 
 /** The description in a challenge when another token of the same user or client would suffice. */

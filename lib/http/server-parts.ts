@@ -9,6 +9,11 @@ export interface ServerParts {
   readonly logger: Logger;
   /** Where the server's paths begin in the requests of this app, without a trailing slash: `''` or `/auth`. */
   readonly mountPath: string;
+  /** The scopes of each API, by URL; for the default API, the issuer. */
+  readonly resources: ReadonlyMap<
+    string,
+    { readonly scopes: ReadonlyMap<string, { readonly description: string }> }
+  >;
   readonly storage: Pick<Storage, 'idempotency' | 'transaction'>;
 }
 

@@ -12,14 +12,15 @@ import { requestOf } from './engine-request.ts';
  * When the user has consented to all scopes, and the client asks again with `prompt=consent`, the page asks for all of them. None of
  * these can be declined: a consent is withdrawn by disconnecting the app, which revokes its tokens too.
  *
- * @param options.scopes - the scopes of the server
+ * @param options.resources - the APIs with their scopes
  */
 export function consentQuestion(
   ctx: KoaContextWithOIDC,
-  { scopes }: Pick<ResolvedOptions, 'scopes'>,
+  { issuer, resources }: Pick<ResolvedOptions, 'issuer' | 'resources'>,
 ): Pick<AuthorizationRequest, 'limited' | 'consented' | 'optional'> {
-  const resources = Object.values(ctx.oidc.entities.Grant?.resources ?? {});
-  const granted = new Set(resources.flatMap((scope) => scope.split(' ')));
+  const scopesByResource = Object.values(ctx.oidc.entities.Grant?.resources ?? {});
+  const granted = new Set(scopesByResource.flatMap((scope) => scope.split(' ')));
+  const { scopes } = resources.get((ctx.oidc.params?.['resource'] as string | undefined) ?? issuer)!;
   const requested = [...ctx.oidc.requestParamScopes];
   const asked = requested.filter((name) => !granted.has(name));
   const consented = asked.length > 0 ? requested.filter((name) => granted.has(name)) : [];

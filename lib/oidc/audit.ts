@@ -7,16 +7,18 @@ import { currentRequest, requestOf } from './engine-request.ts';
 import { errorOfFailure } from './outcome.ts';
 import type { OAuthError } from './outcome.ts';
 import { clientIdOf, oauthErrorOf, grantOf, grantTypeOf, originOf } from './request-facts.ts';
+import { besidesDefault } from './resource-parameter.ts';
 import { TooManyAttempts } from './token-response.ts';
 
 /** Writes audit records of the engine's events, and the time at which a user's authorized app was last used. */
 export function recordAuditEvents(provider: Provider, audit: AuditLog, recordUse: RecordUse): void {
   provider.on('grant.success', (ctx) => {
-    const { AccessToken: token, Client: client } = ctx.oidc.entities;
+    const { AccessToken: token, Client: client, ClientCredentials: own } = ctx.oidc.entities;
     const clientId = client!.clientId;
+    const resource = besidesDefault((token ?? own)?.aud as string | undefined, provider.issuer);
     const [userId, grantId] = [token?.accountId, token?.grantId];
     audit.record(
-      { type: 'token_issued', clientId, userId, grantId, grantType: grantTypeOf(ctx)! },
+      { type: 'token_issued', clientId, userId, grantId, resource, grantType: grantTypeOf(ctx)! },
       hostOriginOf(ctx),
     );
     if (userId !== undefined) recordUse(userId, clientId);

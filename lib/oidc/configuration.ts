@@ -24,6 +24,7 @@ import { ENDPOINTS } from './endpoints.ts';
 import { createPrompts } from './prompts.ts';
 import { createRenderError } from './render-error.ts';
 import { requestOf } from './engine-request.ts';
+import { checkGrantedResource, checkOneResource } from './resource-parameter.ts';
 import { createResourceServerInfo, createRotation } from './scopes.ts';
 import { sessionEnd } from './login-session.ts';
 import { createServerClaims, toAccount } from './token-claims.ts';
@@ -44,9 +45,11 @@ export function engineConfiguration(
   options: ResolvedOptions,
   { clients, cookieKeys, clientPermissions, keys, pages, requests }: ConfigurationParts,
 ): Configuration {
-  const { issuer, basePath, lifetimes, requirePkce, secure, signingAlgorithm, storage } = options;
+  const { issuer, basePath, lifetimes, requirePkce, resources, secure, signingAlgorithm, storage } = options;
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
   const { path, prefix, suffix } = cookieScope(options);
+  const lifetimesOf = (resource: unknown): CompleteLifetimes =>
+    resources.get(resource as string)?.lifetimes ?? lifetimes;
   return {
     adapter: createAdapterFactory(storage, clients, options),
     jwks: { keys: [...keys.signing] },
@@ -98,7 +101,11 @@ export function engineConfiguration(
       },
       resourceIndicators: {
         enabled: true,
-        defaultResource: () => issuer,
+        defaultResource(ctx) {
+          // The engine asks for one of several too, at the token endpoint.
+          checkOneResource(ctx);
+          return issuer;
+        },
         useGrantedResource: () => true,
         getResourceServerInfo: createResourceServerInfo(options, clients),
       },
@@ -116,11 +123,16 @@ export function engineConfiguration(
     },
     pkce: { required: (_ctx, client) => requirePkce || client.clientAuthMethod === 'none' },
     ttl: {
-      AccessToken: (ctx, _token, client) => clientLifetimes(ctx, client, lifetimes).accessToken,
-      ClientCredentials: (ctx, _token, client) => clientLifetimes(ctx, client, lifetimes).accessToken,
+      AccessToken: (ctx, token, client) => clientLifetimes(ctx, client, lifetimesOf(token.aud)).accessToken,
+      ClientCredentials: (ctx, token, client) =>
+        clientLifetimes(ctx, client, lifetimesOf(token.aud)).accessToken,
       AuthorizationCode: lifetimes.authorizationCode,
-      RefreshToken: (ctx, _token, client) => {
-        const { refreshToken, refreshTokenAbsolute } = clientLifetimes(ctx, client, lifetimes);
+      RefreshToken: (ctx, token, client) => {
+        const { refreshToken, refreshTokenAbsolute } = clientLifetimes(
+          ctx,
+          client,
+          lifetimesOf(token.resource),
+        );
         const familyEnd = (requestOf(ctx).credential?.grant.createdAt ?? now()) + refreshTokenAbsolute;
         return Math.max(Math.min(refreshToken, familyEnd - now()), 1);
       },
@@ -136,7 +148,7 @@ export function engineConfiguration(
     revokeGrantPolicy: (ctx) => !(ctx.oidc.route === 'revocation' && ctx.oidc.entities.AccessToken),
     extraTokenClaims: createServerClaims(clients),
     findAccount: createFindAccount(options.users),
-    loadExistingGrant: createLoadGrant({ clients, consents: storage.consents, requests, resource: issuer }),
+    loadExistingGrant: createLoadGrant({ clients, consents: storage.consents, issuer, requests }),
     // `handleCors` in token-response.ts decides instead: the engine would refuse the whole request, and its answer would reveal
     // which clients exist.
     clientBasedCORS: () => true,
@@ -156,7 +168,10 @@ function clientLifetimes(ctx: object, { clientId }: Client, server: CompleteLife
 
 /** Finds the engine's account of a user. A deleted user has none, which makes their codes and refresh tokens invalid. */
 function createFindAccount(users: UserStore): FindAccount {
-  return async (_ctx, sub) => {
+  return async (ctx, sub, token) => {
+    // Here, because the engine has no more specific hook before it resolves the resource of a code. That of a refresh token is
+    // checked in `createRotation`.
+    if (token?.kind === 'AuthorizationCode') checkGrantedResource(ctx, token);
     const user = await users.find(sub);
     return user && toAccount(user);
   };

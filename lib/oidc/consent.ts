@@ -2,17 +2,18 @@ import { randomUUID } from 'node:crypto';
 
 import type { Configuration, Grant, KoaContextWithOIDC } from 'oidc-provider';
 
-import { isUnlimited, consentScopes } from '../clients/consents.ts';
+import { consentScopes, isUnlimited, ofResource } from '../clients/consents.ts';
 import type { RequestedScopes } from '../clients/consents.ts';
 import type { ClientDirectory } from '../clients/directory.ts';
 import { isOnDevice, redirectHost } from '../clients/fields.ts';
 import type { Client, ConsentStore } from '../contracts/index.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
 import { requestOf } from './engine-request.ts';
+import { besidesDefault } from './resource-parameter.ts';
 
 /**
- * Makes the grant of an authorization request from the user's stored consent for the client and the host of the redirect URI.
- * The consent may have been given in another browser.
+ * Makes the grant of an authorization request from the user's stored consent for the client, the API and the host of the
+ * redirect URI. The consent may have been given in another browser.
  *
  * Each authorization gets a grant of its own, so that revoking one family of tokens affects no other browser or device. The
  * grant is stored together with its code (see adapter/credentials.ts); a request that ends in a page writes no row.
@@ -20,13 +21,13 @@ import { requestOf } from './engine-request.ts';
 export function createLoadGrant({
   clients,
   consents,
+  issuer,
   requests,
-  resource,
 }: {
   clients: ClientDirectory;
   consents: ConsentStore;
+  issuer: string;
   requests: Pick<AuthorizationRequests, 'read'>;
-  resource: string;
 }): NonNullable<Configuration['loadExistingGrant']> {
   return async (ctx) => {
     const { account, client, provider, requestParamScopes } = ctx.oidc;
@@ -38,16 +39,16 @@ export function createLoadGrant({
       requested.scopes.length === 0 &&
       !requested.limited &&
       consented !== 'all' &&
-      !isUnlimited({ scopes: consented })
+      !isUnlimited({ scopes: consented }, requested.resource)
     ) {
       return undefined;
     }
     const grant = new provider.Grant({ accountId: account!.accountId, clientId: client!.clientId });
     grant.jti = randomUUID();
     const granted = [...requestParamScopes].filter(
-      (scope) => consented === 'all' || consented.includes(scope),
+      (scope) => consented === 'all' || consented.includes(ofResource(requested.resource, scope)),
     );
-    if (granted.length > 0) grant.addResourceScope(resource, granted.join(' '));
+    if (granted.length > 0) grant.addResourceScope(requested.resource ?? issuer, granted.join(' '));
     allowEmptyScope(grant);
     return grant;
   };
@@ -63,7 +64,7 @@ export function createLoadGrant({
     if (!consent) return undefined;
     requestOf(ctx).recordConsent(consent);
     const host = redirectHost(redirectUri, stored.client);
-    if (host !== undefined) return consent.hosts[host];
+    if (host !== undefined) return consent.hosts[ofResource(requestedConsent(ctx).resource, host)];
     return (await hasJustConsented(ctx)) ? consentScopes(requestedConsent(ctx)) : undefined;
   }
 
@@ -75,11 +76,15 @@ export function createLoadGrant({
       limited: requestOf(ctx).isLimitedToNoScope,
     });
   }
-}
 
-function requestedConsent(ctx: KoaContextWithOIDC): RequestedScopes {
-  const scopes = [...ctx.oidc.requestParamScopes];
-  return { scopes, limited: scopes.length > 0 || requestOf(ctx).isLimitedToNoScope };
+  function requestedConsent(ctx: KoaContextWithOIDC): RequestedScopes {
+    const scopes = [...ctx.oidc.requestParamScopes];
+    return {
+      resource: besidesDefault(ctx.oidc.params!['resource'] as string, issuer),
+      scopes,
+      limited: scopes.length > 0 || requestOf(ctx).isLimitedToNoScope,
+    };
+  }
 }
 
 // The engine refuses an authorization request for which no scope was granted (actions/authorization/interactions.js). Here such
@@ -111,7 +116,7 @@ export async function rememberConsent(
     userId: consented.userId,
     clientId: consented.client.id,
     scopes,
-    hosts: host === undefined ? {} : { [host]: scopes },
+    hosts: host === undefined ? {} : { [ofResource(consented.resource, host)]: scopes },
     createdAt: consented.at,
     updatedAt: consented.at,
     lastUsedAt: undefined,
@@ -127,7 +132,7 @@ const CONSENTED = 'consented';
 
 /**
  * The proof that the user consented to one request, for redirect URIs whose consent cannot be remembered. It is bound to the
- * client, the redirect URI, the scopes, the PKCE challenge and the session. Sent again, it only gives another code that the
+ * client, the redirect URI, the API, the scopes, the PKCE challenge and the session. Sent again, it only gives another code that the
  * same client can redeem.
  */
 export function toConsentProof({ limited, parameters, session }: AuthorizationRequest): AuthorizationRequest {
@@ -153,7 +158,7 @@ function isConsentProofFor(
   );
 }
 
-const BOUND_PARAMETERS = ['client_id', 'redirect_uri', 'scope', 'code_challenge'] as const;
+const BOUND_PARAMETERS = ['client_id', 'redirect_uri', 'resource', 'scope', 'code_challenge'] as const;
 
 function boundParameters(parameters: AuthorizationRequest['parameters']): Record<string, string> {
   const found = BOUND_PARAMETERS.map((name) => [name, parameters[name]] as const);

@@ -14,6 +14,7 @@ import { CONSENT_PROOF, rememberConsent, toConsentProof } from './consent.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { createLoginSessions } from './login-session.ts';
 import { HOST_LOGIN } from './prompts.ts';
+import { besidesDefault } from './resource-parameter.ts';
 import { originOf } from './request-facts.ts';
 
 /** The parts of the server that the interactions need. */
@@ -68,7 +69,8 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     login: (ctx, { uid }, user) => finishLogin(ctx, uid, user),
     async consent(ctx, { uid }, chosen) {
       const { request: asked, userId } = await findOpen(ctx, uid, 'consent');
-      const { consent, request } = pendingConsent({ request: withGrantedScopes(asked, chosen), userId });
+      const answered = { request: withGrantedScopes(asked, chosen), userId };
+      const { consent, request } = pendingConsent(answered, options.issuer);
       const next = withoutPrompts(request, ['login', 'consent']);
       // All that the page asked for was declined: the request continues with the earlier consent, if that still exists.
       if (consent.scopes.length === 0 && requestedScopes(request).length > 0) return requests.urlOf(next);
@@ -84,7 +86,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
       return requests.urlOf({ ...next, ...proof });
     },
     async deny(ctx, { uid }) {
-      const { consent, request } = pendingConsent(await findOpen(ctx, uid, 'consent'));
+      const { consent, request } = pendingConsent(await findOpen(ctx, uid, 'consent'), options.issuer);
       await checkRedirectUri(request);
       audit.record({ type: 'consent_denied', ...consent }, originOf(ctx));
       return accessDeniedUrl(request.parameters, options.issuer);
@@ -164,16 +166,20 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
 
   async function describe({ request, userId }: OpenInteraction, uid: string): Promise<Interaction> {
     const { parameters, prompt } = request;
+    const api = options.resources.get(parameters['resource'] ?? options.issuer);
+    // Removed from the options since the engine checked it.
+    if (!api) throw new InteractionExpiredError();
     return {
       uid,
       prompt,
       client: await enabledClient(request),
       user: userId === undefined ? undefined : await users.find(userId),
+      resource: api.resource === options.issuer ? undefined : { resource: api.resource, name: api.name },
       limited: isLimited(request),
       scopes: requestedScopes(request).map((name) => ({
         name,
         // Another node may define scopes that this one does not.
-        description: options.scopes.get(name)?.description ?? name,
+        description: api.scopes.get(name)?.description ?? name,
         optional: request.optional?.includes(name) ?? false,
         consented: request.consented?.includes(name) ?? false,
       })),
@@ -196,13 +202,24 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
 
 const INTERACTION_PATH = /\/oauth\/interaction\/([^/]+)/i;
 
-/** The consent that the user is asked for. */
-function pendingConsent({ request, userId }: OpenInteraction): {
+/** The consent that the user is asked for. `resource` is `undefined` for the default. */
+function pendingConsent(
+  { request, userId }: OpenInteraction,
+  issuer: string,
+): {
   request: AuthorizationRequest;
-  consent: { userId: string; clientId: string; scopes: string[] };
+  consent: { userId: string; clientId: string; resource: string | undefined; scopes: string[] };
 } {
-  const clientId = request.parameters['client_id']!;
-  return { request, consent: { userId: userId!, clientId, scopes: scopesToConsent(request) } };
+  const { client_id: clientId, resource } = request.parameters;
+  return {
+    request,
+    consent: {
+      userId: userId!,
+      clientId: clientId!,
+      resource: besidesDefault(resource, issuer),
+      scopes: scopesToConsent(request),
+    },
+  };
 }
 
 /** Whether the consent is limited to the requested scopes. */

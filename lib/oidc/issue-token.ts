@@ -10,7 +10,8 @@ import { ClientNotFoundError, ConfigError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { checkDuration } from '../options/checks.ts';
 import type { Duration } from '../contracts/duration.ts';
-import type { ResolvedOptions } from '../options/options.ts';
+import type { ResolvedOptions, ResolvedResource } from '../options/options.ts';
+import { besidesDefault } from './resource-parameter.ts';
 import { describeResource } from './scopes.ts';
 import { setClientSequence } from './token-claims.ts';
 
@@ -28,7 +29,9 @@ export interface IssueTokenOptions {
    * @default the scopes that the client is registered with, else none
    */
   readonly scopes?: readonly string[];
-  /** At least a second, at most `lifetimes.accessToken` of the client, or of the server. @default that maximum */
+  /** The API that the token is for: the issuer or one of the option `resources`. @default the issuer */
+  readonly resource?: string;
+  /** At least a second, at most `lifetimes.accessToken` of the client, the API or the server. @default that maximum */
   readonly lifetime?: Duration;
 }
 
@@ -40,7 +43,7 @@ export interface IssueTokenParts {
   readonly storage: Pick<Storage, 'credentials' | 'revocations'>;
 }
 
-type Settings = Pick<ResolvedOptions, 'issuer' | 'lifetimes' | 'scopes' | 'signingAlgorithm' | 'users'>;
+type Settings = Pick<ResolvedOptions, 'issuer' | 'lifetimes' | 'resources' | 'signingAlgorithm' | 'users'>;
 
 /**
  * Makes `auth.issueToken()`. The engine signs the token in the same way as its own. A user's token gets a grant, so that each
@@ -54,14 +57,15 @@ export function createIssueToken(
 
   return async function issueToken(options) {
     const { clientId, lifetime: requestedLifetime, scopes: requested, userId } = checkOptions(options);
+    const api = resourceFor(options.resource ?? issuer, settings.resources);
     // Read before the client and the user, so that ending either of them from here on revokes this token too.
     const sequence = await storage.revocations.sequence();
     const stored = await clients.find(clientId);
     if (!stored) throw new ClientNotFoundError(clientId);
     const { client } = stored;
     checkClient(client, userId);
-    const lifetime = lifetimeFor(client, requestedLifetime, settings.lifetimes);
-    const scopes = scopesFor(client, requested, settings.scopes);
+    const lifetime = lifetimeFor(client, requestedLifetime, api.lifetimes);
+    const scopes = scopesFor(client, requested, api);
     if (userId !== undefined && !(await users.find(userId))) {
       throw new ConfigError('issueToken({ user })', 'users.find() finds no user with this id');
     }
@@ -71,13 +75,14 @@ export function createIssueToken(
     // Deleted or disabled since the check above.
     if (!engineClient) throw new ClientNotFoundError(clientId);
     const scope = scopes.join(' ');
-    const resourceServer = new ResourceServer(issuer, describeResource(settings, scopes));
+    const resourceServer = new ResourceServer(api.resource, describeResource(settings, api, scopes));
+    const resource = besidesDefault(api.resource, issuer);
     const common = { client: engineClient, resourceServer, scope, expiresIn: lifetime };
     if (userId === undefined) {
       const clientToken = new ClientCredentials(common);
       setClientSequence(clientToken, stored.sequence);
       const token = await clientToken.save();
-      audit.record({ type: 'token_issued', clientId, grantType: BY_HOST });
+      audit.record({ type: 'token_issued', clientId, resource, grantType: BY_HOST });
       return token;
     }
     const grantId = await startGrant(storage, { clientId, userId, scopes, lifetime, sequence });
@@ -87,7 +92,7 @@ export function createIssueToken(
       grantId,
       gty: 'authorization_code',
     }).save();
-    audit.record({ type: 'token_issued', clientId, userId, grantId, grantType: BY_HOST });
+    audit.record({ type: 'token_issued', clientId, userId, grantId, resource, grantType: BY_HOST });
     return token;
   };
 }
@@ -99,6 +104,7 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof IssueTokenOptions>([
   'client',
   'user',
   'scopes',
+  'resource',
   'lifetime',
 ]);
 
@@ -138,11 +144,20 @@ function checkOptions(options: IssueTokenOptions): CheckedOptions {
   };
 }
 
+function resourceFor(resource: string, resources: ResolvedOptions['resources']): ResolvedResource {
+  const api = resources.get(resource);
+  if (api) return api;
+  throw new ConfigError(
+    'issueToken({ resource })',
+    `the server has no such API; the APIs are ${[...resources.keys()].join(', ')}`,
+  );
+}
+
 /** The lifetime in seconds. @throws ConfigError when it is longer than the client or the server allows */
 function lifetimeFor(
   client: Client,
   requested: number | undefined,
-  server: ResolvedOptions['lifetimes'],
+  server: ResolvedResource['lifetimes'],
 ): number {
   const { accessToken: max } = effectiveLifetimes(client, server);
   if (requested === undefined || requested <= max) return requested ?? max;
@@ -180,11 +195,14 @@ function checkClient({ disabled, grantType, id }: Client, userId: string | undef
 function scopesFor(
   client: Client,
   requested: readonly string[] | undefined,
-  known: ResolvedOptions['scopes'],
+  { metadataUrl, scopes: known }: ResolvedResource,
 ): readonly string[] {
   const option = 'issueToken({ scopes })';
   for (const name of requested ?? []) {
-    if (!known.has(name)) throw new ConfigError(option, `the server has no scope "${name}"`);
+    if (!known.has(name)) {
+      const owner = metadataUrl === undefined ? 'server' : 'API';
+      throw new ConfigError(option, `the ${owner} has no scope "${name}"`);
+    }
     if (client.scopes && !client.scopes.includes(name)) {
       throw new ConfigError(option, `the client ${client.id} may not ask for the scope "${name}"`);
     }

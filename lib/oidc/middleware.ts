@@ -13,6 +13,9 @@ import type { Endpoint } from './endpoints.ts';
 import { requestOf, startRequest } from './engine-request.ts';
 import type { EngineRequest } from './engine-request.ts';
 import { ignoreOpenIdParameters, refuseUnsupported, serverMetadata } from './metadata.ts';
+import { createNameResources, nameRequestedResource } from './resource-parameter.ts';
+import type { NameResources } from './resource-parameter.ts';
+import { createResourceMetadata } from './resource-metadata.ts';
 import { clientErrorStatus, showError } from './render-error.ts';
 import type { Report } from './report.ts';
 import { tokenBody } from './token-body.ts';
@@ -56,12 +59,14 @@ export function createMount(
   },
 ): Middleware {
   const { basePath, logger, mountPath, storage } = options;
-  const engineMiddleware = createEngineMiddleware(unwrapToken);
+  const engineMiddleware = createEngineMiddleware(unwrapToken, createNameResources(options));
+  const serveResourceMetadata = createResourceMetadata(options);
   const pagePaths = [options.developerPath, options.accountPath].filter((path) => path !== undefined);
 
   return async function gatehouse(ctx, next) {
     // For the host's own routes too, which come after this middleware.
     if (concurrencyLimit.isDraining) ctx.set('Connection', 'close');
+    if (serveResourceMetadata?.(ctx)) return sendRequestId(ctx);
     const path = pathBelow(mountPath, ctx.path) ?? insertedWellKnown(basePath, ctx.path);
     if (path === undefined) return next();
     const isEnginePath = ENGINE_PATH.test(path) && !ENGINE_LOGOUT.test(path);
@@ -222,10 +227,12 @@ function insertedWellKnown(basePath: string, path: string): string | undefined {
 /** Composes the middleware of each endpoint with that of the engine. */
 function createEngineMiddleware(
   unwrapToken: UnwrapToken,
+  nameResources: NameResources | undefined,
 ): (engine: Provider, endpoint: Endpoint | undefined) => Middleware {
-  const forClients: readonly Middleware[] = [handleCors, tokenBody(unwrapToken)];
+  const forClients: readonly Middleware[] = [handleCors, tokenBody(unwrapToken, nameResources)];
+  const named = nameResources ? [nameRequestedResource(nameResources)] : [];
   const steps: Readonly<Record<Endpoint | 'other', readonly Middleware[]>> = {
-    authorization: [refuseUnsupported, ignoreOpenIdParameters],
+    authorization: [refuseUnsupported, ignoreOpenIdParameters, ...named],
     token: forClients,
     revocation: forClients,
     introspection: forClients,

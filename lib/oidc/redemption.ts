@@ -26,6 +26,8 @@ export class PresentedCredential {
   /** The value that the client sent. */
   readonly value: string;
   readonly expiresAt: number;
+  /** The API that it was granted for. */
+  readonly resource: string | undefined;
   /** Whether it is an unspent, unexpired code that requires a PKCE verifier (RFC 7636). */
   readonly needsVerifier: boolean;
   /** Its grant. The grant's client may be another one than the client that presents the credential. */
@@ -43,6 +45,7 @@ export class PresentedCredential {
     this.value = value;
     this.expiresAt = expiresAt;
     this.grant = grant;
+    this.resource = payload['resource'] as string | undefined;
     this.needsVerifier =
       kind === 'code' &&
       payload['codeChallenge'] !== undefined &&

@@ -3,9 +3,10 @@ import type { Client, KoaContextWithOIDC, ResourceServer } from 'oidc-provider';
 
 import type { ClientDirectory } from '../clients/directory.ts';
 import type { Grant } from '../contracts/index.ts';
-import type { ResolvedOptions } from '../options/options.ts';
+import type { ResolvedOptions, ResolvedResource } from '../options/options.ts';
 import { requestOf } from './engine-request.ts';
 import type { EngineRequest } from './engine-request.ts';
+import { checkGrantedResource, checkOneResource } from './resource-parameter.ts';
 
 type ResourceServerInfo = (
   ctx: KoaContextWithOIDC,
@@ -24,30 +25,33 @@ export function createResourceServerInfo(
   clients: ClientDirectory,
 ): ResourceServerInfo {
   return async (ctx, resource, client) => {
-    if (resource !== options.issuer) throw new errors.InvalidTarget();
-    const { isListed, scopes: allowed } = await allowedScopes(client.clientId, options, clients);
+    checkOneResource(ctx);
+    const api = options.resources.get(resource);
+    if (!api) throw new errors.InvalidTarget();
+    const { isListed, scopes: allowed } = await allowedScopes(client.clientId, api, clients);
     const { AuthorizationCode: code, RefreshToken: refreshToken } = ctx.oidc.entities;
     const source = refreshToken ?? code;
     if (source) {
       refuseWithoutAllowedScopes(ctx, source, allowed);
     } else {
-      const isForAll = removeAllScopes(ctx, options);
+      const isForAll = removeAllScopes(ctx, api);
       refuseUnknownScopes(ctx, allowed);
       if (isForAll && ctx.oidc.route === 'token') ctx.oidc.params!['scope'] = undefined;
       if (isListed) requestDefaultScopes(ctx, allowed);
     }
-    return describeResource(options, allowed);
+    return describeResource(options, api, allowed);
   };
 }
 
-/** The engine's description of the API: its tokens are JWTs, and may have these scopes. */
+/** The engine's description of an API: its tokens are JWTs, and may have these scopes. */
 export function describeResource(
-  { issuer, signingAlgorithm }: Pick<ResolvedOptions, 'issuer' | 'signingAlgorithm'>,
+  { signingAlgorithm }: Pick<ResolvedOptions, 'signingAlgorithm'>,
+  { resource }: Pick<ResolvedResource, 'resource'>,
   scopes: readonly string[],
 ): ResourceServer {
   return {
     scope: scopes.join(' '),
-    audience: issuer,
+    audience: resource,
     accessTokenFormat: 'jwt',
     jwt: { sign: { alg: signingAlgorithm } },
   };
@@ -64,25 +68,26 @@ export function createRotation(
   return async (ctx) => {
     const { Client: client, Grant: grant, RefreshToken: refreshToken } = ctx.oidc.entities;
     if (client && refreshToken) {
-      const resource = ctx.oidc.params?.['resource'];
-      if (typeof resource === 'string' && resource !== options.issuer) throw new errors.InvalidTarget();
-      const { isListed, scopes: allowed } = await allowedScopes(client.clientId, options, clients);
+      checkGrantedResource(ctx, refreshToken);
+      const api = options.resources.get(refreshToken.resource as string);
+      if (!api) throw new errors.InvalidTarget();
+      const { isListed, scopes: allowed } = await allowedScopes(client.clientId, api, clients);
       refuseWithoutAllowedScopes(ctx, refreshToken, allowed);
       const isWithoutScopes = [...refreshToken.scopes].every((scope) => scope === '');
       // The client was registered with a list of scopes since the grant: the next token is limited to that list.
       if (isListed && isWithoutScopes && !isLimitedToNoScope(requestOf(ctx))) {
         requestDefaultScopes(ctx, allowed);
-        if (allowed.length > 0) grant?.addResourceScope(options.issuer, allowed.join(' '));
+        if (allowed.length > 0) grant?.addResourceScope(api.resource, allowed.join(' '));
       }
     }
     return true;
   };
 }
 
-/** The scopes that the server knows and the client may ask for. */
+/** The scopes that the API has and the client may ask for. */
 async function allowedScopes(
   clientId: string,
-  { scopes }: ResolvedOptions,
+  { scopes }: Pick<ResolvedResource, 'scopes'>,
   clients: ClientDirectory,
 ): Promise<{ readonly isListed: boolean; readonly scopes: readonly string[] }> {
   const registered = (await clients.find(clientId))?.client.scopes;
@@ -93,11 +98,11 @@ async function allowedScopes(
 }
 
 /**
- * Removes the scope `*`, which apps of Laravel Passport request for all that they may have, unless the server defines it. As in
+ * Removes the scope `*`, which apps of Laravel Passport request for all that they may have, unless the API defines it. As in
  * Passport, it decides for client credentials, whatever other scopes are requested, and is ignored for authorization codes. Both are
  * the same as a request without scopes here.
  */
-function removeAllScopes(ctx: KoaContextWithOIDC, { scopes }: ResolvedOptions): boolean {
+function removeAllScopes(ctx: KoaContextWithOIDC, { scopes }: Pick<ResolvedResource, 'scopes'>): boolean {
   const requested = ctx.oidc.requestParamScopes;
   if (scopes.has('*') || !requested.delete('*')) return false;
   ctx.oidc.params!['scope'] = requested.size > 0 ? [...requested].join(' ') : undefined;

@@ -8,6 +8,7 @@ import { BodyError } from '../errors.ts';
 import { FORM, JSON_TYPE, readBody, textOf } from '../http/body.ts';
 import { parseJson, refuseDuplicates } from '../http/json.ts';
 import { requestOf } from './engine-request.ts';
+import type { NameResources } from './resource-parameter.ts';
 
 // The limit is the engine's own (shared/selective_body.js).
 const RULES = { limit: 56 * 1024, name: 'body', types: [FORM, JSON_TYPE] } as const;
@@ -16,9 +17,10 @@ const RULES = { limit: 56 * 1024, name: 'body', types: [FORM, JSON_TYPE] } as co
  * Reads the body of a token, revocation or introspection request, JSON or form, and passes it to the engine as an unread form,
  * so that both content types are handled alike. Works in front of a host's body parser and behind one.
  *
- * @param rewrite - changes the parameters of revocation and introspection requests before the engine reads them
+ * @param unwrapToken - changes the parameters of revocation and introspection requests before the engine reads them
+ * @param nameResources - changes those of token requests. `undefined`: they stay as received
  */
-export function tokenBody(rewrite: UnwrapToken): Middleware {
+export function tokenBody(unwrapToken: UnwrapToken, nameResources: NameResources | undefined): Middleware {
   return async function readTokenBody(ctx, next) {
     const { endpoint } = requestOf(ctx);
     if (ctx.method === 'OPTIONS') return next();
@@ -32,7 +34,10 @@ export function tokenBody(rewrite: UnwrapToken): Middleware {
       form = await readForm(ctx);
       if (endpoint !== 'token') {
         form = new URLSearchParams(String(form));
-        await rewrite(ctx, form);
+        await unwrapToken(ctx, form);
+      } else if (nameResources) {
+        const parameters = new URLSearchParams(String(form));
+        if (nameResources(parameters)) form = parameters;
       }
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;

@@ -99,18 +99,20 @@ export function checkLoginUrl(
   return url.href;
 }
 
+/** @param place - the option's name in errors */
 export function checkScopes<P extends string>(
+  place: string,
   scopes: Readonly<Record<string, Scope<P>>>,
   gate: Gate<P>,
 ): ReadonlyMap<string, Scope<P>> {
   if (!isLiteral(scopes)) {
     throw new ConfigError(
-      'scopes',
+      place,
       "give an object with the scopes by name, such as { 'schools:read': { description, permissions } }",
     );
   }
   for (const [name, scope] of Object.entries(scopes)) {
-    const option = `scopes.${name}`;
+    const option = `${place}.${name}`;
     if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(name)) {
       throw new ConfigError(
         option,

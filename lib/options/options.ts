@@ -1,7 +1,16 @@
 import type { Context } from 'koa';
 import type { Configuration, Provider } from 'oidc-provider';
 
-import type { Client, Gate, Interactions, Logger, Storage, User, UserStore } from '../contracts/index.ts';
+import type {
+  Client,
+  ClientLifetimes,
+  Gate,
+  Interactions,
+  Logger,
+  Storage,
+  User,
+  UserStore,
+} from '../contracts/index.ts';
 import type { Duration } from '../contracts/duration.ts';
 import type { ResolvedThrottling, Throttling } from './throttling-options.ts';
 
@@ -16,6 +25,20 @@ export interface Scope<P extends string = string> {
    * response what was granted (RFC 6749 section 5.1). @default false
    */
   readonly optional?: boolean;
+}
+
+/** An API that tokens are issued for, besides the default one (RFC 8707). */
+export interface Resource<P extends string = string> {
+  /** The name of the API on the consent page and in its metadata (RFC 9728). @default its URL */
+  readonly name?: string;
+  /**
+   * The scopes of the API, by name. A token has scopes of its own API only. A scope of the same name at another API is another
+   * scope, with a consent of its own; a client that is registered for the name may request both.
+   * @default none
+   */
+  readonly scopes?: Readonly<Record<string, Scope<P>>>;
+  /** The lifetimes of the API's tokens, at most those of the option `lifetimes`. @default those of the option `lifetimes` */
+  readonly lifetimes?: ClientLifetimes;
 }
 
 /** The lifetimes of tokens, sessions and pages. A member that is left out has the value of the preset. */
@@ -143,6 +166,18 @@ export interface AuthServerOptions<
   readonly gate?: Gate<P, R, S>;
   /** The scopes that clients may request, by name (RFC 6749 section 3.3). @default none */
   readonly scopes?: Readonly<Record<string, Scope<NoInfer<P>>>>;
+  /**
+   * Further APIs, by URL, that clients request tokens for with the parameter `resource` (RFC 8707). Such a token is for that
+   * API alone: its `aud` is the URL, it has scopes of that API, and every other API refuses it. Requests without `resource` get
+   * tokens for the default API, whose URL is the issuer and whose scopes are the option `scopes`.
+   *
+   *     resources: { 'https://api.example/v1': { name: 'Documents', scopes: { read: { description, permissions } } } }
+   *
+   * With this option, `{}` included, the server publishes the metadata of each API (RFC 9728), and the guard's challenges name
+   * it and the scopes.
+   * @default the default API alone, without metadata
+   */
+  readonly resources?: Readonly<Record<string, Resource<NoInfer<P>>>>;
   /** A preset's name, or single lifetimes. @default 'long' */
   readonly lifetimes?: LifetimePreset | Lifetimes;
   /**
@@ -246,6 +281,18 @@ export interface AuthServerOptions<
   readonly engine?: (provider: Provider) => void;
 }
 
+/** An API, checked and with its defaults. */
+export interface ResolvedResource<P extends string = string> {
+  /** Its URL. For the default API, the issuer. */
+  readonly resource: string;
+  readonly name: string;
+  readonly scopes: ReadonlyMap<string, Scope<P>>;
+  /** In seconds. */
+  readonly lifetimes: Readonly<Record<keyof ClientLifetimes, number>>;
+  /** The URL of its metadata (RFC 9728 section 3). `undefined`: not published, without the option `resources`. */
+  readonly metadataUrl: string | undefined;
+}
+
 /** The options, checked and with their defaults, so that later code has no defaults of its own. */
 export interface ResolvedOptions<
   P extends string = string,
@@ -276,7 +323,10 @@ export interface ResolvedOptions<
   readonly developerPath: string | undefined;
   readonly reservedNames: readonly string[];
   readonly accountPath: string | undefined;
+  /** The scopes of all APIs, each name once: those that clients can be registered for. */
   readonly scopes: ReadonlyMap<string, Scope<P>>;
+  /** All APIs by URL, the default one first. */
+  readonly resources: ReadonlyMap<string, ResolvedResource<P>>;
   /** In seconds. */
   readonly lifetimes: Readonly<Record<keyof Omit<Lifetimes, 'preset'>, number>>;
   readonly cookieKeys: readonly string[] | undefined;

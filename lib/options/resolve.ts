@@ -15,7 +15,6 @@ import {
   checkNames,
   checkPagePath,
   checkPositiveInteger,
-  checkScopes,
   checkSecrets,
 } from './checks.ts';
 import { checkKnownOptions } from './known-options.ts';
@@ -27,6 +26,7 @@ import {
   checkUsers,
   requireKeyEncryptionKey,
 } from './ports.ts';
+import { checkResources, scopesOfAll } from './resources.ts';
 import { checkThrottling } from './throttling.ts';
 import type { AuthServerOptions, ResolvedOptions, TokenClaims } from './options.ts';
 
@@ -45,6 +45,7 @@ const OPTIONS: Readonly<Record<keyof AuthServerOptions, true>> = {
   interactions: true,
   gate: true,
   scopes: true,
+  resources: true,
   lifetimes: true,
   requirePkce: true,
   tokenClaims: true,
@@ -108,6 +109,13 @@ export function resolveOptions<P extends string, R extends string, U extends Use
   checkStorage(storage);
   checkGate(gate);
   requireKeyEncryptionKey(options.keyEncryptionKey, storage);
+  const checkedLifetimes = checkLifetimes(lifetimes);
+  const resources = checkResources(options.resources, {
+    issuer: issuer.issuer,
+    gate,
+    scopes,
+    lifetimes: checkedLifetimes,
+  });
   const checkedDeveloperPath = checkPagePath('developerPath', developerPath);
   return Object.freeze({
     ...issuer,
@@ -123,8 +131,9 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     migrate: checkBoolean('migrate', migrate),
     interactions: interactions === undefined ? undefined : checkInteractions(interactions),
     gate,
-    scopes: checkScopes(scopes, gate),
-    lifetimes: checkLifetimes(lifetimes),
+    scopes: scopesOfAll(resources.values()),
+    resources,
+    lifetimes: checkedLifetimes,
     tokenClaims: checkFunction('tokenClaims', options.tokenClaims) as TokenClaims | undefined,
     requirePkce: checkBoolean('requirePkce', requirePkce),
     signingAlgorithm: checkAlgorithm(signingAlgorithm),

@@ -15,12 +15,12 @@ import {
   checkIssuer,
   checkLifetimes,
   checkLogger,
-  checkScopes,
 } from '../options/checks.ts';
 import { checkKnownOptions } from '../options/known-options.ts';
 import type { Duration } from '../contracts/duration.ts';
 import type { AuthServerOptions, LifetimePreset, Lifetimes, SigningAlgorithm } from '../options/options.ts';
 import { checkGate, checkKeyEncryptionKey, checkStorage, requireKeyEncryptionKey } from '../options/ports.ts';
+import { checkScopeNames } from '../options/resources.ts';
 import { CacheInvalidation, observeRevocations } from '../tokens/cache-invalidation.ts';
 import { createRevoke } from '../tokens/revoke.ts';
 import type { RevocationTarget } from '../tokens/revoke.ts';
@@ -30,7 +30,7 @@ import type { PruneOptions } from './jobs.ts';
 /** The options of `createAdministration()`: those of `createAuthServer()` that concern stored data. */
 export interface AdministrationOptions<P extends string = string, R extends string = string> extends Pick<
   AuthServerOptions<P, R>,
-  'storage' | 'scopes' | 'keyEncryptionKey' | 'auditRetention' | 'logger'
+  'storage' | 'scopes' | 'resources' | 'keyEncryptionKey' | 'auditRetention' | 'logger'
 > {
   /** The gate of the servers, by which names of roles and permissions are checked. @default they are not checked */
   readonly gate?: Gate<P, R>;
@@ -111,7 +111,7 @@ export function createAdministration<P extends string, R extends string>(
   const invalidation = new CacheInvalidation(given.changes);
   const storage = observeRevocations(given, invalidation.announce);
   const gate = options.gate === undefined ? undefined : checkGate(options.gate);
-  const scopes = gate && options.scopes ? checkScopes(options.scopes, gate) : undefined;
+  const scopes = gate && checkScopeNames(options, gate);
   const material = createKeyMaterial(checkKeyEncryptionKey(options.keyEncryptionKey));
   const audit = createAuditLog(storage.audit, {
     logger: checkLogger(options.logger),
@@ -180,6 +180,7 @@ const OPTIONS: Readonly<Record<keyof AdministrationOptions, true>> = {
   storage: true,
   gate: true,
   scopes: true,
+  resources: true,
   lifetimes: true,
   keyEncryptionKey: true,
   auditRetention: true,

@@ -57,8 +57,12 @@ export interface AuthServer<
   /**
    * Returns the middleware that accepts requests with a valid access token and sets the user or the client on `ctx.state` (RFC
    * 6750). Other requests get 401 with a `WWW-Authenticate` challenge, or 503 when the storage cannot be reached.
+   *
+   * @param options.resource - the API whose tokens are accepted, one of the option `resources`. @default the issuer, to which
+   * requests without `resource` apply
+   * @throws ConfigError for a resource that the server does not have
    */
-  guard(): GuardMiddleware<P, U, S>;
+  guard(options?: { readonly resource?: string }): GuardMiddleware<P, U, S>;
   /** Returns the middleware that accepts callers with all of the given permissions. It runs behind `guard()`. */
   requires: Requires<P>;
   /**
@@ -118,7 +122,7 @@ export interface AuthServer<
   close(options?: CloseOptions): Promise<void>;
   /** The option `gate`. */
   readonly gate: Gate<P, R, S>;
-  /** The scopes that clients may request, by name. */
+  /** The scopes that clients may request, by name: those of all APIs. */
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
   /**
    * The current engine, for functions that this package does not cover. It is replaced when the signing keys change: use the

@@ -14,9 +14,10 @@ import type { LastUses, RecordUse } from '../clients/last-use.ts';
 import { createClientRegistry } from '../clients/registry.ts';
 import type { RegistryFor } from '../clients/registry.ts';
 import type { Assignments, AuditLog, Trace, User, VerifyAccessToken } from '../contracts/index.ts';
+import { ConfigError } from '../errors.ts';
 import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import type { Observers } from '../observability/observers.ts';
-import type { ResolvedOptions } from '../options/options.ts';
+import type { ResolvedOptions, ResolvedResource } from '../options/options.ts';
 import type { CacheInvalidation } from '../tokens/cache-invalidation.ts';
 import { isTokenActive } from '../tokens/revoke.ts';
 
@@ -28,14 +29,19 @@ export interface AccessParts {
   readonly lastUses: LastUses;
   readonly observers: Observers;
   readonly trace: Trace;
-  readonly verify: VerifyAccessToken;
+  /** Makes the verification of tokens that are for an API. */
+  readonly verifyFor: (audience: string) => VerifyAccessToken;
 }
 
 /** The guard, the clients, and the permissions of clients and users. */
 export interface Access<P extends string, R extends string, U extends User> {
   readonly assignments: Assignments<P, R>;
   readonly directory: ClientDirectory;
-  readonly guard: Guard<P, U>;
+  /**
+   * The guard of an API. @default that of the issuer
+   * @throws ConfigError when the server does not have it
+   */
+  readonly guardFor: (resource: string | undefined) => Guard<P, U>;
   readonly clientPermissions: FindClientPermissions<P>;
   readonly userAssignments: UserAssignments<U>;
   readonly recordUse: RecordUse;
@@ -50,41 +56,54 @@ export function createAccess<P extends string, R extends string, U extends User>
     issuer,
     lifetimes,
     logger,
+    resources,
     revocationLag,
     scopes,
     storage,
     users,
   }: ResolvedOptions<P, R, U>,
-  { concurrencyLimit, audit, invalidation, lastUses, observers, trace, verify }: AccessParts,
+  { concurrencyLimit, audit, invalidation, lastUses, observers, trace, verifyFor }: AccessParts,
 ): Access<P, R, U> {
   const directory = createClientDirectory(lastUses.clients, { maxAge: revocationLag, logger });
   const userAssignments = createUserAssignments({ users, assignments: storage.assignments });
   const clientPermissions = createFindClientPermissions<P>(gate, userAssignments);
   const recordUse = createRecordUse(lastUses.consents, logger);
-  const guard = createGuard<P, U>({
-    realm: issuer,
-    server: concurrencyLimit,
-    logger,
-    observers,
-    trace,
-    revocationLag,
-    cachedTokens,
-    verify,
-    async isActive(claims) {
-      const active = await isTokenActive(storage.revocations, claims);
-      if (active && claims.principal === 'user') recordUse(claims.sub, claims.client_id);
-      return active;
-    },
-    // Not the directory: a cached client in a cached principal could be up to twice `revocationLag` old.
-    loadPrincipal: createPrincipalLoader({
-      userAssignments,
-      clientPermissions,
-      clients: storage.clients,
-      gate,
-      scopes,
-    }),
+  const createGuardOf = (api: ResolvedResource<P>): Guard<P, U> =>
+    createGuard<P, U>({
+      api,
+      server: concurrencyLimit,
+      logger,
+      observers,
+      trace,
+      revocationLag,
+      cachedTokens,
+      verify: verifyFor(api.resource),
+      async isActive(claims) {
+        const active = await isTokenActive(storage.revocations, claims);
+        if (active && claims.principal === 'user') recordUse(claims.sub, claims.client_id);
+        return active;
+      },
+      // Not the directory: a cached client in a cached principal could be up to twice `revocationLag` old.
+      loadPrincipal: createPrincipalLoader({
+        userAssignments,
+        clientPermissions,
+        clients: storage.clients,
+        gate,
+        api,
+      }),
+    });
+  const guards = new Map(Array.from(resources, ([resource, api]) => [resource, createGuardOf(api)]));
+  const guardFor = (resource = issuer): Guard<P, U> => {
+    const guard = guards.get(resource);
+    if (guard) return guard;
+    throw new ConfigError(
+      'guard({ resource })',
+      `the server has no such API; the APIs are ${[...resources.keys()].join(', ')}`,
+    );
+  };
+  invalidation.add((changed) => {
+    for (const guard of guards.values()) guard.forget(changed);
   });
-  invalidation.add((changed) => guard.forget(changed));
   invalidation.add((changed) => {
     if (changed === undefined || changed.clientId !== undefined) directory.forget(changed?.clientId);
   });
@@ -100,5 +119,5 @@ export function createAccess<P extends string, R extends string, U extends User>
     audit,
     onChange: (userId) => invalidation.announce({ userId }),
   });
-  return { assignments, directory, guard, clientPermissions, userAssignments, recordUse, registryFor };
+  return { assignments, directory, guardFor, clientPermissions, userAssignments, recordUse, registryFor };
 }

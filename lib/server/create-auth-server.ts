@@ -7,7 +7,7 @@ import { defineGate } from '../access/gate.ts';
 import { createRequires } from '../access/requires.ts';
 import { createAuditLog } from '../audit/audit-log.ts';
 import { trackLastUses } from '../clients/last-use.ts';
-import type { AuditOrigin, Logger, User } from '../contracts/index.ts';
+import type { AuditOrigin, Logger, User, VerifyAccessToken } from '../contracts/index.ts';
 import { createAuthorizedApps } from '../developer/authorized-apps.ts';
 import { createDeveloperArea } from '../developer/developer-area.ts';
 import { runChecks } from '../doctor/run-checks.ts';
@@ -27,6 +27,7 @@ import { createReport, logLogins } from '../oidc/report.ts';
 import { originOf } from '../oidc/request-facts.ts';
 import { createUnwrapToken } from '../oidc/token-body.ts';
 import { checkDuration } from '../options/checks.ts';
+import { checkKnownOptions } from '../options/known-options.ts';
 import { resolveOptions } from '../options/resolve.ts';
 import type { AuthServerOptions } from '../options/options.ts';
 import { checkPages } from '../options/ports.ts';
@@ -72,7 +73,7 @@ export async function createAuthServer<
   const invalidation = new CacheInvalidation(resolved.storage.changes);
   const storage = observeRevocations(resolved.storage, invalidation.announce);
   const options = { ...resolved, storage };
-  const { gate, issuer, logger, revocationLag, scopes, users } = options;
+  const { gate, issuer, logger, resources, revocationLag, scopes, users } = options;
 
   // The concurrency limit, the audit log, metrics and traces.
   const concurrencyLimit = createConcurrencyLimit(options);
@@ -93,15 +94,17 @@ export async function createAuthServer<
   const throttles = createThrottles(storage.attempts, { ...options, secrets: cookieKeys });
 
   // Tokens, clients and access.
-  const verify = createVerifyAccessToken({
-    issuer,
-    audience: issuer,
-    signing: () => keyRing.signing,
-    findKeys: () => keyRing.reload(),
-  });
+  const verifyFor = (audience: string | string[]): VerifyAccessToken =>
+    createVerifyAccessToken({
+      issuer,
+      audience,
+      signing: () => keyRing.signing,
+      findKeys: () => keyRing.reload(),
+    });
+  const verify = verifyFor(resources.size > 1 ? [...resources.keys()] : issuer);
   const lastUses = trackLastUses(storage);
-  const { assignments, directory, guard, clientPermissions, userAssignments, recordUse, registryFor } =
-    createAccess(options, { concurrencyLimit, audit, invalidation, lastUses, observers, trace, verify });
+  const { assignments, directory, guardFor, clientPermissions, userAssignments, recordUse, registryFor } =
+    createAccess(options, { concurrencyLimit, audit, invalidation, lastUses, observers, trace, verifyFor });
   await invalidation.subscribe();
   const revokeFor = (origin?: AuditOrigin): ReturnType<typeof createRevoke> =>
     createRevoke(storage, {
@@ -126,7 +129,7 @@ export async function createAuthServer<
     reservedNames,
     idempotency: storage.idempotency,
   });
-  const authorizedAppsFor = createAuthorizedApps({ storage, scopes, audit });
+  const authorizedAppsFor = createAuthorizedApps({ storage, issuer, resources, audit });
   const flow = createInteractionFlow(options, {
     audit,
     browsers: throttles.browsers,
@@ -187,7 +190,7 @@ export async function createAuthServer<
     audit,
     middleware: () => mount,
     callback: () => createCallback({ health, logger, mount, trustProxy: options.trustProxy }),
-    guard: () => guard,
+    guard: (guarded = {}) => guardFor(checkKnownOptions(guarded, { resource: true }, 'guard()').resource),
     requires: createRequires<P>({ gate, realm: issuer, observers }),
     issueToken: createIssueToken(options, { audit, clients: directory, provider: engine.provider, storage }),
     revoke: revokeFor(),
@@ -217,7 +220,7 @@ export async function createAuthServer<
       return engine.provider();
     },
   };
-  setServerParts(auth, { concurrencyLimit, logger, mountPath: options.mountPath, storage });
+  setServerParts(auth, { concurrencyLimit, logger, mountPath: options.mountPath, resources, storage });
   return auth;
 }
 

@@ -21,6 +21,8 @@ export interface AppUnderTest {
 export interface ActingOptions {
   /** Scopes of the token, which limit the caller to the permissions that they allow. @default [] */
   readonly scopes?: readonly string[];
+  /** The API of the token, one of the option `resources`. @default the issuer */
+  readonly resource?: string;
 }
 
 /** The client of a user's token in an app. */

@@ -6,6 +6,8 @@ import type { Duration } from '../contracts/duration.ts';
 export type TokenRequest = {
   /** @default [] */
   readonly scopes?: readonly string[];
+  /** The API that the token is for, one of the option `resources`. @default the issuer */
+  readonly resource?: string;
   /** At most the server's lifetime of access tokens, which is the default. */
   readonly lifetime?: Duration;
 } & (

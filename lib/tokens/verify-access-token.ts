@@ -14,7 +14,8 @@ export function createVerifyAccessToken({
   findKeys,
 }: {
   issuer: string;
-  audience: string;
+  /** The API, or the APIs, that the token may be for. */
+  audience: string | string[];
   /** The keys that this node has read. */
   signing: () => readonly JWK[];
   /** Reads the keys again, for one that another node has added. */

@@ -53,7 +53,11 @@ async function principalOf(gate: Gate, { assignment, scopes, granted, kind }: Si
   };
   const load = createPrincipalLoader({
     gate,
-    scopes: new Map(Object.entries(scopes).map(([name, permissions]) => [name, { permissions }])),
+    api: {
+      resource: 'https://platform.example',
+      scopes: new Map(Object.entries(scopes).map(([name, permissions]) => [name, { permissions }])),
+      metadataUrl: undefined,
+    },
     userAssignments,
     clientPermissions: createFindClientPermissions(gate, userAssignments),
     clients: {

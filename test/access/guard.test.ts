@@ -6,7 +6,7 @@ import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
 
 import { StorageError } from '../../lib/errors.ts';
-import { ISSUER, app as anApp, createPlatform } from './platform.ts';
+import { API, ISSUER, app as anApp, createPlatform } from './platform.ts';
 import type { Permission, Person, Platform } from './platform.ts';
 import type { GuardOptions } from '../../lib/access/guard.ts';
 import { request, serve } from './serve.ts';
@@ -260,7 +260,7 @@ test('an error of a handler is passed on, and the token stays cached', async (t)
 });
 
 test('quotes in a realm are escaped', async (t) => {
-  const { url } = await guarded(t, { realm: 'a"b\\c' });
+  const { url } = await guarded(t, { api: { ...API, resource: 'a"b\\c' } });
   t.is((await request(url)).headers.get('www-authenticate'), String.raw`Bearer realm="a\"b\\c"`);
 });
 

@@ -48,6 +48,13 @@ export const scopes: ReadonlyMap<string, { permissions: readonly Permission[] }>
   ['profile', { permissions: [] }],
 ]);
 
+/** The API of the guard, with these scopes and without metadata. */
+export const API: { resource: string; scopes: typeof scopes; metadataUrl: undefined } = {
+  resource: ISSUER,
+  scopes,
+  metadataUrl: undefined,
+};
+
 const keys = await generateKeyPair('ES256');
 const foreignKeys = await generateKeyPair('ES256');
 
@@ -150,7 +157,7 @@ export function createPlatform(): Platform {
   });
   const loadPrincipal = createPrincipalLoader<Permission, Person>({
     gate,
-    scopes,
+    api: API,
     userAssignments,
     clientPermissions: createFindClientPermissions(gate, userAssignments),
     clients: {
@@ -188,7 +195,7 @@ export function createPlatform(): Platform {
     requires: createRequires({ gate, realm: ISSUER }),
     guard: (options) =>
       createGuard({
-        realm: ISSUER,
+        api: API,
         logger,
         verify,
         async isActive(claims) {

@@ -7,7 +7,7 @@ import {
 } from '../../lib/access/principal.ts';
 import type { LoadPrincipal } from '../../lib/access/principal.ts';
 import type { AccessTokenClaims, Client } from '../../lib/contracts/index.ts';
-import { app, gate, unusedAssignments, person, scopes } from './platform.ts';
+import { app, gate, unusedAssignments, person, API } from './platform.ts';
 import type { Permission, Person } from './platform.ts';
 
 function claims(changes: Partial<AccessTokenClaims>): AccessTokenClaims {
@@ -32,7 +32,7 @@ function loader(people: readonly Person[], clients: readonly Client[]): LoadPrin
   });
   return createPrincipalLoader<Permission, Person>({
     gate,
-    scopes,
+    api: API,
     userAssignments,
     clientPermissions: createFindClientPermissions(gate, userAssignments),
     clients: {
@@ -147,7 +147,7 @@ test('roles() of a user store is optional, and methods are called on the store',
   const clientPermissions = createFindClientPermissions(gate, userAssignments);
   const principal = await createPrincipalLoader({
     gate,
-    scopes,
+    api: API,
     userAssignments,
     clientPermissions,
     clients,

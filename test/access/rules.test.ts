@@ -39,7 +39,7 @@ async function principalOf<S extends object>(
   const userAssignments = { find: async () => undefined };
   const load = createPrincipalLoader<Permission, User>({
     gate: from,
-    scopes: new Map(),
+    api: { resource: 'https://platform.example', scopes: new Map(), metadataUrl: undefined },
     clients: { find: async () => stored },
     userAssignments,
     clientPermissions: createFindClientPermissions<Permission>(from, userAssignments),

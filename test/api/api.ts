@@ -35,12 +35,12 @@ export function authOf(
   const auth = {
     issuer: ISSUER + path,
     gate,
-    scopes: described,
     guard: () => guard,
     requires,
   };
+  const resources = new Map([[auth.issuer, { scopes: described }]]);
   const concurrencyLimit = createConcurrencyLimit({ maxRequests: 0, bodyTimeout: 30, maxBodyBytes: 0 });
-  setServerParts(auth, { concurrencyLimit, logger, mountPath, storage });
+  setServerParts(auth, { concurrencyLimit, logger, mountPath, resources, storage });
   return auth;
 }
 

@@ -72,6 +72,9 @@ const IN_WORDS: Readonly<Record<string, boolean>> = {
   gate: true,
   tokenClaims: server.tokenClaims === undefined,
   scopes: server.scopes.size === 0,
+  resources: [...server.resources.values()].every(
+    ({ metadataUrl, resource }) => resource === server.issuer && metadataUrl === undefined,
+  ),
   lifetimes: JSON.stringify(server.lifetimes) === JSON.stringify(resolved('long').lifetimes),
   'lifetimes.preset': true,
   cookieKeys: server.cookieKeys === undefined,

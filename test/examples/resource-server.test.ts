@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 
 import test from 'ava';
+import type { ExecutionContext } from 'ava';
 import { defineGate } from 'koa-gatehouse';
 import { fakeClock, issueToken, testServer } from 'koa-gatehouse/testing';
 
@@ -13,10 +14,12 @@ import { send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { serve } from '../harness/serve.ts';
 
+const LIBRARY = 'https://library.example/v1';
 const ann = { id: '1', name: 'Ann' };
 const school = await testServer({
   gate: defineGate({ permissions: { introspect_tokens: 'Introspect tokens' } }),
   scopes: { books: { description: 'Borrow books for you', permissions: [] } },
+  resources: { [LIBRARY]: { name: 'Library' } },
   users: [ann],
 });
 const { client, secret } = await school.auth.clients.create({
@@ -82,7 +85,8 @@ test('a failure to fetch keys or to introspect is a 500, not a 401', async (t) =
   }
 });
 
-test('the example runs as a process', async (t) => {
+/** Runs the example as a process until the test ends. Resolves to its origin. */
+async function startProcess(t: ExecutionContext, environment: Record<string, string> = {}): Promise<string> {
   const file = resolve(import.meta.dirname, '../../examples/resource-server.ts');
   const { PATH = '' } = process.env;
   const child = spawn(process.execPath, ['--conditions=gatehouse:source', file], {
@@ -93,11 +97,43 @@ test('the example runs as a process', async (t) => {
       CLIENT_ID: client.id,
       CLIENT_SECRET: secret!.value,
       PORT: '0',
+      ...environment,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   t.teardown(() => child.kill());
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
-  const origin = /http:\S+/.exec(String(line))?.[0];
+  return /http:\S+/.exec(String(line))![0];
+}
+
+test('the example runs as a process', async (t) => {
+  const origin = await startProcess(t);
   t.is((await request(await issueToken(school.auth, { user: ann }), origin)).status, 200);
+  const forLibrary = await issueToken(school.auth, { user: ann, resource: LIBRARY });
+  t.is((await request(forLibrary, origin)).status, 401);
+});
+
+test('with an API of its own, it accepts tokens for that one alone, and says where they are issued', async (t) => {
+  const origin = await startProcess(t, { RESOURCE: LIBRARY });
+  t.is((await request(await issueToken(school.auth, { user: ann, resource: LIBRARY }), origin)).status, 200);
+  t.is((await request(await issueToken(school.auth, { client, resource: LIBRARY }), origin)).status, 200);
+  const refused = await request(await issueToken(school.auth, { user: ann }), origin);
+  t.is(refused.status, 401);
+  const metadata = 'https://library.example/.well-known/oauth-protected-resource/v1';
+  t.is(
+    refused.headers.get('www-authenticate'),
+    `Bearer error="invalid_token", resource_metadata="${metadata}"`,
+  );
+  const served = await send(new URL(new URL(metadata).pathname, origin).href);
+  t.is(served.headers.get('access-control-allow-origin'), '*');
+  t.deepEqual(served.body, {
+    resource: LIBRARY,
+    authorization_servers: [school.origin],
+    bearer_methods_supported: ['header'],
+  });
+  const token = await issueToken(school.auth, { user: ann, resource: LIBRARY });
+  const elsewhere = await fetch(`${school.origin}/api/v1/identity`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  t.is(elsewhere.status, 401);
 });

@@ -39,6 +39,7 @@ export function fakeFlow(
   const basePath = change.flow?.basePath ?? '';
   const common = {
     client: reports,
+    resource: undefined,
     scopes: [],
     limited: false,
     redirectUri: 'https://reports.example/callback?from=gatehouse',

@@ -118,6 +118,7 @@ test('dates and numbers have the format of the language', async (t) => {
     limited: false,
     client: reports,
     scopes: [],
+    resources: [],
     createdAt: 1_777_766_400,
     lastUsedAt: undefined,
   };

@@ -269,6 +269,37 @@ onPlatforms('a scope that is requested twice has one check box', async (setup) =
   t.is((await tokensOf(setup, app, page, [])).scope, LEFT_OUT);
 });
 
+onPlatforms('the scopes of each API are optional, declined and remembered for that API', async (setup) => {
+  const { t, address } = setup;
+  const storage = knexStorage(address);
+  const resource = 'https://documents.example/v1';
+  await using there = await startPlatform({
+    storage,
+    scopes: SCOPES,
+    resources: {
+      [resource]: {
+        name: 'Documents',
+        scopes: { 'schools:read': { ...READ, optional: true }, admin: SCOPES.admin },
+      },
+    },
+  });
+  const browser = await signedIn(there);
+  const app = await there.registerApp();
+  const at = { browser, platform: there };
+  await runCodeFlow(there, app, { browser, parameters: { scope: 'schools:read' } });
+  const page = await ask(at, app, 'schools:read admin', { resource });
+  t.deepEqual(choicesOf(page), ['See your schools']);
+  t.false(page.html.includes('<details'), 'the consent for another API');
+  const { access_token: token, scope } = await tokensOf(at, app, page, []);
+  t.is(scope, 'admin');
+  t.like(decodeJwt(token), { aud: resource, scope: 'admin' });
+  const more = await ask(at, app, 'schools:read admin', { resource });
+  t.regex(more.text, /What it can do already Manage all/);
+  t.is((await tokensOf(at, app, more, ['schools:read'])).scope, 'schools:read admin');
+  t.truthy((await ask(at, app, 'schools:read admin', { resource })).location?.searchParams.get('code'));
+  await storage.close();
+});
+
 const FORGED: readonly (readonly [string, Record<string, string>])[] = [
   ['a scope that was not requested', { 'scope-0': 'profile' }],
   ['a scope that was not requested and is not optional', { 'scope-0': 'schools:write', 'scope-1': 'admin' }],

@@ -25,7 +25,7 @@ import { sessionAdapter } from './sessions.ts';
 export function createAdapterFactory(
   storage: Storage,
   clients: ClientDirectory,
-  options: Pick<ResolvedOptions, 'issuer' | 'refreshGrace' | 'lifetimes'>,
+  options: Pick<ResolvedOptions, 'issuer' | 'refreshGrace' | 'resources' | 'lifetimes'>,
 ): AdapterFactory {
   const adapters: Record<string, Partial<Adapter>> = {
     Client: clientAdapter(clients),
@@ -35,13 +35,8 @@ export function createAdapterFactory(
     Grant: grantAdapter(storage.grants, options.issuer),
     AuthorizationCode: credentialAdapter('code', storage, options),
     RefreshToken: credentialAdapter('refresh_token', storage, options),
-    AccessToken: accessTokenAdapter('user', storage.revocations, clients, options.lifetimes.accessToken),
-    ClientCredentials: accessTokenAdapter(
-      'client',
-      storage.revocations,
-      clients,
-      options.lifetimes.accessToken,
-    ),
+    AccessToken: accessTokenAdapter('user', storage.revocations, clients, options),
+    ClientCredentials: accessTokenAdapter('client', storage.revocations, clients, options),
   };
   return (model) => ({ ...unsupported(model), ...adapters[model] });
 }
@@ -97,11 +92,13 @@ function toMetadata(client: Client): AdapterPayload {
  * Grants. A grant is stored together with its code (see credentials.ts) and read together with the presented code or refresh
  * token, so most requests read no row here.
  */
-function grantAdapter(grants: GrantStore, resource: string): Partial<Adapter> {
+function grantAdapter(grants: GrantStore, issuer: string): Partial<Adapter> {
   return {
     async find(id) {
       const presented = currentRequest()?.credential?.grant;
       const grant = presented?.id === id ? presented : await grants.find(id);
+      // A grant is for one API, which its code and its refresh tokens name.
+      const resource = currentRequest()?.credential?.resource ?? issuer;
       return grant && grant.revokedAt === undefined ? toGrantPayload(grant, resource) : undefined;
     },
     // The engine destroys a grant when one of its credentials is presented again: all tokens of the family are revoked.
@@ -133,7 +130,7 @@ function accessTokenAdapter(
   principal: AccessTokenClaims['principal'],
   revocations: RevocationStore,
   clients: Pick<ClientDirectory, 'find'>,
-  lifetime: number,
+  { lifetimes, resources }: Pick<ResolvedOptions, 'lifetimes' | 'resources'>,
 ): Partial<Adapter> {
   return {
     async find(id) {
@@ -141,11 +138,12 @@ function accessTokenAdapter(
       if (claims?.jti !== id || claims.principal !== principal) return undefined;
       if (!(await isTokenActive(revocations, claims))) return undefined;
       const stored = await clients.find(claims.client_id);
-      return stored && toTokenPayload(claims, scopesOf(claims, stored.client));
+      const api = resources.get(claims.aud);
+      return stored && api && toTokenPayload(claims, scopesOf(claims, stored.client, api));
     },
     async destroy(id) {
       const at = now();
-      const expiresAt = currentRequest()?.accessTokenClaims?.exp ?? at + lifetime;
+      const expiresAt = currentRequest()?.accessTokenClaims?.exp ?? at + lifetimes.accessToken;
       await revocations.add({ id, revokedAt: at, expiresAt });
     },
     async revokeByGrantId() {},

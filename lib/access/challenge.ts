@@ -1,0 +1,90 @@
+import type { Principal } from '../contracts/index.ts';
+import { INSUFFICIENT_SCOPE } from '../http/problem.ts';
+import type { Problem } from '../http/problem.ts';
+import type { AuthFailure } from './bearer-token.ts';
+
+/** The API of a guard, for its challenges. */
+export interface ChallengedApi {
+  /** Its URL, which is the `realm`. */
+  readonly resource: string;
+  readonly scopes: ReadonlyMap<string, { readonly permissions: readonly string[] }>;
+  /** The URL of its metadata. `undefined`: challenges name neither the metadata nor scopes. */
+  readonly metadataUrl: string | undefined;
+}
+
+/** The problem for a failed authentication, with its challenge. */
+export function unauthorized(api: ChallengedApi, { code, detail, error }: AuthFailure): Problem {
+  const about = error ? { error, error_description: detail } : {};
+  return {
+    status: 401,
+    code,
+    detail,
+    headers: { 'WWW-Authenticate': challenge(api, about, [...api.scopes.keys()]) },
+  };
+}
+
+/** A `WWW-Authenticate` value (RFC 6750 section 3, RFC 9728 section 5.1). */
+function challenge(
+  {
+    metadataUrl,
+    resource,
+  }: { readonly resource: string | undefined; readonly metadataUrl?: string | undefined },
+  about: Readonly<Record<string, string>>,
+  scopes: readonly string[],
+): string {
+  const announced = metadataUrl === undefined ? {} : { resource_metadata: metadataUrl };
+  const scope = metadataUrl === undefined || scopes.length === 0 ? {} : { scope: scopes.join(' ') };
+  const realm = resource === undefined ? {} : { realm: resource };
+  const parameters = Object.entries({ ...realm, ...about, ...scope, ...announced });
+  return `Bearer ${parameters.map(([name, value]) => `${name}="${quotable(value)}"`).join(', ')}`;
+}
+
+function quotable(value: string): string {
+  return value.replaceAll(/["\\]/g, String.raw`\$&`);
+}
+
+// The API of the token that a principal was loaded for. A principal that a test has made itself has none.
+const apiOf = new WeakMap<Principal, ChallengedApi>();
+
+/** Records the API of a principal, for {@link insufficientScope}. */
+export function recordApi<W extends Principal>(principal: W, api: ChallengedApi): W {
+  apiOf.set(principal, api);
+  return principal;
+}
+
+/**
+ * The challenge for a request that lacks some of the permissions that it needs (RFC 6750 section 3.1), with the scopes for all of
+ * them. `undefined`: no token of the same user or client would suffice, so there is none.
+ *
+ * @param realm - of a principal without an API. @default none
+ */
+export function insufficientScope(
+  principal: Principal,
+  permissions: readonly string[],
+  realm?: string,
+): string | undefined {
+  if (!permissions.every((permission) => principal.sources.has(permission))) return undefined;
+  const api = apiOf.get(principal);
+  const about = { error: 'insufficient_scope', error_description: INSUFFICIENT_SCOPE };
+  if (!api) return challenge({ resource: realm }, about, []);
+  const scopes = permissions.map((permission) => scopeFor(permission, principal, api));
+  if (scopes.every((scope) => scope !== undefined)) return challenge(api, about, [...new Set(scopes)]);
+  // A client without a list of scopes can request a token without scopes, which has all permissions.
+  return principal.client.scopes === undefined ? challenge(api, about, []) : undefined;
+}
+
+/** The scope of the token that allows a permission, else the narrowest one that the client may request. */
+function scopeFor(
+  permission: string,
+  { client, scopes: granted }: Principal,
+  { scopes }: ChallengedApi,
+): string | undefined {
+  const allowing = [...scopes]
+    .filter(
+      ([name, { permissions }]) =>
+        permissions.includes(permission) && client.scopes?.includes(name) !== false,
+    )
+    .toSorted(([, a], [, b]) => a.permissions.length - b.permissions.length)
+    .map(([name]) => name);
+  return allowing.find((name) => granted.includes(name)) ?? allowing[0];
+}

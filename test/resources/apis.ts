@@ -1,0 +1,122 @@
+import type { ExecutionContext } from 'ava';
+import Koa from 'koa';
+import { createApiRouter } from 'koa-gatehouse';
+import type { AuthServerOptions } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { listenerOf, runCodeFlow, startPlatform } from '../harness/platform.ts';
+import type { AppParts, Person, Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+
+/** Two APIs besides the default. Both have a scope `read`, which means something else at each of them. */
+export const DOCUMENTS = 'https://documents.example/v1';
+export const ARCHIVE = 'https://archive.example';
+
+type Options = Partial<AuthServerOptions<'view_schools' | 'edit_schools', 'registrar', Person>>;
+
+export const APIS: Options = {
+  scopes: {
+    'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
+    'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
+  },
+  resources: {
+    [DOCUMENTS]: {
+      name: 'Documents',
+      scopes: {
+        read: { description: 'Read your documents', permissions: ['view_schools'] },
+        write: { description: 'Write documents', permissions: ['view_schools', 'edit_schools'] },
+      },
+      lifetimes: { accessToken: '10 minutes', refreshToken: '1 day', refreshTokenAbsolute: '2 days' },
+    },
+    [ARCHIVE]: { scopes: { read: { description: 'Read the archive', permissions: ['view_schools'] } } },
+  },
+};
+
+/** An app with the default API, and the two others below `/documents` and `/archive`. */
+function appOf({ auth, api }: AppParts): ReturnType<typeof listenerOf> {
+  const app = new Koa();
+  app.silent = true;
+  app.use(auth.middleware()).use(api.routes());
+  for (const [resource, prefix] of [
+    [DOCUMENTS, '/documents'],
+    [ARCHIVE, '/archive'],
+  ] as const) {
+    const router = createApiRouter({ auth, resource, prefix });
+    router.get('/list', auth.requires('view_schools'), (ctx) => {
+      ctx.body = { data: [] };
+    });
+    router.get('/both', auth.requires('view_schools', 'edit_schools'), (ctx) => {
+      ctx.body = { data: [] };
+    });
+    router.get('/authorized', (ctx) => {
+      auth.gate.authorize(ctx.state.principal, 'edit_schools');
+      ctx.body = { data: [] };
+    });
+    app.use(router.routes());
+  }
+  return listenerOf(app);
+}
+
+/** Starts a platform with three APIs until the test ends, on a database or in memory. */
+export async function startApis(
+  t: ExecutionContext,
+  { address, ...given }: Options & { address?: string } = {},
+): Promise<Platform> {
+  const storage = address === undefined ? memoryStorage() : knexStorage(address);
+  const platform = await startPlatform({ storage, ...APIS, ...given }, { app: appOf });
+  t.teardown(async () => {
+    await platform[Symbol.asyncDispose]();
+    await storage.close();
+  });
+  return platform;
+}
+
+/** Two nodes of one server. */
+export async function startNodes(
+  t: ExecutionContext,
+  address: string,
+  given: Options = {},
+): Promise<{ here: Platform; there: Platform }> {
+  const here = await startApis(t, { address, ...given });
+  const there = await startApis(t, { address, issuer: here.origin, users: here.users, ...given });
+  return { here, there };
+}
+
+export function credentialsOf({ client, secret }: RegisteredApp): {
+  client_id: string;
+  client_secret: string;
+} {
+  return { client_id: client.id, client_secret: secret };
+}
+
+/** Authorizes an app for an API and redeems the code. */
+export async function authorizeFor(
+  platform: Platform,
+  app: RegisteredApp,
+  parameters: Record<string, string>,
+): Promise<TokenAnswer['body']> {
+  const { status, body } = await runCodeFlow(platform, app, { parameters });
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return body;
+}
+
+export async function refresh(
+  platform: Platform,
+  app: RegisteredApp,
+  parameters: Record<string, unknown>,
+): Promise<TokenAnswer> {
+  return platform.token({ grant_type: 'refresh_token', ...credentialsOf(app), ...parameters });
+}
+
+/** The status of a path with a token, and the `code` of a refusal. */
+export async function statusOf(platform: Platform, path: string, token?: string): Promise<unknown> {
+  const response = await get(platform, path, token);
+  const body = (await response.json()) as { code?: string };
+  return response.status === 200 ? 200 : [response.status, body.code];
+}
+
+export async function get(platform: Platform, path: string, token?: string): Promise<Response> {
+  return fetch(platform.url(path), {
+    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+  });
+}

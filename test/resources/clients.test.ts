@@ -1,0 +1,217 @@
+import test from 'ava';
+import { UnauthorizedError, auth, withOAuth } from '@modelcontextprotocol/client';
+import type {
+  OAuthClientProvider,
+  OAuthDiscoveryState,
+  StoredOAuthTokens,
+} from '@modelcontextprotocol/client';
+import { decodeJwt } from 'jose';
+import * as oauth from 'oauth4webapi';
+import * as openid from 'openid-client';
+
+import { Browser } from '../harness/browser.ts';
+import { startForScripts, temporaryDirectory } from '../examples/running-example.ts';
+
+/*
+ * Clients that others wrote ask the running example server for its second API. Each begins with the challenge or the metadata,
+ * not with a URL of this server that it knows.
+ */
+const directory = await temporaryDirectory();
+const { announced, stop } = await startForScripts({ dataDirectory: directory.path });
+test.after.always(async () => {
+  await stop();
+  await directory[Symbol.asyncDispose]();
+});
+
+const ISSUER = announced.base_url;
+const STATISTICS = `${ISSUER}/statistics`;
+const SCHOOLS = `${STATISTICS}/schools`;
+const ANSWER = { data: { schools: 6, open: 4 } };
+const { client_id: clientId, client_secret: clientSecret, redirect_uris } = clientNamed('Command line');
+const redirectUri = redirect_uris[0]!;
+const service = clientNamed('Nightly import');
+
+function clientNamed(name: string): (typeof announced.clients)[number] {
+  return announced.clients.find((client) => client.name === name)!;
+}
+
+/** A user opens the URL, logs in, and authorizes the app on a page that names the API. Resolves to the callback. */
+async function authorizeAt(url: URL, browser: Browser = new Browser()): Promise<URL> {
+  const { login, password } = announced.users.find(({ permissions }) => permissions.length === 1)!;
+  let page = await browser.open(url);
+  if (page.html.includes('type="password"'))
+    page = await browser.follow(await browser.submit(page, 'Sign in', { login, password }));
+  if (page.html.includes('Authorize</button>')) {
+    if (!page.text.includes('Larkfield statistics'))
+      throw new Error(`The page does not name the API: ${page.text}`);
+    page = await browser.follow(await browser.submit(page, 'Authorize'));
+  }
+  return page.location ?? page.url;
+}
+
+class Agent implements OAuthClientProvider {
+  readonly redirectUrl = redirectUri;
+  readonly clientMetadata = { client_name: 'Agent', redirect_uris: [redirectUri] };
+  stored: StoredOAuthTokens | undefined;
+  authorizationUrl: URL | undefined;
+  #verifier = '';
+  #discovered: OAuthDiscoveryState | undefined;
+
+  clientInformation(): { client_id: string; client_secret: string } {
+    return { client_id: clientId, client_secret: clientSecret };
+  }
+
+  tokens(): StoredOAuthTokens | undefined {
+    return this.stored;
+  }
+
+  saveTokens(tokens: StoredOAuthTokens): void {
+    this.stored = tokens;
+  }
+
+  redirectToAuthorization(url: URL): void {
+    this.authorizationUrl = url;
+  }
+
+  discoveryState(): OAuthDiscoveryState | undefined {
+    return this.#discovered;
+  }
+
+  saveDiscoveryState(discovered: OAuthDiscoveryState): void {
+    this.#discovered = discovered;
+  }
+
+  saveCodeVerifier(verifier: string): void {
+    this.#verifier = verifier;
+  }
+
+  codeVerifier(): string {
+    return this.#verifier;
+  }
+}
+
+test('the client of the MCP SDK follows the challenge to the API, is authorized, and refreshes', async (t) => {
+  const agent = new Agent();
+  const fetchWithOAuth = withOAuth(agent, STATISTICS)(fetch);
+  await t.throwsAsync(fetchWithOAuth(SCHOOLS), { instanceOf: UnauthorizedError });
+  const asked = agent.authorizationUrl!.searchParams;
+  t.is(asked.get('resource'), STATISTICS);
+  t.is(asked.get('scope'), 'statistics:read');
+
+  const callback = await authorizeAt(agent.authorizationUrl!);
+  const authorizationCode = callback.searchParams.get('code')!;
+  const iss = callback.searchParams.get('iss')!;
+  t.is(await auth(agent, { serverUrl: STATISTICS, authorizationCode, iss }), 'AUTHORIZED');
+  t.like(decodeJwt(agent.stored!.access_token), { aud: STATISTICS, scope: 'statistics:read' });
+  t.deepEqual(await (await fetchWithOAuth(SCHOOLS)).json(), ANSWER);
+
+  // A token that is refused is refreshed for the same API.
+  agent.stored = { ...agent.stored!, access_token: 'gone' };
+  t.deepEqual(await (await fetchWithOAuth(SCHOOLS)).json(), ANSWER);
+  t.is(decodeJwt(agent.stored.access_token).aud, STATISTICS);
+  const elsewhere = await fetch(`${ISSUER}/api/v1/schools`, {
+    headers: { authorization: `Bearer ${agent.stored.access_token}` },
+  });
+  t.is(elsewhere.status, 401);
+});
+
+test('oauth4webapi reads the metadata of the API, and gets a token for it', async (t) => {
+  const insecure = { [oauth.allowInsecureRequests]: true };
+  const resource = new URL(STATISTICS);
+  const metadata = await oauth.processResourceDiscoveryResponse(
+    resource,
+    await oauth.resourceDiscoveryRequest(resource, insecure),
+  );
+  t.deepEqual(metadata.scopes_supported, ['statistics:read']);
+  const issuer = new URL(metadata.authorization_servers![0]!);
+  const server = await oauth.processDiscoveryResponse(
+    issuer,
+    await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure }),
+  );
+  const client: oauth.Client = { client_id: service.client_id };
+  const request = async (parameters: Record<string, string>): Promise<oauth.TokenEndpointResponse> =>
+    oauth.processClientCredentialsResponse(
+      server,
+      client,
+      await oauth.clientCredentialsGrantRequest(
+        server,
+        client,
+        oauth.ClientSecretPost(service.client_secret),
+        parameters,
+        insecure,
+      ),
+    );
+  const { access_token: token, scope } = await request({
+    resource: metadata.resource,
+    scope: metadata.scopes_supported![0]!,
+  });
+  t.is(scope, 'statistics:read');
+  const answer = await oauth.protectedResourceRequest(
+    token,
+    'GET',
+    new URL(SCHOOLS),
+    undefined,
+    undefined,
+    insecure,
+  );
+  t.deepEqual(await answer.json(), ANSWER);
+
+  const refused = await t.throwsAsync(
+    oauth.protectedResourceRequest(
+      token,
+      'GET',
+      new URL(`${ISSUER}/api/v1/schools`),
+      undefined,
+      undefined,
+      insecure,
+    ),
+    { instanceOf: oauth.WWWAuthenticateChallengeError },
+  );
+  t.like(refused.cause[0]?.parameters, {
+    realm: ISSUER,
+    error: 'invalid_token',
+    scope: 'profile schools:read',
+    resource_metadata: `${ISSUER}/.well-known/oauth-protected-resource`,
+  });
+  await t.throwsAsync(request({ resource: `${ISSUER}/unknown` }), {
+    instanceOf: oauth.ResponseBodyError,
+    message: /server responded with an error/,
+  });
+});
+
+test('openid-client gets tokens for the API, and refreshes them', async (t) => {
+  const config = await openid.discovery(
+    new URL(ISSUER),
+    clientId,
+    undefined,
+    openid.ClientSecretPost(clientSecret),
+    { algorithm: 'oauth2', execute: [openid.allowInsecureRequests] },
+  );
+  const verifier = openid.randomPKCECodeVerifier();
+  const url = openid.buildAuthorizationUrl(config, {
+    redirect_uri: redirectUri,
+    resource: STATISTICS,
+    scope: 'statistics:read',
+    code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+  });
+  const callback = await authorizeAt(url);
+  const tokens = await openid.authorizationCodeGrant(
+    config,
+    callback,
+    { pkceCodeVerifier: verifier },
+    {
+      resource: STATISTICS,
+    },
+  );
+  t.is(tokens.expires_in, 3600);
+  const answer = await openid.fetchProtectedResource(config, tokens.access_token, new URL(SCHOOLS), 'GET');
+  t.deepEqual(await answer.json(), ANSWER);
+  const next = await openid.refreshTokenGrant(config, tokens.refresh_token!, { resource: STATISTICS });
+  t.is(decodeJwt(next.access_token).aud, STATISTICS);
+  const refused = await t.throwsAsync(
+    openid.refreshTokenGrant(config, next.refresh_token!, { resource: ISSUER }),
+    { instanceOf: openid.ResponseBodyError },
+  );
+  t.like(refused, { status: 400, error: 'invalid_target' });
+});

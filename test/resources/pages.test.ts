@@ -1,0 +1,76 @@
+import test from 'ava';
+
+import { Browser } from '../harness/browser.ts';
+import { authorize, authorizeUrl } from '../harness/platform.ts';
+import { ARCHIVE, DOCUMENTS, authorizeFor, refresh, startApis, statusOf } from './apis.ts';
+
+test('the consent page names the API and its scopes', async (t) => {
+  const platform = await startApis(t);
+  const app = await platform.registerApp();
+  const browser = new Browser();
+  await authorize(platform, app, { browser, parameters: { scope: 'schools:read' } });
+  const ask = async (parameters: Record<string, string>, language = 'en'): Promise<string> =>
+    (await browser.open(authorizeUrl(platform, app, { ui_locales: language, ...parameters }))).text;
+  const documents = await ask({ resource: DOCUMENTS, scope: 'read' });
+  t.regex(documents, /Read your documents.*Access to\s+Documents/s);
+  t.false(documents.includes('archive'));
+  const archive = await ask({ resource: ARCHIVE, scope: 'read' });
+  t.regex(archive, /Read the archive.*Access to\s+https:\/\/archive\.example/s);
+  const standard = await ask({ scope: 'schools:write' });
+  t.false(standard.includes('Access to'), standard);
+});
+
+test('the list of authorized apps names each API, and disconnecting ends all of them', async (t) => {
+  const platform = await startApis(t);
+  const browser = new Browser();
+  const app = await platform.registerApp();
+  const list = async (): Promise<string> => (await browser.open(platform.url('/account/apps'))).text;
+  await authorize(platform, app, { browser, parameters: { resource: ARCHIVE, scope: 'read' } });
+  const archive = await list();
+  t.regex(archive, /https:\/\/archive\.example\s+It can:\s+Read the archive\s+Authorized/);
+  t.false(archive.includes('It can do nothing else'), archive);
+
+  await authorize(platform, app, { browser, parameters: { resource: DOCUMENTS } });
+  await authorize(platform, app, { browser, parameters: { scope: 'schools:read' } });
+  t.regex(
+    await list(),
+    /It can:\s+See your schools\s+https:\/\/archive\.example\s+It can:\s+Read the archive\s+Documents\s+It can do everything that you can do\./,
+  );
+
+  const { access_token: token, refresh_token } = await authorizeFor(platform, app, { resource: DOCUMENTS });
+  t.is(await statusOf(platform, '/documents/list', token), 200);
+  const page = await browser.open(platform.url(`/account/apps/${app.client.id}/disconnect`));
+  await browser.follow(await browser.submit(page, 'Disconnect'));
+  t.deepEqual(await statusOf(platform, '/documents/list', token), [401, 'token_revoked']);
+  t.like(await refresh(platform, app, { refresh_token }), { status: 400, body: { error: 'invalid_grant' } });
+  t.false((await list()).includes(app.client.name));
+  const withdrawn = await platform.auth.audit.list({ types: ['consent_withdrawn'] });
+  t.like(withdrawn[0], { clientId: app.client.id, scopes: ['schools:read', 'read'] });
+});
+
+test('a consent for a native app on its device is for one API', async (t) => {
+  const platform = await startApis(t);
+  const app = await platform.registerApp({
+    confidential: false,
+    native: true,
+    redirectUris: ['http://127.0.0.1/callback'],
+  });
+  const browser = new Browser();
+  const parameters = {
+    redirect_uri: 'http://127.0.0.1:49152/callback',
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
+    scope: 'read',
+    resource: DOCUMENTS,
+  };
+  await authorize(platform, app, { browser, parameters: { ...parameters, resource: ARCHIVE } });
+  const asked = await browser.open(authorizeUrl(platform, app, parameters));
+  const answer = await browser.submit(asked, 'Authorize');
+  // The proof of the consent is in the URL; with another API in it, the consent page is shown again.
+  const url = new URL(answer.location!);
+  t.is(url.searchParams.get('resource'), DOCUMENTS);
+  url.searchParams.set('resource', ARCHIVE);
+  t.true((await browser.open(url)).html.includes('Authorize</button>'));
+  url.searchParams.set('resource', DOCUMENTS);
+  t.truthy((await browser.open(url)).location?.searchParams.get('code'));
+});
