@@ -121,10 +121,8 @@ export async function startEveryPage(): Promise<EveryPage> {
         'consent-everything': at(authorize(withConsent, '')),
         'consent-nothing': at(authorize(withoutScopes, '')),
         'consent-optional': at(authorize(withConsent, 'schools:read schools:write letters:write')),
-        'consent-more': at(authorize(reports, 'schools:read schools:close schools:write letters:write')),
-        'consent-more-only-optional': at(authorize(reports, 'schools:read schools:write')),
-        async 'consent-held'(page, open) {
-          await open(authorize(reports, 'schools:read schools:close letters:write'));
+        async 'consent-more'(page, open) {
+          await open(authorize(reports, 'schools:read schools:close schools:write letters:write'));
           await page.locator('summary').click();
         },
         async 'consent-nothing-left'(page, open) {
