@@ -109,6 +109,7 @@ export async function createAuthServer<
   const revokeFor = (origin?: AuditOrigin): ReturnType<typeof createRevoke> =>
     createRevoke(storage, {
       verify,
+      invalidate: invalidation.notify,
       audit: origin ? { ...audit, record: (event) => audit.record(event, origin) } : audit,
     });
 
@@ -163,6 +164,7 @@ export async function createAuthServer<
 
   const mount = createMount(options, {
     concurrencyLimit,
+    invalidate: invalidation.notify,
     pages,
     provider: engine.provider,
     report: createReport(logger, observers),
