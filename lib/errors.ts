@@ -138,11 +138,9 @@ export class PermissionMissingError extends GatehouseError {
   constructor(
     permission: string,
     message: string,
-    {
-      challenge,
-      insufficientScope = challenge !== undefined,
-    }: { challenge?: string | undefined; insufficientScope?: boolean } = {},
+    options: { challenge?: string | undefined; insufficientScope?: boolean } = {},
   ) {
+    const { challenge, insufficientScope = challenge !== undefined } = options;
     super('ERR_PERMISSION_MISSING', message, { status: 403 });
     this.permission = permission;
     this.insufficientScope = insufficientScope;

@@ -56,7 +56,7 @@ export function recordApi<W extends Principal>(principal: W, api: ChallengedApi)
  * The challenge for a request that lacks some of the permissions that it needs (RFC 6750 section 3.1), with the scopes for all of
  * them. `undefined`: no token of the same user or client would suffice, so there is none.
  *
- * @param realm - of a principal without an API. @default none
+ * @param realm - where the API has no metadata. @default none
  */
 export function insufficientScope(
   principal: Principal,
@@ -65,12 +65,15 @@ export function insufficientScope(
 ): string | undefined {
   if (!permissions.every((permission) => principal.sources.has(permission))) return undefined;
   const api = apiOf.get(principal);
-  const about = { error: 'insufficient_scope', error_description: INSUFFICIENT_SCOPE };
-  if (!api) return challenge({ resource: realm }, about, []);
-  const scopes = permissions.map((permission) => scopeFor(permission, principal, api));
-  if (scopes.every((scope) => scope !== undefined)) return challenge(api, about, [...new Set(scopes)]);
+  const scopes = api ? permissions.map((permission) => scopeFor(permission, principal, api)) : [];
+  const known = scopes.filter((scope) => scope !== undefined);
   // A client without a list of scopes can request a token without scopes, which has all permissions.
-  return principal.client.scopes === undefined ? challenge(api, about, []) : undefined;
+  if (known.length < scopes.length && principal.client.scopes !== undefined) return undefined;
+  return challenge(
+    api?.metadataUrl === undefined ? { resource: realm } : api,
+    { error: 'insufficient_scope', error_description: INSUFFICIENT_SCOPE },
+    known.length < scopes.length ? [] : [...new Set(known)],
+  );
 }
 
 /** The scope of the token that allows a permission, else the narrowest one that the client may request. */

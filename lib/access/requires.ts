@@ -8,7 +8,7 @@ import { insufficientScope } from './challenge.ts';
 /** What `createRequires()` takes. */
 export interface RequiresOptions<P extends string = string> {
   readonly gate: Pick<Gate<P>, 'has' | 'permissions'>;
-  /** The issuer: the `realm` of a challenge when the API is not known. */
+  /** The issuer: the `realm` of a challenge where the API has no metadata. */
   readonly realm: string;
   /** `guarded` is called for each refused request. @default none */
   readonly observers?: { readonly guarded: ((outcome: GuardOutcome) => void) | undefined };

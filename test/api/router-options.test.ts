@@ -13,7 +13,7 @@ const { rename } = schoolActions();
 const mistakes: readonly [given: object, message: string][] = [
   [
     { action: [] },
-    'action: there is no such option; the options are auth, prefix, actions, bodyLimit, bulk, uploads, parseBodies, openapi',
+    'action: there is no such option; the options are auth, resource, prefix, actions, bodyLimit, bulk, uploads, parseBodies, openapi',
   ],
   [{ auth: undefined }, 'auth: pass the server that createAuthServer() resolved to, not a copy of it'],
   [{ auth: null }, 'auth: pass the server that createAuthServer() resolved to, not a copy of it'],
@@ -107,7 +107,7 @@ test('options that are no object are refused', (t) => {
   for (const options of [undefined, null, 5, [authOf(createPlatform())]]) {
     t.throws(() => Reflect.apply(createApiRouter, undefined, [options]), {
       instanceOf: ConfigError,
-      message: /^options: pass an object with some of auth, prefix, /,
+      message: /^options: pass an object with some of auth, resource, prefix, /,
     });
   }
 });

@@ -161,7 +161,7 @@ test('invalid options are refused with their names, and nothing is issued', asyn
     [
       { client: app, users: '1' },
       'users',
-      /^there is no such member; the members are client, user, scopes, lifetime$/,
+      /^there is no such member; the members are client, user, scopes, resource, lifetime$/,
     ],
     [{ client: app, user: { id: '1' } }, 'user', /^pass a user's id/],
     [{ client: app, user: '' }, 'user', /^pass a user's id/],
