@@ -170,7 +170,7 @@ test('oauth4webapi reads the metadata of the API, and gets a token for it', asyn
   t.like(refused.cause[0]?.parameters, {
     realm: ISSUER,
     error: 'invalid_token',
-    scope: 'profile schools:read',
+    scope: 'profile schools:read schools:write',
     resource_metadata: `${ISSUER}/.well-known/oauth-protected-resource`,
   });
   await t.throwsAsync(request({ resource: `${ISSUER}/unknown` }), {

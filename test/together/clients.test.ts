@@ -2,6 +2,7 @@ import { together } from '../harness/together.ts';
 
 await together({
   directory: async () => import('../clients/directory.test.ts'),
+  oauth4webapi: async () => import('../clients/oauth4webapi.test.ts'),
   'openid-client': async () => import('../clients/openid-client.test.ts'),
   'simple-oauth2': async () => import('../clients/simple-oauth2.test.ts'),
 });
