@@ -2,7 +2,6 @@ import { decodeJwt } from 'jose';
 
 import { onEachDatabase } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
-import { passTime } from '../harness/clock.ts';
 import { authorize, authorizeUrl } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
@@ -202,7 +201,7 @@ onEachDatabase('an equivalent URL is the URL of the options', async (t, _, addre
 });
 
 onEachDatabase('a client that is registered with scopes gets those of the API', async (t, _, address) => {
-  const { here } = await startNodes(t, address, { revocationLag: 1 });
+  const { here } = await startNodes(t, address);
   const app = await here.registerApp({ scopes: ['schools:read', 'read'] });
   for (const [resource, scope] of [
     [here.origin, 'schools:read'],
@@ -223,7 +222,6 @@ onEachDatabase('a client that is registered with scopes gets those of the API', 
   const unlimited = await here.registerApp();
   const old = await authorizeFor(here, unlimited, { resource: DOCUMENTS });
   await here.auth.clients.update(unlimited.client.id, { scopes: ['schools:read', 'write'] });
-  passTime(1.1);
   const known = await postForm(here.url('/oauth/introspect').href, {
     ...credentialsOf(unlimited),
     token: old.access_token,
