@@ -129,6 +129,6 @@ if (process.argv[1] === import.meta.filename) {
     redirectUris: [`${issuer}/callback`],
   });
   console.log(
-    `Open ${issuer}/oauth/authorize?response_type=code&client_id=${client.id}&scope=schools:read, and sign in as ${ann.email}, password: correct horse`,
+    `Open ${issuer}/oauth/authorize?response_type=code&client_id=${client.id}&redirect_uri=${client.redirectUris[0]}&scope=schools:read, and sign in as ${ann.email}, password: correct horse`,
   );
 }
