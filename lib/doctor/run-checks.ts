@@ -38,7 +38,8 @@ function unreachable({ message }: StorageError): Finding {
     code: 'database_unreachable',
     severity: 'error',
     message,
-    remedy: 'Start the database, or correct its address and the password and privileges of its user.',
+    remedy:
+      'Start the database, or correct its address and the password and privileges of its user. An SQLite file needs a correct path, and a user of this process who may write the file and its folder.',
   };
 }
 

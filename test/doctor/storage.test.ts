@@ -52,7 +52,8 @@ test('a database that does not answer is a finding, not an exception', async (t)
       code: 'database_unreachable',
       severity: 'error',
       message: 'The database could not be used (ECONNREFUSED).',
-      remedy: 'Start the database, or correct its address and the password and privileges of its user.',
+      remedy:
+        'Start the database, or correct its address and the password and privileges of its user. An SQLite file needs a correct path, and a user of this process who may write the file and its folder.',
     },
   ]);
 });
