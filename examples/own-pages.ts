@@ -2,7 +2,10 @@
  * Your own login and consent pages: one function that receives the server's `InteractionFlow`, and returns a middleware and
  * a function that shows errors.
  *
+ * In a checkout, and copied into your project:
+ *
  *     npx node --conditions=gatehouse:source examples/own-pages.ts
+ *     node own-pages.ts
  */
 import { once } from 'node:events';
 

@@ -14,7 +14,9 @@ export const PDF_SERVICE_COMMAND: string | undefined = isPackage ? undefined : '
 
 /** The command that makes the driver of a database available. */
 export function driverCommand(driver: string): string {
-  return isPackage ? `npx -p koa-gatehouse-example -p ${driver} koa-gatehouse-example` : `npm install ${driver}`;
+  return isPackage
+    ? `npx -p koa-gatehouse-example -p ${driver} koa-gatehouse-example`
+    : `npm install ${driver}`;
 }
 
 /** The default of `DATA_DIR`. npm deletes the folder of a package that `npx` has installed. */
