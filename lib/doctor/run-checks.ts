@@ -38,8 +38,9 @@ function unreachable({ message }: StorageError): Finding {
     code: 'database_unreachable',
     severity: 'error',
     message,
-    remedy:
-      'Start the database, or correct its address and the password and privileges of its user. An SQLite file needs a correct path, and a user of this process who may write the file and its folder.',
+    remedy: message.includes('(SQLITE_')
+      ? 'Correct the path of the file, and let the user of this process write the file and its folder.'
+      : 'Start the database, or correct its address and the password and privileges of its user.',
   };
 }
 
