@@ -68,8 +68,7 @@ test('the remedy for an SQLite file that cannot be used is about the file', asyn
       code: 'database_unreachable',
       severity: 'error',
       message: 'The database could not be used (SQLITE_NOTADB): the file is not an SQLite database.',
-      remedy:
-        'Correct the path of the file, and let the user of this process write the file and its folder.',
+      remedy: 'Correct the path of the file, and let the user of this process write the file and its folder.',
     },
   ]);
   await storage.close();
