@@ -5,8 +5,10 @@ import type { BrowserContext } from 'playwright-core';
 import { GatehouseError } from '../errors.ts';
 import type { Browsers, OpenDocument } from './browser.ts';
 import { firstLine, HtmlPdfError } from './error.ts';
-import { openContext, printDocument } from './print.ts';
-import type { ConverterSettings, DocumentSettings } from './settings.ts';
+import { openContext } from './load.ts';
+import type { Source } from './load.ts';
+import { printDocument } from './print.ts';
+import type { DocumentSettings } from './settings.ts';
 
 /** How long a browser may take to close a document before it is ended, in milliseconds. */
 const CLOSING_TIME = 5000;
@@ -22,22 +24,17 @@ export class Conversion {
   }
 
   /** Prints the document, piece by piece, until `abort`. */
-  async *print(
-    html: string,
-    settings: DocumentSettings,
-    assets: ConverterSettings['assets'],
-    abort: AbortSignal,
-  ): AsyncGenerator<Uint8Array> {
+  async *print(source: Source, settings: DocumentSettings, abort: AbortSignal): AsyncGenerator<Uint8Array> {
     this.#document = this.#browsers.begin();
     const { browser, lost } = await orAbort(this.#document, abort);
     // The process of a page can end while the browser goes on, which no pending call notices.
     const crash = new AbortController();
     const ended = AbortSignal.any([abort, lost, crash.signal]);
     try {
-      this.#context = openContext(browser, html, assets);
+      this.#context = openContext(browser, source);
       const context = await orAbort(this.#context, ended);
       context.on('page', (page) => page.on('crash', () => crash.abort(crashError())));
-      const pieces = printDocument(context, settings);
+      const pieces = printDocument(context, source, settings);
       for (;;) {
         const { done, value } = await orAbort(pieces.next(), ended);
         if (done) return;
