@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, CDPSession, Request, Route } from 'playwright-core';
+import type { Browser, BrowserContext, CDPSession, Route } from 'playwright-core';
 
 import type { ConverterSettings } from './settings.ts';
 
@@ -8,24 +8,22 @@ export interface Source {
   readonly assets: ConverterSettings['assets'];
 }
 
-/** The address of a document with assets: reserved (RFC 6761), so that relative URLs have a base and lead nowhere. */
+/** The address of a document that is navigated to: reserved (RFC 6761), so that relative URLs have a base and lead nowhere. */
 const DOCUMENT_URL = 'http://document.invalid/';
 
 /** What a document may load: images, and fonts of `data:` URLs. Its styles are in itself, see `clearPageRules()`. */
-function policy(images: string): string {
-  return `default-src 'none'; style-src 'unsafe-inline'; img-src ${images}; font-src data:; base-uri 'none'`;
-}
+const POLICY = [
+  "default-src 'none'",
+  "style-src 'unsafe-inline'",
+  `img-src data: ${DOCUMENT_URL}`,
+  'font-src data:',
+  "base-uri 'none'",
+].join('; ');
 
-const HEADERS = {
-  'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': policy(`data: ${DOCUMENT_URL}`),
-};
-
-/** A document with the policy alone. */
-const EMPTY = `<meta http-equiv="Content-Security-Policy" content="${policy('data:')}">`;
+const HEADERS = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY };
 
 /** Opens a context for one document, without JavaScript and network. Closing it ends whatever the document does. */
-export async function openContext(browser: Browser, source: Source): Promise<BrowserContext> {
+export async function openContext(browser: Browser, { assets }: Source): Promise<BrowserContext> {
   const context = await browser.newContext({
     javaScriptEnabled: false,
     offline: true,
@@ -33,23 +31,37 @@ export async function openContext(browser: Browser, source: Source): Promise<Bro
     // That of the window, see `launch()`.
     viewport: null,
   });
-  await context.route('**/*', async (route) => answer(route, source));
+  await context.route('**/*', async (route) => answer(route, assets));
   return context;
 }
 
 /** Loads the document of a context, and returns a session of its page. */
-export async function loadDocument(context: BrowserContext, source: Source): Promise<CDPSession> {
+export async function loadDocument(context: BrowserContext, { assets, html }: Source): Promise<CDPSession> {
   const page = await context.newPage();
-  if (source.assets) {
+  if (assets || mayRefresh(html)) {
+    // Once: a frame with the address, or a refresh, would be another document. The page may be closed meanwhile.
+    const answerOnce = async (route: Route): Promise<void> =>
+      route.fulfill({ headers: HEADERS, body: html }).catch(() => {});
+    await page.route(DOCUMENT_URL, answerOnce, { times: 1 });
     await page.goto(DOCUMENT_URL, { waitUntil: 'load', timeout: 0 });
     return context.newCDPSession(page);
   }
+  // Without a navigation, which takes a quarter of the time of a short document.
   const session = await context.newCDPSession(page);
   const [{ frameTree }] = await Promise.all([session.send('Page.getFrameTree'), session.send('Page.enable')]);
-  // Needs less time than a navigation. The content is replaced as by document.open(), which leaves the policy in force.
-  await setContent(session, frameTree.frame.id, EMPTY);
-  await setContent(session, frameTree.frame.id, source.html.toWellFormed());
+  const { id } = frameTree.frame;
+  // As with document.open(), the policy of the first content remains in force for the second.
+  await setContent(session, id, `<meta http-equiv="Content-Security-Policy" content="${POLICY}">`);
+  await setContent(session, id, html.toWellFormed());
   return session;
+}
+
+/**
+ * Whether a document may contain `<meta http-equiv="refresh">`, which without an address of its own could replace the document by
+ * an empty one, and no interception would stop that.
+ */
+function mayRefresh(html: string): boolean {
+  return /http-equiv(?!\s*=\s*["']?(?:content-|x-ua-))/i.test(html);
 }
 
 /** Replaces the content of a page, and waits until it is loaded, with its images. */
@@ -60,14 +72,10 @@ async function setContent(session: CDPSession, frameId: string, html: string): P
   await loaded;
 }
 
-/** Answers the requests of a document with assets: for itself, and for images that the host provides. */
-async function answer(route: Route, { assets, html }: Source): Promise<void> {
+/** Answers the requests of a document: images that the host provides. */
+async function answer(route: Route, assets: Source['assets']): Promise<void> {
   const request = route.request();
   try {
-    if (assets && isDocument(request)) {
-      await route.fulfill({ headers: HEADERS, body: html });
-      return;
-    }
     const isImage = !request.isNavigationRequest() && request.resourceType() === 'image';
     const path = isImage ? pathOf(request.url()) : undefined;
     const asset = path === undefined ? undefined : await assets?.(path);
@@ -78,16 +86,6 @@ async function answer(route: Route, { assets, html }: Source): Promise<void> {
     // The page was closed, or the host's `assets` failed: the image is missing.
     await route.abort('failed').catch(() => {});
   }
-}
-
-/** A redirect to the address, or a frame with it, would be another document. */
-function isDocument(request: Request): boolean {
-  return (
-    request.isNavigationRequest() &&
-    request.url() === DOCUMENT_URL &&
-    request.frame().parentFrame() === null &&
-    request.redirectedFrom() === null
-  );
 }
 
 function pathOf(url: string): string | undefined {
