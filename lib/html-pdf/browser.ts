@@ -2,6 +2,8 @@ import type { Browser } from 'playwright-core';
 
 import { ConfigError } from '../errors.ts';
 import { firstLine, HtmlPdfError } from './error.ts';
+import { openPage } from './load.ts';
+import type { EmptyPage } from './load.ts';
 import { openProcesses } from './processes.ts';
 import type { Processes } from './processes.ts';
 import type { BrowserEnd, ConverterSettings } from './settings.ts';
@@ -30,6 +32,8 @@ const MEMORY_CHECK_INTERVAL = 250;
 /** A document in a browser. Disposing of it marks its end. */
 export interface OpenDocument extends Disposable {
   readonly browser: Browser;
+  /** Opens the page of the document, in a context of its own. */
+  readonly openPage: () => Promise<EmptyPage>;
   /** Ends the browser, with all its documents. */
   end(reason: BrowserEnd): Promise<void>;
   /** Aborts with an HtmlPdfError when the browser ends before the document. */
@@ -97,6 +101,8 @@ class RunningBrowser {
   #documents = 0;
   /** Of these, how many have not ended. */
   #running = 0;
+  /** The page of the next document, which is opened while another one is printed. */
+  #nextPage: Promise<EmptyPage> | undefined;
   #ended: BrowserEnd | undefined;
   #watch: NodeJS.Timeout | undefined;
 
@@ -122,6 +128,7 @@ class RunningBrowser {
     this.#watch ??= setInterval(() => void this.#checkMemory(), MEMORY_CHECK_INTERVAL).unref();
     return {
       browser: this.#browser,
+      openPage: async () => this.#takePage(),
       lost: this.#lost.signal,
       end: async (reason) => this.end(reason),
       [Symbol.dispose]: () => this.#finish(),
@@ -134,6 +141,24 @@ class RunningBrowser {
     // One that does not respond does not close either.
     if (reason === 'memory' || reason === 'unresponsive') this.#processes.kill();
     await this.#browser.close().catch(() => {});
+  }
+
+  async #takePage(): Promise<EmptyPage> {
+    const taken = this.#nextPage ?? openPage(this.#browser, this.#settings.assets);
+    this.#nextPage = undefined;
+    const page = await taken;
+    if (this.accepts && this.#nextPage === undefined) this.#prepareNextPage();
+    return page;
+  }
+
+  #prepareNextPage(): void {
+    const next = openPage(this.#browser, this.#settings.assets);
+    this.#nextPage = next;
+    const forget = (): void => {
+      if (this.#nextPage === next) this.#nextPage = undefined;
+    };
+    // Its process may end while it waits.
+    next.then(({ page }) => page.once('crash', forget), forget);
   }
 
   #finish(): void {

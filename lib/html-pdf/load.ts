@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, CDPSession, Route } from 'playwright-core';
+import type { Browser, BrowserContext, CDPSession, Page, Route } from 'playwright-core';
 
 import type { ConverterSettings } from './settings.ts';
 
@@ -22,8 +22,16 @@ const POLICY = [
 
 const HEADERS = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY };
 
-/** Opens a context for one document, without JavaScript and network. Closing it ends whatever the document does. */
-export async function openContext(browser: Browser, { assets }: Source): Promise<BrowserContext> {
+/** An empty page for one document. Closing its context ends whatever the document does. */
+export interface EmptyPage {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  readonly session: CDPSession;
+  readonly frameId: string;
+}
+
+/** Opens a page in a context of its own, without JavaScript and network. */
+export async function openPage(browser: Browser, assets: Source['assets']): Promise<EmptyPage> {
   const context = await browser.newContext({
     javaScriptEnabled: false,
     offline: true,
@@ -31,29 +39,38 @@ export async function openContext(browser: Browser, { assets }: Source): Promise
     // That of the window, see `launch()`.
     viewport: null,
   });
-  await context.route('**/*', async (route) => answer(route, assets));
-  return context;
+  try {
+    await context.route('**/*', async (route) => answer(route, assets));
+    const page = await context.newPage();
+    const session = await context.newCDPSession(page);
+    const [{ frameTree }] = await Promise.all([
+      session.send('Page.getFrameTree'),
+      session.send('Page.enable'),
+    ]);
+    const opened: EmptyPage = { context, page, session, frameId: frameTree.frame.id };
+    // As with document.open(), the policy remains in force for the content that replaces this.
+    await setContent(opened, `<meta http-equiv="Content-Security-Policy" content="${POLICY}">`);
+    return opened;
+  } catch (error) {
+    await context.close().catch(() => {});
+    throw error;
+  }
 }
 
-/** Loads the document of a context, and returns a session of its page. */
-export async function loadDocument(context: BrowserContext, { assets, html }: Source): Promise<CDPSession> {
-  const page = await context.newPage();
-  if (assets || mayRefresh(html)) {
-    // Once: a frame with the address, or a refresh, would be another document. The page may be closed meanwhile.
-    const answerOnce = async (route: Route): Promise<void> =>
-      route.fulfill({ headers: HEADERS, body: html }).catch(() => {});
-    await page.route(DOCUMENT_URL, answerOnce, { times: 1 });
-    await page.goto(DOCUMENT_URL, { waitUntil: 'load', timeout: 0 });
-    return context.newCDPSession(page);
-  }
-  // Without a navigation, which takes a quarter of the time of a short document.
-  const session = await context.newCDPSession(page);
-  const [{ frameTree }] = await Promise.all([session.send('Page.getFrameTree'), session.send('Page.enable')]);
-  const { id } = frameTree.frame;
-  // As with document.open(), the policy of the first content remains in force for the second.
-  await setContent(session, id, `<meta http-equiv="Content-Security-Policy" content="${POLICY}">`);
-  await setContent(session, id, html.toWellFormed());
-  return session;
+/** Loads a document into an empty page. */
+export async function loadDocument(empty: EmptyPage, { assets, html }: Source): Promise<void> {
+  // A navigation takes a quarter of the time of a short document.
+  if (assets || mayRefresh(html)) await navigate(empty.page, html);
+  else await setContent(empty, html.toWellFormed());
+}
+
+async function navigate(page: Page, html: string): Promise<void> {
+  // The page may be closed meanwhile.
+  const answerDocument = async (route: Route): Promise<void> =>
+    route.fulfill({ headers: HEADERS, body: html }).catch(() => {});
+  // A frame with the address, or a refresh, would be another document.
+  await page.route(DOCUMENT_URL, answerDocument, { times: 1 });
+  await page.goto(DOCUMENT_URL, { waitUntil: 'load', timeout: 0 });
 }
 
 /**
@@ -65,7 +82,7 @@ function mayRefresh(html: string): boolean {
 }
 
 /** Replaces the content of a page, and waits until it is loaded, with its images. */
-async function setContent(session: CDPSession, frameId: string, html: string): Promise<void> {
+async function setContent({ frameId, session }: EmptyPage, html: string): Promise<void> {
   const { promise: loaded, resolve } = Promise.withResolvers<unknown>();
   session.once('Page.loadEventFired', resolve);
   await session.send('Page.setDocumentContent', { frameId, html });

@@ -1,20 +1,21 @@
-import type { BrowserContext, CDPSession } from 'playwright-core';
+import type { CDPSession } from 'playwright-core';
 
 import { loadDocument } from './load.ts';
-import type { Source } from './load.ts';
+import type { EmptyPage, Source } from './load.ts';
 import { headerTemplate } from './paper.ts';
 import type { DocumentSettings } from './settings.ts';
 
 /** Of each piece of the PDF, in bytes. */
 const PIECE = 256 * 1024;
 
-/** Loads a document in its context and prints it. */
+/** Loads a document into an empty page and prints it. */
 export async function* printDocument(
-  context: BrowserContext,
+  empty: EmptyPage,
   source: Source,
   settings: DocumentSettings,
 ): AsyncGenerator<Uint8Array> {
-  const session = await loadDocument(context, source);
+  await loadDocument(empty, source);
+  const { session } = empty;
   if (mayHavePageRule(source.html)) await clearPageRules(session, settings);
   yield* print(session, settings);
 }
