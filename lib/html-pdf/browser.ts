@@ -20,8 +20,8 @@ const NO_NETWORK = [
   '--webrtc-ip-handling-policy=disable_non_proxied_udp',
 ];
 
-/** Nothing is shown: in a low window, a short document takes a twentieth less time, and widths are as usual. */
-const WINDOW = '--window-size=1280,100';
+/** Nothing is shown: without composited layers, and in a low window, a short document takes a tenth less time. */
+const NO_DISPLAY = ['--blink-settings=acceleratedCompositingEnabled=false', '--window-size=1280,100'];
 
 /** The variables of this process that Chromium needs. The others may contain credentials. */
 const ENVIRONMENT = ['HOME', 'LANG', 'LC_ALL', 'PATH', 'TMPDIR', 'TZ', 'XDG_RUNTIME_DIR'];
@@ -187,7 +187,7 @@ async function launch({ executablePath, sandbox }: ConverterSettings): Promise<B
     return await chromium.launch({
       executablePath,
       chromiumSandbox: sandbox,
-      args: [...NO_NETWORK, WINDOW],
+      args: [...NO_NETWORK, ...NO_DISPLAY],
       env: environment(),
       // Signals are the host's. Chromium ends when this process does, because its pipe closes.
       handleSIGINT: false,
