@@ -20,7 +20,11 @@ const POLICY = [
   "base-uri 'none'",
 ].join('; ');
 
-const HEADERS = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY };
+/** `sandbox`, which only a header can say, makes a document ignore `<meta http-equiv="refresh">`. */
+const HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': `${POLICY}; sandbox`,
+};
 
 /** An empty page for one document. Closing its context ends whatever the document does. */
 export interface EmptyPage {
@@ -61,21 +65,21 @@ export async function openPage(browser: Browser, assets: Source['assets']): Prom
 export async function loadDocument(empty: EmptyPage, { assets, html }: Source): Promise<void> {
   // A navigation takes a quarter of the time of a short document.
   if (assets || mayRefresh(html)) await navigate(empty.page, html);
-  else await setContent(empty, html.toWellFormed());
+  else await setContent(empty, html);
 }
 
 async function navigate(page: Page, html: string): Promise<void> {
   // The page may be closed meanwhile.
   const answerDocument = async (route: Route): Promise<void> =>
     route.fulfill({ headers: HEADERS, body: html }).catch(() => {});
-  // A frame with the address, or a refresh, would be another document.
+  // Once, because further requests for the address are not for the document.
   await page.route(DOCUMENT_URL, answerDocument, { times: 1 });
   await page.goto(DOCUMENT_URL, { waitUntil: 'load', timeout: 0 });
 }
 
 /**
- * Whether a document may contain `<meta http-equiv="refresh">`, which without an address of its own could replace the document by
- * an empty one, and no interception would stop that.
+ * Whether a document may contain `<meta http-equiv="refresh">`, which would replace it, by `about:blank` for example, where no
+ * interception stops it.
  */
 function mayRefresh(html: string): boolean {
   return /http-equiv(?!\s*=\s*["']?(?:content-|x-ua-))/i.test(html);

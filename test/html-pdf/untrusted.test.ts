@@ -87,9 +87,12 @@ for (const [how, pdf] of CONVERTERS) {
     t.true((await pdfInfo(bytes)).sizes[0]![0] < 600);
   });
 
-  inBrowser(`a document that refreshes itself is printed, ${how}`, async (t) => {
-    for (const name of ['http-equiv', 'HTTP-EQUIV']) {
-      t.is(await pdfText(await pdf.convert(`<meta ${name}="&#114;efresh" content="0"><p>Text`)), 'Text');
+  inBrowser(`a document that replaces itself is printed, ${how}`, async (t) => {
+    for (const target of ['', '; url=about:blank', '; url=http://document.invalid/', '; url=about:srcdoc']) {
+      for (const name of ['http-equiv', 'HTTP-EQUIV']) {
+        const html = `<meta ${name}="&#114;efresh" content="0${target}"><p>Text`;
+        t.is(await pdfText(await pdf.convert(html)), 'Text', target);
+      }
     }
   });
 
