@@ -102,7 +102,8 @@ class RunningBrowser {
   /** Of these, how many have not ended. */
   #running = 0;
   /** The page of the next document, which is opened while another one is printed. */
-  #nextPage: Promise<EmptyPage> | undefined;
+  #nextPage: EmptyPage | undefined;
+  #isPreparing = false;
   #ended: BrowserEnd | undefined;
   #watch: NodeJS.Timeout | undefined;
 
@@ -144,21 +145,26 @@ class RunningBrowser {
   }
 
   async #takePage(): Promise<EmptyPage> {
-    const taken = this.#nextPage ?? openPage(this.#browser, this.#settings.assets);
+    const prepared = this.#nextPage;
     this.#nextPage = undefined;
-    const page = await taken;
-    if (this.accepts && this.#nextPage === undefined) this.#prepareNextPage();
+    const page = prepared ?? (await openPage(this.#browser, this.#settings.assets));
+    void this.#prepareNextPage();
     return page;
   }
 
-  #prepareNextPage(): void {
-    const next = openPage(this.#browser, this.#settings.assets);
-    this.#nextPage = next;
-    const forget = (): void => {
-      if (this.#nextPage === next) this.#nextPage = undefined;
-    };
-    // Its process may end while it waits.
-    next.then(({ page }) => page.once('crash', forget), forget);
+  async #prepareNextPage(): Promise<void> {
+    if (this.#isPreparing || this.#nextPage || !this.accepts) return;
+    this.#isPreparing = true;
+    try {
+      const next = await openPage(this.#browser, this.#settings.assets);
+      next.page.once('crash', () => {
+        if (this.#nextPage === next) this.#nextPage = undefined;
+      });
+      this.#nextPage = next;
+      this.#isPreparing = false;
+    } catch {
+      // The browser or the page's process has ended. Each document opens its page itself then.
+    }
   }
 
   #finish(): void {
