@@ -3,7 +3,10 @@
  * whether they were revoked. It knows the issuer and has a client with the permission `introspect_tokens`, which allows it to
  * introspect the tokens of other clients.
  *
+ * In a checkout, and copied into your project:
+ *
  *     ISSUER=… CLIENT_ID=… CLIENT_SECRET=… npx node --conditions=gatehouse:source examples/resource-server.ts
+ *     ISSUER=… CLIENT_ID=… CLIENT_SECRET=… node resource-server.ts
  */
 import { createHash } from 'node:crypto';
 import type { AddressInfo } from 'node:net';

@@ -97,7 +97,8 @@ export async function disconnectApp(world: World, browser: Browser, app: Registe
     const begun = world.recorder.begin(node.number, subject);
     const request = post(`/account/apps/${app.id}/disconnect`, {});
     const response = await node.send(withCookies(request, browser));
-    const askedToLogIn = response?.location?.includes('/oauth/login') ?? false;
+    // A form that is sent without a session is not lost by a redirect.
+    const askedToLogIn = response?.status === 403;
     const isDone = response?.location?.includes('done=disconnected') ?? false;
     world.recorder.end(begun, {
       status: response?.status ?? 0,

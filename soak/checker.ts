@@ -84,7 +84,7 @@ const STATUSES: Readonly<Record<Kind, readonly number[]>> = {
   'revoke grant': TASK,
   'revoke user': TASK,
   'revoke client': TASK,
-  'disconnect app': [0, 303, 503],
+  'disconnect app': [0, 303, 403, 503],
   'rotate keys': TASK,
   prune: TASK,
 };

@@ -2,7 +2,7 @@ import type { Context, Middleware, Next } from 'koa';
 import compose from 'koa-compose';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 
-import type { ClientThrottle, Pages, Trace, WorkSpan } from '../contracts/index.ts';
+import type { ClientThrottle, Pages, StoredChange, Trace, WorkSpan } from '../contracts/index.ts';
 import { OVERLOAD_REASONS, overloadHeaders } from '../http/concurrency-limit.ts';
 import type { ConcurrencyLimit, Overload } from '../http/concurrency-limit.ts';
 import { requestIdOf, sendRequestId } from '../http/request-id.ts';
@@ -10,7 +10,7 @@ import type { ResolvedOptions } from '../options/options.ts';
 import { countGuesses } from './count-guesses.ts';
 import { clientEndpointAt, workAt } from './endpoints.ts';
 import type { Endpoint } from './endpoints.ts';
-import { startRequest } from './engine-request.ts';
+import { requestOf, startRequest } from './engine-request.ts';
 import type { EngineRequest } from './engine-request.ts';
 import { ignoreOpenIdParameters, refuseUnsupported, serverMetadata } from './metadata.ts';
 import { clientErrorStatus, showError } from './render-error.ts';
@@ -36,6 +36,7 @@ export function createMount(
   options: ResolvedOptions,
   {
     concurrencyLimit,
+    invalidate,
     pages,
     provider,
     report,
@@ -44,6 +45,8 @@ export function createMount(
     unwrapToken,
   }: {
     concurrencyLimit: Pick<ConcurrencyLimit, 'isDraining' | 'run'>;
+    /** Removes what was revoked from the caches of this node. */
+    invalidate: (revoked: StoredChange) => void;
     pages: Pages;
     provider: () => Provider;
     report: Report;
@@ -166,7 +169,18 @@ export function createMount(
     } else {
       await countGuesses(engineContext, { clients: throttle, storage });
       completeResponse(engineContext);
+      if (engineContext.oidc.route === 'revocation' && engineContext.status === 200)
+        forgetRevoked(requestOf(engineContext));
     }
+  }
+
+  /**
+   * Another node may have revoked the token a moment ago. Then nothing was left to revoke here, but the client relies on this
+   * answer, and this node may still have the token, or the tokens of its family, in its cache.
+   */
+  function forgetRevoked({ accessTokenClaims, clientId, credential }: EngineRequest): void {
+    if (accessTokenClaims) invalidate({ tokenId: accessTokenClaims.jti });
+    else if (!credential && clientId !== undefined) invalidate({ clientId });
   }
 }
 

@@ -146,7 +146,11 @@ export function createAdministration<P extends string, R extends string>(
     async revoke(target) {
       if ('token' in target)
         throw new ConfigError('revoke()', 'pass one of { client }, { user }, { grant } and { all: true }');
-      const revoke = createRevoke(storage, { verify: async () => undefined, audit });
+      const revoke = createRevoke(storage, {
+        verify: async () => undefined,
+        audit,
+        invalidate: invalidation.notify,
+      });
       await revoke(target);
     },
     prune: async (pruning = {}) => pruneExpired(storage, pruning, PAUSES.command),

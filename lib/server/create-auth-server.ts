@@ -106,6 +106,7 @@ export async function createAuthServer<
   const revokeFor = (origin?: AuditOrigin): ReturnType<typeof createRevoke> =>
     createRevoke(storage, {
       verify,
+      invalidate: invalidation.notify,
       audit: origin ? { ...audit, record: (event) => audit.record(event, origin) } : audit,
     });
 
@@ -160,6 +161,7 @@ export async function createAuthServer<
 
   const mount = createMount(options, {
     concurrencyLimit,
+    invalidate: invalidation.notify,
     pages,
     provider: engine.provider,
     report: createReport(logger, observers),

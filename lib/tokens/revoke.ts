@@ -37,7 +37,16 @@ export type RevocationTarget =
 /** Creates `auth.revoke()`. */
 export function createRevoke(
   storage: Storage,
-  { verify, audit }: { verify: VerifyAccessToken; audit: AuditLog },
+  {
+    audit,
+    invalidate,
+    verify,
+  }: {
+    audit: AuditLog;
+    /** Empties the caches of this node. */
+    invalidate: () => void;
+    verify: VerifyAccessToken;
+  },
 ): (target: RevocationTarget) => Promise<void> {
   return async function revoke(target) {
     checkTarget(target);
@@ -80,8 +89,10 @@ export function createRevoke(
     }
     for (const kind of ['refresh_token', 'code'] as const) {
       const found = await storage.credentials.find(kind, hashCredential(token));
-      await revokeGrant(found?.grant, at);
+      if (found) return revokeGrant(found.grant, at);
     }
+    // Another node may have revoked it a moment ago, and this node may still have tokens of its family in its cache.
+    invalidate();
   }
 }
 

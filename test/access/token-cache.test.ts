@@ -1,10 +1,13 @@
 import test from 'ava';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { issueToken, testServer } from 'koa-gatehouse/testing';
+import type { RegisteredClient, TestServer } from 'koa-gatehouse/testing';
+import { decodeJwt } from 'jose';
 
 import { TokenCache } from '../../lib/access/authenticator.ts';
 import type { VerifiedToken } from '../../lib/access/authenticator.ts';
 import type { AccessTokenClaims } from '../../lib/contracts/index.ts';
+import { postForm, send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
 import { app } from './platform.ts';
 
@@ -132,25 +135,54 @@ for (const { cachedTokens, reads } of [
   });
 }
 
-test('revoking a grant that another node has revoked empties the cache of this node', async (t) => {
-  const storage = memoryStorage();
-  const ann = { id: '1', name: 'Ann' };
-  await using server = await testServer({ storage, revocationLag: '1 hour', users: [ann] });
-  const token = await issueToken(server.auth, { user: ann });
-  const status = async (): Promise<number> => {
-    const response = await fetch(`${server.origin}/api/v1/identity`, {
-      headers: { authorization: `Bearer ${token}` },
+for (const [title, revoke] of Object.entries<Revoke>({
+  'a grant': async ({ auth }, { grant }) => auth.revoke({ grant }),
+  'a refresh token': async ({ auth }, { refreshToken }) => auth.revoke({ token: refreshToken }),
+  'an access token at /oauth/revoke': async ({ origin }, { accessToken, client }) =>
+    revokeAsClient(origin, client, accessToken),
+  'a refresh token at /oauth/revoke': async ({ origin }, { client, refreshToken }) =>
+    revokeAsClient(origin, client, refreshToken),
+})) {
+  test(`revoking ${title} that another node has revoked empties the cache of this node`, async (t) => {
+    const storage = memoryStorage();
+    const ann = { id: '1', name: 'Ann' };
+    await using server = await testServer({ storage, revocationLag: '1 hour', users: [ann] });
+    const client = await server.auth.clients.create({
+      name: 'Reports',
+      grantType: 'authorization_code',
+      redirectUris: ['https://reports.example/callback'],
     });
-    await response.body?.cancel();
-    return response.status;
-  };
-  t.is(await status(), 200);
-  const [, payload = ''] = token.split('.');
-  const { grant_id: grant } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as {
-    grant_id: string;
-  };
-  t.deepEqual(await storage.grants.revoke({ id: grant }, Math.floor(Date.now() / 1000)), [grant]);
-  t.is(await status(), 200, 'cached');
-  await server.auth.revoke({ grant });
-  t.is(await status(), 401);
-});
+    const { exchange } = await server.authorize(client, ann);
+    const { access_token: accessToken, refresh_token: refreshToken } = await exchange();
+    const identity = `${server.origin}/api/v1/identity`;
+    const headers = { authorization: `Bearer ${accessToken}` };
+    t.is((await send(identity, { headers })).status, 200);
+
+    const { grant_id: grant } = decodeJwt<{ grant_id: string }>(accessToken);
+    t.deepEqual(await storage.grants.revoke({ id: grant }, Math.floor(Date.now() / 1000)), [grant]);
+    t.is((await send(identity, { headers })).status, 200, 'cached');
+    await revoke(server, { accessToken, client, grant, refreshToken });
+    const refused = await send(identity, { headers });
+    t.like([refused.status, refused.body], [401, { code: 'token_revoked' }]);
+  });
+}
+
+type Revoke = (
+  server: TestServer,
+  revoked: {
+    readonly accessToken: string;
+    readonly client: RegisteredClient;
+    readonly grant: string;
+    readonly refreshToken: string;
+  },
+) => Promise<void>;
+
+async function revokeAsClient(
+  origin: string,
+  { client, secret }: RegisteredClient,
+  token: string,
+): Promise<void> {
+  const credentials = { client_id: client.id, client_secret: secret!.value };
+  const { status } = await postForm(`${origin}/oauth/revoke`, { ...credentials, token });
+  if (status !== 200) throw new Error(`/oauth/revoke answered ${status}`);
+}

@@ -4,8 +4,6 @@ await together({
   'at-rest': async () => import('../oidc/at-rest.test.ts'),
   'changes-of-other-nodes': async () => import('../oidc/changes-of-other-nodes.test.ts'),
   'issue-token': async () => import('../oidc/issue-token.test.ts'),
-  pgbouncer: async () => import('../adapters/pgbouncer.test.ts'),
-  'read-only-server': async () => import('../adapters/read-only-server.test.ts'),
   'redirect-hosts': async () => import('../oidc/redirect-hosts.test.ts'),
   'round-trips': async () => import('../oidc/round-trips.test.ts'),
   'token-claims': async () => import('../oidc/token-claims.test.ts'),

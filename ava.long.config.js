@@ -1,0 +1,3 @@
+import { configure } from './ava.config.js';
+
+export default configure({ long: true });
