@@ -136,9 +136,9 @@ function isAgent(value: unknown): boolean {
 
 function checkHooks(hooks: PdfHooks = {}): PdfHooks {
   checkKnownOptions(hooks, { onRequest: true, onResponse: true, onRetry: true }, 'hooks');
-  checkFunction('hooks.onRequest', hooks.onRequest);
-  checkFunction('hooks.onResponse', hooks.onResponse);
-  checkFunction('hooks.onRetry', hooks.onRetry);
+  for (const name of ['onRequest', 'onResponse', 'onRetry'] as const) {
+    checkFunction<unknown>(`hooks.${name}`, hooks[name]);
+  }
   return hooks;
 }
 

@@ -111,14 +111,16 @@ inBrowser('what is meant for browsers without scripts is printed', async (t) => 
   }
 });
 
+/** The height of the first word, in points. */
+async function height(bytes: Uint8Array): Promise<number> {
+  const box = await poppler('pdftotext', bytes, '-bbox');
+  const [, top, bottom] = /yMin="([\d.]+)".* yMax="([\d.]+)"/.exec(box) ?? [];
+  return Number(bottom) - Number(top);
+}
+
 inBrowser('the doctype decides on the mode of the document', async (t) => {
   // Only in quirks mode, a table does not inherit the colour and size of the text around it.
   const html = '<div style="font-size: 40pt"><table><tr><td>Cell</table></div>';
-  const height = async (bytes: Uint8Array): Promise<number> => {
-    const box = await poppler('pdftotext', bytes, '-bbox');
-    const [, top, bottom] = /yMin="([\d.]+)".* yMax="([\d.]+)"/.exec(box) ?? [];
-    return Number(bottom) - Number(top);
-  };
   for (const each of CONVERTERS) {
     t.true((await height(await each.convert(html))) < 20);
     t.true((await height(await each.convert(`<!doctype html>${html}`))) > 40);
