@@ -198,14 +198,33 @@ test('a reuse that is accepted, and one whose family lives on', (t) => {
   does(REFRESH, refreshed(2));
   pass(GRACE + 1000);
   does(REFRESH, { ...refreshed(2), access: 3 });
-  does({ kind: 'code exchange', code: 1 }, INVALID);
   does({ kind: 'refresh', token: 2 }, refreshed(4));
   does(REFRESH, INVALID);
   does({ kind: 'refresh', token: 4 }, refreshed(5));
   t.deepEqual(
     found().map((text) => text.replace(/ at .*/, '')),
-    ['nothing revived: a reuse after the grace', 'nothing revived: operation 7 (refresh) ended it'],
+    ['nothing revived: a reuse after the grace', 'nothing revived: operation 6 (refresh) ended it'],
   );
+});
+
+test('the refusal of a code that may have expired need not end its family', (t) => {
+  const { does, found, pass } = startConnected();
+  pass(GRACE + 1000);
+  does({ kind: 'code exchange', code: 1 }, INVALID);
+  does(REFRESH, refreshed(2));
+  t.deepEqual(found(), []);
+});
+
+test('a reuse that is refused during a revocation at another node need not be what ended the family', (t) => {
+  const { begin, does, end, found } = startConnected();
+  does(REFRESH, refreshed(2));
+  does({ kind: 'refresh', token: 2 }, refreshed(3));
+  const revocation = begin({ kind: 'revoke user', user: 7 }, 0);
+  does(REFRESH, INVALID, 1);
+  does(USE, GOOD, 1);
+  end(revocation, { status: 200 });
+  does(USE, REVOKED, 0);
+  t.deepEqual(found(), []);
 });
 
 test('a repeated refresh that is answered when the grace is over may be refused, and one before may not', (t) => {

@@ -42,6 +42,7 @@ export class TokenRules {
   endExchange(open: Open, begun: BegunAs<'code exchange'>, ended: Ended): void {
     const family = this.#known.families.get(begun.code)!;
     const { codeLifetime } = this.#settings;
+    const scopes = this.#known.scopesOf(family);
     family.exchanges.delete(open);
     if (ended.status === 200) {
       open.ending?.settle('none', ended.at);
@@ -49,7 +50,7 @@ export class TokenRules {
         this.#verdicts.report('one winner', 'a second answer with tokens', begun, ended);
       if (begun.at >= family.until + codeLifetime + CODE_MARGIN)
         this.#verdicts.report('nothing revived', 'the code had expired', begun, ended);
-      this.#verdicts.expectNotEnded(this.#known.scopesOf(family), begun, ended);
+      this.#verdicts.expectNotEnded(scopes, begun, ended);
       this.#expectNewRefreshToken(begun, ended);
       family.exchangedAt = Math.min(family.exchangedAt, ended.at);
       family.grant ??= ended.owner?.grant;
@@ -57,9 +58,10 @@ export class TokenRules {
     } else if (ended.status === 400) {
       const mayBeExpired = ended.at >= family.from + codeLifetime - CODE_MARGIN;
       this.#verdicts.expectInvalidGrant(begun, ended);
-      if (!open.ending && !mayBeExpired)
-        this.#verdicts.expectEnded(this.#known.scopesOf(family), begun, ended);
-      open.ending?.settle(family.exchangedAt <= begun.at && !mayBeExpired ? 'done' : 'perhaps', ended.at);
+      if (!open.ending && !mayBeExpired) this.#verdicts.expectEnded(scopes, begun, ended);
+      const isReplay = family.exchangedAt <= begun.at && !mayBeExpired;
+      const hasEnded = isReplay && this.#verdicts.isOnlyEnding(open.ending, scopes, ended.at);
+      open.ending?.settle(hasEnded ? 'done' : 'perhaps', ended.at);
     } else {
       open.ending?.settle('perhaps', ended.at);
     }
@@ -101,7 +103,8 @@ export class TokenRules {
       this.#verdicts.expectInvalidGrant(begun, ended);
       // Also when its own reuse has ended the family.
       this.#verdicts.expectEnded(scopes, begun, ended);
-      open.ending?.settle(isReuse ? 'done' : 'perhaps', ended.at);
+      const hasEnded = isReuse && this.#verdicts.isOnlyEnding(open.ending, scopes, ended.at);
+      open.ending?.settle(hasEnded ? 'done' : 'perhaps', ended.at);
     } else {
       open.ending?.settle('perhaps', ended.at);
     }

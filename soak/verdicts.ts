@@ -1,5 +1,5 @@
 import { certainEnding, possibleEndings } from './endings.ts';
-import type { Scope } from './endings.ts';
+import type { Ending, Scope } from './endings.ts';
 import type { Begun, Ended, Owner } from './operations.ts';
 
 export type Rule = 'one winner' | 'nothing lost' | 'nothing revived' | 'own data only' | 'documented answers';
@@ -56,6 +56,14 @@ export class Verdicts {
       }
     };
     look();
+  }
+
+  /**
+   * Whether a refusal can only be the effect of this ending. Otherwise the node may have found that another one had ended it, and
+   * does not know of that before the lag is over.
+   */
+  isOnlyEnding(ending: Ending | undefined, scopes: readonly Scope[], at: number): boolean {
+    return possibleEndings(scopes, at, this.#revocationLag).every((possible) => possible === ending);
   }
 
   expectInvalidGrant(begun: Begun, ended: Ended): void {
