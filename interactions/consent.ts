@@ -15,7 +15,7 @@ export function askForConsent(ctx: Context, interaction: Interaction, pageContex
     lead: sentence(text['consent.lead'], names),
     formsStayHere: false,
     action,
-    scopes: scopes.map((scope) => nameOf('scope', scope)),
+    scopes: scopes.map((scope) => nameOf('scope', scope, resource?.resource)),
     limited,
     user: user && displayName(user),
     canSwitchUser,
