@@ -5,7 +5,7 @@ const TOGETHER = 'test/together';
 
 /**
  * What `npm run test:long` runs, and `npm test` does not: the packed package in other projects, clusters of database servers,
- * thousands of operations, each page in each look.
+ * thousands of operations or of wrong requests, each page in each look.
  */
 const LONG = new Set(
   globSync([
@@ -15,6 +15,7 @@ const LONG = new Set(
     'test/together/package.test.ts',
     'test/adapters/{galera,lost-standby,many-grants,mariadb-servers,pgbouncer,read-only-server}.test.ts',
     'test/browser/pages.test.ts',
+    'test/security/sweep.test.ts',
   ]),
 );
 

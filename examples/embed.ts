@@ -2,7 +2,10 @@
  * The authorization server in an existing Koa app, which keeps its own keys, login session, body parser, error handler, users
  * and routes below `/oauth`.
  *
+ * In a checkout, and copied into your project:
+ *
  *     npx node --conditions=gatehouse:source examples/embed.ts
+ *     node embed.ts
  */
 import { once } from 'node:events';
 

@@ -2,7 +2,10 @@
  * Your own login and consent pages: one function that receives the server's `InteractionFlow`, and returns a middleware and
  * a function that shows errors.
  *
+ * In a checkout, and copied into your project:
+ *
  *     npx node --conditions=gatehouse:source examples/own-pages.ts
+ *     node own-pages.ts
  */
 import { once } from 'node:events';
 
@@ -129,6 +132,6 @@ if (process.argv[1] === import.meta.filename) {
     redirectUris: [`${issuer}/callback`],
   });
   console.log(
-    `Open ${issuer}/oauth/authorize?response_type=code&client_id=${client.id}&scope=schools:read, and sign in as ${ann.email}, password: correct horse`,
+    `Open ${issuer}/oauth/authorize?response_type=code&client_id=${client.id}&redirect_uri=${client.redirectUris[0]}&scope=schools:read, and sign in as ${ann.email}, password: correct horse`,
   );
 }

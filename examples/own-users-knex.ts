@@ -1,7 +1,10 @@
 /**
  * A user store on your own table, with Knex and with passwords that are hashed by Node's scrypt.
  *
+ * In a checkout, and copied into your project:
+ *
  *     npx node --conditions=gatehouse:source examples/own-users-knex.ts
+ *     node own-users-knex.ts
  */
 import { once } from 'node:events';
 import { randomBytes, randomUUID, scrypt, timingSafeEqual } from 'node:crypto';

@@ -4,7 +4,10 @@
  * introspect the tokens of other clients. With RESOURCE, a URL in the option `resources` of the authorization server, it accepts
  * tokens for that API only, and says at that host where clients get them (RFC 9728).
  *
+ * In a checkout, and copied into your project:
+ *
  *     ISSUER=… CLIENT_ID=… CLIENT_SECRET=… npx node --conditions=gatehouse:source examples/resource-server.ts
+ *     ISSUER=… CLIENT_ID=… CLIENT_SECRET=… node resource-server.ts
  */
 import { createHash } from 'node:crypto';
 import type { AddressInfo } from 'node:net';

@@ -1,7 +1,10 @@
 /**
  * The authorization server as a listener of `node:http`, without your own Koa app.
  *
+ * In a checkout, and copied into your project:
+ *
  *     npx node --conditions=gatehouse:source examples/service.ts
+ *     node service.ts
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';

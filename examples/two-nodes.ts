@@ -2,7 +2,10 @@
  * Two nodes on one PostgreSQL database: any request may go to either node, also during a login. Keys, sessions, codes, tokens and
  * revocations are in the database; besides, both nodes need the same issuer and the same key-encryption key.
  *
+ * In a checkout, and copied into your project:
+ *
  *     DATABASE_URL=postgres://… npx node --conditions=gatehouse:source examples/two-nodes.ts
+ *     DATABASE_URL=postgres://… node two-nodes.ts
  */
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';

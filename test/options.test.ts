@@ -61,13 +61,21 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
   [{ nonsense: 1 }, 'nonsense', /^there is no such option; the options are issuer, mountPath, users, /],
   [{ Issuer: 'https://x.example' }, 'Issuer', /^there is no such option/],
 
-  ...[undefined, null, '', 5, 'platform.example', 'https://', new URL('https://platform.example')].map(
-    (issuer): (typeof mistakes)[number] => [
-      { issuer },
-      'issuer',
-      "give the server's base URL as a string, such as https://platform.example",
-    ],
-  ),
+  ...[
+    undefined,
+    null,
+    '',
+    5,
+    'platform.example',
+    'https://',
+    'localhost:3000',
+    'ftp://x.example',
+    new URL('https://platform.example'),
+  ].map((issuer): (typeof mistakes)[number] => [
+    { issuer },
+    'issuer',
+    "give the server's base URL as a string, such as https://platform.example",
+  ]),
   ...[
     'https://x.example/?a=1',
     'https://x.example?',
@@ -84,7 +92,6 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
     'http://localhost.x.example',
     'http://0.0.0.0:3000',
     'http://10.0.0.1',
-    'ftp://x.example',
     'http://127.0.0.1.x.example',
   ].map((issuer): (typeof mistakes)[number] => [
     { issuer },

@@ -79,6 +79,23 @@ test('the quick start reports a port in use before it creates a secret', async (
   t.notRegex(error?.message ?? '', /client_secret|gatehouse_secret_/);
 });
 
+test('the README is one screen: first npm install, then npx, then a checkout', (t) => {
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  t.true(readme.split('\n').length <= 90);
+  const commands = [
+    'npm install koa-gatehouse',
+    'npx koa-gatehouse-example',
+    'npm ci && npm start',
+    'npm cit',
+  ];
+  const places = commands.map((command) => readme.indexOf(command));
+  t.true(places.every((place) => place > 0));
+  t.deepEqual(
+    places,
+    places.toSorted((one, other) => one - other),
+  );
+});
+
 /** The curl commands below the quick start. */
 function curlLines(): string[] {
   return readFileSync(join(ROOT, 'README.md'), 'utf8').match(/^curl .*$/gm) ?? [];

@@ -57,6 +57,12 @@ export function openDatabase(
     }
     return { ...fromKnex(database), async close() {} };
   }
+  if (typeof database !== 'string' && (typeof database !== 'object' || (database as unknown) === null)) {
+    throw new ConfigError(
+      OPTION,
+      'pass your Knex instance, its configuration or the URL of a database, such as sqlite:./data.db; is the variable of the environment set?',
+    );
+  }
   const config = typeof database === 'string' ? parseUrl(database) : database;
   const filename = typeof database === 'string' ? filenameOf(config) : undefined;
   if (!create && filename !== undefined) {

@@ -34,7 +34,8 @@ Starts a small school platform: an OAuth 2.0 server, its pages, an API and a thi
                        in it on the first start and with --new-secrets; on later starts they are null.
 ${NPM_LINES}  --new-secrets        create new passwords and client secrets; the old ones stop working
   --redirect-uri URL   add a redirect URI to the seeded authorization-code apps; may be repeated
-  --workers N          run in N processes that share the port and the database (1)
+  --workers N          run in N processes that share the port and the database (1);
+                       with more than one, /metrics is not served
   --help               print this
 
 Environment:

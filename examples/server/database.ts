@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import knex from 'knex';
 import type { Knex } from 'knex';
 
+import { driverCommand } from './program.ts';
 import { doOnce, prepareTasks } from './tasks.ts';
 import { SettingsError } from './settings.ts';
 
@@ -20,6 +21,14 @@ export async function openDatabase(url: string): Promise<Knex> {
     return database;
   } catch (error) {
     if (error instanceof SettingsError) throw error;
+    // Knex's error for a driver that is not installed.
+    const [, driver] = /npm install (\S+)/.exec(String(error)) ?? [];
+    if (driver !== undefined) {
+      throw new SettingsError(
+        `DATABASE_URL: this database needs the package ${driver}: ${driverCommand(driver)}`,
+        { cause: error },
+      );
+    }
     const reason = error instanceof Error ? error.message.replaceAll(/\s+/g, ' ') : String(error);
     throw new SettingsError(`DATABASE_URL: the database cannot be opened: ${reason}`, { cause: error });
   }

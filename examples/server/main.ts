@@ -51,5 +51,8 @@ function explain(error: unknown): string {
   if ('code' in error && error.code === 'EADDRINUSE') {
     return `${error.message}. Stop the program that listens there, or choose another port: PORT=0 ${COMMAND} picks a free one.`;
   }
+  if ('syscall' in error && (error.syscall === 'listen' || error.syscall === 'getaddrinfo')) {
+    return `${error.message}: give another HOST or PORT.`;
+  }
   return error.stack ?? error.message;
 }

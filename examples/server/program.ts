@@ -12,6 +12,13 @@ export const COMMAND_WITH_OPTIONS: string = isPackage ? COMMAND : `${COMMAND} --
 /** The command that starts the PDF service by itself; the package has none. */
 export const PDF_SERVICE_COMMAND: string | undefined = isPackage ? undefined : 'npm run pdf-service';
 
+/** The command that makes the driver of a database available. */
+export function driverCommand(driver: string): string {
+  return isPackage
+    ? `npx -p koa-gatehouse-example -p ${driver} koa-gatehouse-example`
+    : `npm install ${driver}`;
+}
+
 /** The default of `DATA_DIR`. npm deletes the folder of a package that `npx` has installed. */
 export const DATA_DIRECTORY: string = isPackage
   ? resolve('gatehouse-example-data')

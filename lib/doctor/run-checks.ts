@@ -38,7 +38,9 @@ function unreachable({ message }: StorageError): Finding {
     code: 'database_unreachable',
     severity: 'error',
     message,
-    remedy: 'Start the database, or correct its address and the password and privileges of its user.',
+    remedy: message.includes('(SQLITE_')
+      ? 'Correct the path of the file, and let the user of this process write the file and its folder.'
+      : 'Start the database, or correct its address and the password and privileges of its user.',
   };
 }
 

@@ -35,14 +35,17 @@ export function checkIssuer(
 ): Pick<ResolvedOptions, 'issuer' | 'origin' | 'basePath' | 'secure'> {
   const example = 'such as https://platform.example';
   const url = typeof issuer === 'string' ? URL.parse(issuer) : null;
-  if (!url) throw new ConfigError('issuer', `give the server's base URL as a string, ${example}`);
+  // `localhost:3000` has the protocol `localhost:`.
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new ConfigError('issuer', `give the server's base URL as a string, ${example}`);
+  }
   if (url.search || url.hash || url.username || url.password || /[?#]/.test(issuer as string)) {
     throw new ConfigError(
       'issuer',
       `leave out query, fragment and credentials (RFC 8414 section 2), ${example}`,
     );
   }
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     throw new ConfigError(
       'issuer',
       `use https; http is accepted for loopback addresses only, not for ${url.host}`,

@@ -145,7 +145,13 @@ export function actingAsClient(
 // The tokens of the users and clients that act in an app, in the order in which they began.
 const actingIn = new WeakMap<Koa, Set<{ readonly token: string }>>();
 
-async function actInApp({ app, auth }: AppUnderTest, request: TokenRequest): Promise<Acting> {
+async function actInApp({ app, auth }: Partial<AppUnderTest>, request: TokenRequest): Promise<Acting> {
+  if (!app || !auth) {
+    throw new ConfigError(
+      'server',
+      'pass { app, auth }, such as what testServer() returns, or a context with state',
+    );
+  }
   const acting = { token: await issueToken(auth, request) };
   const all = actingIn.get(app) ?? addTokens(app);
   all.add(acting);

@@ -135,3 +135,13 @@ test('a Knex transaction instead of an instance is an error', async (t) => {
     });
   });
 });
+
+for (const nothing of [undefined, null, 5]) {
+  test(`${nothing} is no database, such as a variable of the environment that is not set`, (t) => {
+    t.throws(() => knexStorage(nothing as never), {
+      code: 'ERR_CONFIG',
+      message:
+        'storage: pass your Knex instance, its configuration or the URL of a database, such as sqlite:./data.db; is the variable of the environment set?',
+    });
+  });
+}

@@ -77,6 +77,14 @@ test('keys are encrypted with KEY_ENCRYPTION_KEY, and creating one needs the key
   t.true(listed.output.includes(`${first.key.kid}  active  `));
 });
 
+test('a key signs after a minute, as with auth.keys.rotate(), because verifiers cache the published keys', async (t) => {
+  const DATABASE_URL = await migrated();
+  await gatehouseJson<KeysDocument>(['keys', 'rotate'], { DATABASE_URL });
+  const { key, notes } = await gatehouseJson<KeysDocument>(['keys', 'rotate'], { DATABASE_URL });
+  t.is(key.status, 'next');
+  t.is(notes[0], 'It signs in 60 s, when every server knows it.');
+});
+
 test('in production, creating keys needs KEY_ENCRYPTION_KEY or an explicit false', async (t) => {
   const DATABASE_URL = await migrated();
   const production = { DATABASE_URL, NODE_ENV: 'production' };

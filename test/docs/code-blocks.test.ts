@@ -74,3 +74,13 @@ test('every link in the README and the guides to a file of the repository has a 
     }
   }
 });
+
+test('the README links to the index of the guides, which links to each of them', (t) => {
+  t.true(readFileSync(join(ROOT, 'README.md'), 'utf8').includes('](docs/README.md)'));
+  const index = readFileSync(join(ROOT, 'docs/README.md'), 'utf8');
+  for (const guide of GUIDES) {
+    const name = guide.replace(/^docs\//, '');
+    if (name !== 'README.md')
+      t.true(index.includes(`](${name})`), `docs/README.md does not link to ${guide}`);
+  }
+});

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+
 import test from 'ava';
 import { createAdministration, StorageError } from 'koa-gatehouse';
 import type { Finding, Storage } from 'koa-gatehouse';
@@ -55,6 +57,21 @@ test('a database that does not answer is a finding, not an exception', async (t)
       remedy: 'Start the database, or correct its address and the password and privileges of its user.',
     },
   ]);
+});
+
+test('the remedy for an SQLite file that cannot be used is about the file', async (t) => {
+  const file = temporaryFile();
+  writeFileSync(file, 'not a database');
+  const storage = knexStorage(`sqlite:${file}`);
+  t.deepEqual(await check(storage), [
+    {
+      code: 'database_unreachable',
+      severity: 'error',
+      message: 'The database could not be used (SQLITE_NOTADB): the file is not an SQLite database.',
+      remedy: 'Correct the path of the file, and let the user of this process write the file and its folder.',
+    },
+  ]);
+  await storage.close();
 });
 
 test('if the database fails during the check, earlier findings are kept', async (t) => {

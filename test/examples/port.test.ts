@@ -46,3 +46,15 @@ for (const name of ['embed', 'own-pages', 'own-users-knex', 'service', 'two-node
     t.is((await fetch(metadata)).status, 200);
   });
 }
+
+for (const name of ['own-pages', 'own-users-knex']) {
+  test(`the link that ${name} prints leads to its login page`, async (t) => {
+    const running = start(name, await freePort());
+    t.teardown(() => running.kill());
+    const [line] = await once(running.stdout, 'data');
+    const [link = ''] = /http:[^\s,]+/.exec(String(line)) ?? [];
+    const page = await fetch(link);
+    t.is(page.status, 200, `${link}: ${await page.clone().text()}`);
+    t.regex(await page.text(), /type="password"/);
+  });
+}

@@ -69,6 +69,10 @@ test('an invalid start ends with one sentence', async (t) => {
   t.is(badDatabase.code, 1);
   t.regex(badDatabase.errors, /^DATABASE_URL: .*\n$/);
 
+  const elsewhere = await run([], { HOST: '192.0.2.1' }); // of no machine (RFC 5737)
+  t.is(elsewhere.code, 1);
+  t.regex(elsewhere.errors, /^listen EADDRNOTAVAIL.* 192\.0\.2\.1.*: give another HOST or PORT\.\n$/);
+
   const occupied = await run([], { PORT: String(port) });
   t.is(occupied.code, 1);
   t.regex(occupied.errors, /address already in use.*PORT=0 npm start.*\n$/);

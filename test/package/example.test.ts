@@ -1,9 +1,10 @@
-import { mkdirSync, readFileSync, realpathSync } from 'node:fs';
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 import test from 'ava';
 
-import { startForScripts } from '../examples/running-example.ts';
+import { runExample, startForScripts } from '../examples/running-example.ts';
 import { postJson, send } from '../harness/requests.ts';
 import { makePdf } from '../pdf/make-pdf.ts';
 import { manifest, ROOT } from './manifest.ts';
@@ -47,6 +48,26 @@ test('npx starts it, and its help names npx', async (t) => {
   t.is(code, 0, errors);
   t.regex(output, /^Usage: npx koa-gatehouse-example \[options\]\n/);
   t.notRegex(output, /npm start/);
+});
+
+test('without the driver of the database, it says how to add it', async (t) => {
+  // Knex is linked here, and would find the driver of the checkout.
+  const hook = join(project, 'without-pg.mjs');
+  writeFileSync(
+    hook,
+    `import { registerHooks } from 'node:module';
+     registerHooks({ resolve: (name, context, next) => next(name === 'pg' ? 'a-missing-package' : name, context) });`,
+  );
+  const environment = {
+    DATABASE_URL: 'postgres://ann@localhost/example',
+    NODE_OPTIONS: `--import=${pathToFileURL(hook).href}`,
+  };
+  const { code, errors } = await runExample({ program, dataDirectory: '', environment });
+  t.is(code, 1);
+  t.is(
+    errors,
+    'DATABASE_URL: this database needs the package pg: npx -p koa-gatehouse-example -p pg koa-gatehouse-example\n',
+  );
 });
 
 test('it runs without a checkout: tokens, the API, the portal and the metrics', async (t) => {

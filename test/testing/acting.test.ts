@@ -140,6 +140,12 @@ test('an unknown user, client or scope is an error of the test', async (t) => {
     code: 'ERR_CONFIG',
     message: /users\.find\(\) finds no user with this id/,
   });
+  for (const part of [{ app: server.app }, { auth: server.auth }, {}]) {
+    await t.throwsAsync(actingAsUser(part as never, ann), {
+      code: 'ERR_CONFIG',
+      message: 'server: pass { app, auth }, such as what testServer() returns, or a context with state',
+    });
+  }
   await t.throwsAsync(actingAsUser(server, ann, { scopes: ['schools'] }), { code: 'ERR_CONFIG' });
   const { client } = await server.auth.clients.create({ name: 'Sync', grantType: 'client_credentials' });
   await t.throwsAsync(actingAsUser(server, ann, { client }), { code: 'ERR_CONFIG' });

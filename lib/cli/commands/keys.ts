@@ -31,13 +31,15 @@ export function addKeysCommands(program: Command): void {
     .command('rotate')
     .summary('create a signing key')
     .description(
-      'Create a signing key. It is published at once and signs some seconds later, when every server knows it. Tokens of the previous key stay valid.',
+      'Create a signing key. It is published at once and signs a minute later, when every server and verifier knows it. Tokens of the previous key stay valid.',
     )
-    .option(
-      '--after <duration>',
-      'delay before it signs; more than twice the revocationLag of the servers',
-      duration,
-      15,
+    .addOption(
+      new Option(
+        '--after <duration>',
+        'delay before it signs; more than twice the revocationLag of the servers',
+      )
+        .argParser(duration)
+        .default(60, '1 minute'),
     )
     .addOption(
       new Option(
