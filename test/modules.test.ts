@@ -37,9 +37,9 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/contracts/runtime': '',
   'lib/index':
     'lib/access lib/api lib/clients lib/contracts lib/errors lib/http lib/keys lib/oidc lib/options lib/server lib/tokens #runtime',
-  'lib/pdf': 'lib/contracts/duration lib/errors lib/options/known-options got #runtime',
+  'lib/pdf': 'lib/contracts/duration lib/errors lib/options/known-options lib/options/values got #runtime',
   'lib/html-pdf':
-    'lib/contracts/duration lib/errors lib/options/known-options lib/pdf type:playwright-core lazy:playwright-core #runtime',
+    'lib/contracts/duration lib/errors lib/options/known-options lib/options/values lib/pdf type:playwright-core lazy:playwright-core #runtime',
   'lib/testing': 'lib/access lib/clients lib/contracts lib/errors lib/options lib/server public koa #runtime',
   'lib/cli':
     'public lib/contracts/duration lib/contracts/loopback lib/errors lib/server/administration #runtime commander string-width',
@@ -54,7 +54,7 @@ const MODULES: Readonly<Record<string, string>> = {
   bench: 'public test *',
   soak: 'public bench test *',
   trials: 'public lib/testing test *',
-  'test/docs': 'public examples * test lib/api/limits lib/options lib/pdf/settings',
+  'test/docs': 'public examples * test lib/api/limits lib/html-pdf/settings lib/options lib/pdf/settings',
   'test/adapters': 'public * adapters lib/contracts lib/errors lib/testing test/harness trials',
 };
 

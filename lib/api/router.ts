@@ -10,7 +10,7 @@ import { overloadProblem } from '../http/concurrency-limit.ts';
 import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import { problems, sendProblem } from '../http/problem.ts';
 import { serverPartsOf } from '../http/server-parts.ts';
-import { checkBoolean } from '../options/checks.ts';
+import { checkBoolean } from '../options/values.ts';
 import { checkKnownOptions } from '../options/known-options.ts';
 import { describeAction, indexActions, listActions, withAction } from './actions/action-index.ts';
 import type { Action } from './actions/define-action.ts';

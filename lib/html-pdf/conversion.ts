@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import type { BrowserContext } from 'playwright-core';
-
 import { GatehouseError } from '../errors.ts';
 import type { Browsers, OpenDocument } from './browser.ts';
 import { firstLine, HtmlPdfError } from './error.ts';
-import { openContext, printDocument } from './print.ts';
-import type { ConverterSettings, DocumentSettings } from './settings.ts';
+import type { EmptyPage, Source } from './load.ts';
+import { printDocument } from './print.ts';
+import type { DocumentSettings } from './settings.ts';
 
 /** How long a browser may take to close a document before it is ended, in milliseconds. */
 const CLOSING_TIME = 5000;
@@ -15,29 +14,24 @@ const CLOSING_TIME = 5000;
 export class Conversion {
   readonly #browsers: Browsers;
   #document: Promise<OpenDocument> | undefined;
-  #context: Promise<BrowserContext> | undefined;
+  #page: Promise<EmptyPage> | undefined;
 
   constructor(browsers: Browsers) {
     this.#browsers = browsers;
   }
 
   /** Prints the document, piece by piece, until `abort`. */
-  async *print(
-    html: string,
-    settings: DocumentSettings,
-    assets: ConverterSettings['assets'],
-    abort: AbortSignal,
-  ): AsyncGenerator<Uint8Array> {
+  async *print(source: Source, settings: DocumentSettings, abort: AbortSignal): AsyncGenerator<Uint8Array> {
     this.#document = this.#browsers.begin();
-    const { browser, lost } = await orAbort(this.#document, abort);
+    const { browser, lost, openPage } = await orAbort(this.#document, abort);
     // The process of a page can end while the browser goes on, which no pending call notices.
     const crash = new AbortController();
     const ended = AbortSignal.any([abort, lost, crash.signal]);
     try {
-      this.#context = openContext(browser, html, assets);
-      const context = await orAbort(this.#context, ended);
-      context.on('page', (page) => page.on('crash', () => crash.abort(crashError())));
-      const pieces = printDocument(context, settings);
+      this.#page = openPage();
+      const empty = await orAbort(this.#page, ended);
+      empty.page.on('crash', () => crash.abort(crashError()));
+      const pieces = printDocument(empty, source, settings);
       for (;;) {
         const { done, value } = await orAbort(pieces.next(), ended);
         if (done) return;
@@ -61,7 +55,7 @@ export class Conversion {
     const document = await this.#document?.catch(() => undefined);
     if (document === undefined) return;
     const timer = new AbortController();
-    const closed = closeContext(this.#context);
+    const closed = closePage(this.#page);
     const isLate = await Promise.race([closed, delay(CLOSING_TIME, true, timer).catch(() => false)]);
     timer.abort();
     if (isLate) await document.end('unresponsive');
@@ -69,11 +63,11 @@ export class Conversion {
   }
 }
 
-async function closeContext(context: Promise<BrowserContext> | undefined): Promise<false> {
+async function closePage(page: Promise<EmptyPage> | undefined): Promise<false> {
   try {
-    await (await context)?.close();
+    await (await page)?.context.close();
   } catch {
-    // The browser has ended, and the context with it.
+    // The browser has ended, and the page with it.
   }
   return false;
 }

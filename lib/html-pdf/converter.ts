@@ -70,7 +70,7 @@ export function createHtmlToPdf(options: HtmlToPdfOptions = {}): HtmlToPdf {
     // Also of a stream that its caller stops reading.
     abort.addEventListener('abort', close, { once: true });
     try {
-      yield* conversion.print(html, document, settings.assets, abort);
+      yield* conversion.print({ html, assets: settings.assets }, document, abort);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (timeout.aborted) throw timeoutError(limit);

@@ -1,4 +1,5 @@
 import { ConfigError } from '../errors.ts';
+import { checkBoolean } from '../options/values.ts';
 import type { Length, PaperFormat } from './contract.ts';
 
 /** In inches, upright. */
@@ -29,13 +30,13 @@ export interface Paper {
  * @throws ConfigError for an unknown format, with all names
  */
 export function paperOf(format: unknown = 'a4', landscape: unknown = false): Paper {
-  if (typeof landscape !== 'boolean') throw new ConfigError('landscape', 'pass true or false');
+  const isLandscape = checkBoolean('landscape', landscape);
   const name = typeof format === 'string' ? format.toLowerCase() : '';
   if (!Object.hasOwn(SIZES, name)) {
     throw new ConfigError('format', `give one of ${Object.keys(SIZES).join(', ')}`);
   }
   const [width, height] = SIZES[name as PaperFormat];
-  return landscape && width < height ? { width: height, height: width } : { width, height };
+  return isLandscape && width < height ? { width: height, height: width } : { width, height };
 }
 
 const INCHES: Readonly<Record<string, number>> = {

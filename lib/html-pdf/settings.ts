@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
-import { parseMilliseconds } from '../contracts/duration.ts';
 import type { Duration } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
 import { checkKnownOptions } from '../options/known-options.ts';
+import { checkBoolean, checkFunction, checkInteger, checkSignal, checkWait } from '../options/values.ts';
 import type { Asset, HtmlPdfOptions, Margins } from './contract.ts';
 import { inchesOf, MARGIN, MARGIN_WITH_TEXT, paperOf } from './paper.ts';
 import type { Paper } from './paper.ts';
@@ -96,7 +96,7 @@ export function readConverterSettings(options: HtmlToPdfOptions): ConverterSetti
     executablePath: findExecutable(options.executablePath),
     maxConcurrency: checkInteger('maxConcurrency', options.maxConcurrency ?? availableParallelism(), 1),
     maxQueue: checkInteger('maxQueue', options.maxQueue ?? 100, 0),
-    timeout: checkTimeout(options.timeout ?? '30 seconds'),
+    timeout: checkWait('timeout', options.timeout ?? '30 seconds', 1),
     recycleAfter: checkInteger('recycleAfter', options.recycleAfter ?? 500, 1),
     maxHtmlBytes: checkMaxHtmlBytes(options.maxHtmlBytes),
     maxMemory: checkInteger('maxMemory', options.maxMemory ?? 2 ** 31, 1),
@@ -140,8 +140,8 @@ function findExecutable(given: unknown): string {
   );
 }
 
-function checkSandbox(sandbox: unknown): boolean {
-  if (typeof sandbox !== 'boolean') throw new ConfigError('sandbox', 'pass true or false');
+function checkSandbox(given: unknown): boolean {
+  const sandbox = checkBoolean('sandbox', given);
   if (sandbox && process.getuid?.() === 0) {
     throw new ConfigError(
       'sandbox',
@@ -181,9 +181,7 @@ export function readDocumentSettings(options: HtmlPdfOptions): DocumentSettings 
   const given = typeof margin === 'object' && margin !== null ? checkSides(margin) : sameOnAllSides(margin);
   const side = (name: keyof Margins, text?: string): number =>
     inchesOf(`margin.${name}`, given[name] ?? (text === undefined ? MARGIN : MARGIN_WITH_TEXT));
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw new ConfigError('signal', 'pass an AbortSignal, such as AbortSignal.timeout(30_000)');
-  }
+  checkSignal(signal);
   return {
     paper: paperOf(options.format, options.landscape),
     margin: {
@@ -195,7 +193,7 @@ export function readDocumentSettings(options: HtmlPdfOptions): DocumentSettings 
     givenMargins: SIDES.filter((name) => given[name] !== undefined),
     header,
     footer,
-    timeout: timeout === undefined ? undefined : checkTimeout(timeout),
+    timeout: timeout === undefined ? undefined : checkWait('timeout', timeout, 1),
     signal,
   };
 }
@@ -214,26 +212,4 @@ function sameOnAllSides(margin: Margins['top']): Margins {
 function checkText(option: string, html: unknown): string | undefined {
   if (html === undefined || typeof html === 'string') return html;
   throw new ConfigError(option, 'give HTML as a string, or leave it out');
-}
-
-// Also detects a number of milliseconds that was given as seconds by mistake.
-const LONGEST_TIMEOUT = 3_600_000;
-
-function checkTimeout(timeout: unknown): number {
-  const milliseconds = parseMilliseconds(timeout);
-  if (milliseconds !== undefined && milliseconds > 0 && milliseconds <= LONGEST_TIMEOUT) return milliseconds;
-  throw new ConfigError(
-    'timeout',
-    "give seconds, or a number and a unit such as '30 seconds'; at most 1 hour",
-  );
-}
-
-function checkInteger(option: string, value: unknown, min: number): number {
-  if (Number.isSafeInteger(value) && Number(value) >= min) return Number(value);
-  throw new ConfigError(option, `give a whole number of at least ${min}`);
-}
-
-function checkFunction(option: string, given: unknown): void {
-  if (given === undefined || typeof given === 'function') return;
-  throw new ConfigError(option, 'pass a function, or leave it out');
 }

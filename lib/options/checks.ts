@@ -245,22 +245,11 @@ export function isLiteral(value: unknown): boolean {
   return Object.prototype.toString.call(value) === '[object Object]';
 }
 
-export function checkBoolean(option: string, value: unknown): boolean {
-  if (typeof value !== 'boolean') throw new ConfigError(option, 'pass true or false');
-  return value;
-}
-
 export function checkNames(option: string, names: unknown): readonly string[] {
   if (!Array.isArray(names) || !names.every((name) => typeof name === 'string' && name.trim() !== '')) {
     throw new ConfigError(option, "list the names as strings, such as ['Acme Mail']");
   }
   return Object.freeze([...(names as string[])]);
-}
-
-export function checkFunction<F>(option: string, value: F | undefined): F | undefined {
-  if (value !== undefined && typeof value !== 'function')
-    throw new ConfigError(option, 'pass a function, or leave it out');
-  return value;
 }
 
 /** Wraps a logger so that its errors are ignored: a full disk under the log must not fail requests. */

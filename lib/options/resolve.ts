@@ -3,10 +3,8 @@ import type { Configuration } from 'oidc-provider';
 import type { Gate, User } from '../contracts/index.ts';
 import {
   checkAlgorithm,
-  checkBoolean,
   checkCount,
   checkDuration,
-  checkFunction,
   checkIssuer,
   checkLifetimes,
   checkLogger,
@@ -28,6 +26,7 @@ import {
 } from './ports.ts';
 import { checkResources, scopesOfAll } from './resources.ts';
 import { checkThrottling } from './throttling.ts';
+import { checkBoolean, checkFunction } from './values.ts';
 import type { AuthServerOptions, ResolvedOptions, TokenClaims } from './options.ts';
 
 const OPTIONS: Readonly<Record<keyof AuthServerOptions, true>> = {

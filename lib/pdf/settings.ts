@@ -1,8 +1,8 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 
-import { parseMilliseconds } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
 import { checkKnownOptions } from '../options/known-options.ts';
+import { checkBoolean, checkFunction, checkInteger, checkSignal, checkWait } from '../options/values.ts';
 import type { PdfCallOptions, PdfClientOptions, PdfHooks, PdfRenderOptions } from './options.ts';
 
 /** The options of a client, checked and complete. */
@@ -28,12 +28,10 @@ export interface Settings {
 
 const LOCAL_SERVICE = 'http://127.0.0.1:7330';
 
-// Also detects a number of milliseconds that was given as seconds by mistake.
-const LONGEST_WAIT = 3_600_000;
-
 /** Checks the options of a client. @throws ConfigError with the option and the remedy */
 export function readSettings(options: PdfClientOptions): Settings {
   checkKnownOptions(options, CLIENT_OPTIONS);
+  const { localFiles = true } = options;
   const fromEnvironment = process.env['PDF_BASE_URL'] || undefined;
   const given = options.baseUrl ?? fromEnvironment;
   return {
@@ -44,8 +42,9 @@ export function readSettings(options: PdfClientOptions): Settings {
     retries: checkRetries(options.retries ?? 2),
     retryDelay: checkWait('retryDelay', options.retryDelay ?? '1 second', 0),
     maxRetryDelay: checkWait('maxRetryDelay', options.maxRetryDelay ?? '30 seconds', 0),
-    maxResponseBytes: checkMaxResponseBytes(options.maxResponseBytes ?? 128 * 1024 * 1024),
-    localFiles: checkLocalFiles(options.localFiles),
+    maxResponseBytes: checkInteger('maxResponseBytes', options.maxResponseBytes ?? 128 * 1024 * 1024, 1),
+    // Another value than `false`, such as 'false', would let a request name any file.
+    localFiles: checkBoolean('localFiles', localFiles),
     headers: checkHeaders(options.headers),
     agent: checkAgents(options.agent),
     hooks: checkHooks(options.hooks),
@@ -92,13 +91,18 @@ export function checkCallOptions(options: PdfCallOptions, call: 'extract' | 'ren
 
 /** The settings of one call. */
 export function callSettings(settings: Settings, options: PdfCallOptions): Settings {
-  checkFunctions(options, ['onUploadProgress', 'onDownloadProgress']);
+  checkFunction('onUploadProgress', options.onUploadProgress);
+  checkFunction('onDownloadProgress', options.onDownloadProgress);
   checkSignal(options.signal);
   return {
     ...settings,
     timeout: options.timeout === undefined ? settings.timeout : checkTimeout(options.timeout),
     retries: checkRetries(options.retries ?? settings.retries),
-    maxResponseBytes: checkMaxResponseBytes(options.maxResponseBytes ?? settings.maxResponseBytes),
+    maxResponseBytes: checkInteger(
+      'maxResponseBytes',
+      options.maxResponseBytes ?? settings.maxResponseBytes,
+      1,
+    ),
     headers: { ...settings.headers, ...checkHeaders(options.headers) },
   };
 }
@@ -108,32 +112,8 @@ export function checkTimeout(timeout: unknown): number {
   return checkWait('timeout', timeout, 1);
 }
 
-function checkWait(option: string, duration: unknown, min: 0 | 1): number {
-  const milliseconds = parseMilliseconds(duration);
-  if (milliseconds !== undefined && milliseconds >= min && milliseconds <= LONGEST_WAIT) return milliseconds;
-  throw new ConfigError(
-    option,
-    `give seconds, or a number and a unit such as '30 seconds' or '500 ms'; ${min === 0 ? '' : 'more than 0, '}at most 1 hour`,
-  );
-}
-
 export function checkRetries(retries: unknown): number {
   return checkInteger('retries', retries, 0, 100);
-}
-
-function checkMaxResponseBytes(bytes: unknown): number {
-  return checkInteger('maxResponseBytes', bytes, 1, Number.MAX_SAFE_INTEGER);
-}
-
-function checkInteger(option: string, value: unknown, min: number, max: number): number {
-  if (Number.isInteger(value) && Number(value) >= min && Number(value) <= max) return Number(value);
-  throw new ConfigError(option, `give a whole number from ${min} to ${max}`);
-}
-
-function checkLocalFiles(localFiles: unknown = true): boolean {
-  // Another value than `false`, such as 'false', would let a request name any file.
-  if (typeof localFiles === 'boolean') return localFiles;
-  throw new ConfigError('localFiles', 'pass true or false');
 }
 
 function checkAgents(agent: PdfClientOptions['agent']): PdfClientOptions['agent'] {
@@ -156,23 +136,10 @@ function isAgent(value: unknown): boolean {
 
 function checkHooks(hooks: PdfHooks = {}): PdfHooks {
   checkKnownOptions(hooks, { onRequest: true, onResponse: true, onRetry: true }, 'hooks');
-  checkFunctions(hooks, ['onRequest', 'onResponse', 'onRetry'], 'hooks.');
-  return hooks;
-}
-
-function checkFunctions<T extends object>(given: T, names: readonly (keyof T & string)[], place = ''): void {
-  for (const name of names) {
-    if (given[name] === undefined || typeof given[name] === 'function') continue;
-    throw new ConfigError(place + name, 'pass a function, or leave it out');
+  for (const name of ['onRequest', 'onResponse', 'onRetry'] as const) {
+    checkFunction<unknown>(`hooks.${name}`, hooks[name]);
   }
-}
-
-function checkSignal(signal: unknown): void {
-  if (signal === undefined || signal instanceof AbortSignal) return;
-  throw new ConfigError(
-    'signal',
-    'pass an AbortSignal, such as AbortSignal.timeout(30_000) or the signal of an AbortController',
-  );
+  return hooks;
 }
 
 function checkBaseUrl(option: string, given: unknown): string {

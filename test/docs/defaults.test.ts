@@ -1,5 +1,6 @@
 // Compares the defaults in the guides and doc comments with those of the code.
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 
 import test from 'ava';
@@ -7,6 +8,7 @@ import { defineGate } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { checkLimits } from '../../lib/api/limits.ts';
+import { readConverterSettings } from '../../lib/html-pdf/settings.ts';
 import { resolveOptions } from '../../lib/options/resolve.ts';
 import type { LifetimePreset, ResolvedOptions } from '../../lib/options/options.ts';
 import { readSettings } from '../../lib/pdf/settings.ts';
@@ -30,6 +32,8 @@ function resolved(lifetimes?: LifetimePreset): ResolvedOptions<string, string, {
 
 const server = resolved();
 const pdf = readSettings({});
+// Without a look for Chromium, and as root.
+const htmlPdf = readConverterSettings({ executablePath: process.execPath, sandbox: false });
 
 /** The defaults, by the name of the option. */
 const DEFAULTS: ReadonlyMap<string, unknown> = new Map([
@@ -41,6 +45,7 @@ const DEFAULTS: ReadonlyMap<string, unknown> = new Map([
   ...entries('api.bulk.', checkLimits({}).bulk),
   ...entries('api.uploads.', checkLimits({}).uploads),
   ...entries('pdf.', { ...pdf, ...inSeconds(pdf) }),
+  ...entries('htmlPdf.', { ...htmlPdf, timeout: htmlPdf.timeout / 1000 }),
 ]);
 
 /** Settings have timeouts in milliseconds. */
@@ -61,6 +66,7 @@ const INTERFACES: readonly [file: string, name: string, prefix: string][] = [
   ['lib/api/limits.ts', 'BulkLimits', 'api.bulk.'],
   ['lib/api/limits.ts', 'UploadLimits', 'api.uploads.'],
   ['lib/pdf/options.ts', 'PdfClientOptions', 'pdf.'],
+  ['lib/html-pdf/settings.ts', 'HtmlToPdfOptions', 'htmlPdf.'],
 ];
 
 /** Defaults that are documented in words, and whether the words are true. */
@@ -81,6 +87,11 @@ const IN_WORDS: Readonly<Record<string, boolean>> = {
   keyEncryptionKey: server.keyEncryptionKeys.length === 0,
   throttling: server.throttling.login !== undefined && server.throttling.clientAuthentication !== undefined,
   logger: typeof server.logger.warn === 'function',
+  'htmlPdf.executablePath': true,
+  'htmlPdf.maxConcurrency': htmlPdf.maxConcurrency === availableParallelism(),
+  // Not allowed as root; tested in html-pdf/sandbox.test.ts.
+  'htmlPdf.sandbox': true,
+  'htmlPdf.assets': htmlPdf.assets === undefined,
   'pdf.baseUrl': pdf.baseUrl === 'http://127.0.0.1:7330' && !pdf.configured,
 };
 
@@ -92,6 +103,7 @@ const NONE = new Set([
   'engine',
   'throttling.login',
   'throttling.clientAuthentication',
+  'htmlPdf.observe',
 ]);
 
 interface Documented {
@@ -131,6 +143,7 @@ const UNITS = {
   year: 31_536_000,
   KiB: 1024,
   MiB: 2 ** 20,
+  GiB: 2 ** 30,
 };
 
 /** A duration, size or number in running text, such as `10 seconds`, `an hour`, `4 MiB` or `1,000`. */
@@ -239,6 +252,11 @@ const SENTENCES: readonly [option: string, ...patterns: readonly string[]][] = [
   ['api.uploads.bodyLimit', `(AMOUNT) and \\d+ files for multipart bodies`],
   ['api.uploads.maxFiles', `and (AMOUNT) files for multipart bodies`],
   ['api.uploads.maxFields', `and (AMOUNT) fields`],
+  ['htmlPdf.timeout', '`timeout` \\((AMOUNT)\\), `maxHtmlBytes`'],
+  ['htmlPdf.maxHtmlBytes', '`maxHtmlBytes` \\((AMOUNT)\\)'],
+  ['htmlPdf.maxMemory', '`maxMemory` \\((AMOUNT), of all documents'],
+  ['htmlPdf.maxQueue', '(AMOUNT) others wait \\(`maxQueue`\\)'],
+  ['htmlPdf.recycleAfter', 'After (AMOUNT) documents \\(`recycleAfter`\\)'],
 ];
 
 test('a default in a sentence of a guide is correct', (t) => {

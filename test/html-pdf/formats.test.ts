@@ -8,7 +8,12 @@ import { pdfInfo, pdfText, poppler } from './poppler.ts';
 
 const inBrowser = browserTest();
 const pdf = inBrowser === test ? converter() : undefined!;
-test.after.always(async () => pdf?.close());
+/** Loads documents by a navigation. */
+const pdfWithAssets = inBrowser === test ? converter({ assets: () => undefined }) : undefined!;
+test.after.always(async () => {
+  await pdf?.close();
+  await pdfWithAssets?.close();
+});
 
 /** In points, upright (ISO 216, ANSI/ASME Y14.1). */
 const SIZES: Readonly<Record<PaperFormat, readonly [number, number]>> = {
@@ -66,16 +71,48 @@ const RULES = {
   'behind names of the script':
     '<img name="styleSheets"><img id="CSSPageRule"><style>@page { size: 4in 2in }</style>',
   'in a style that is never closed': '<h1>Text</h1><style>@page { size: 4in 2in !important;',
+  'for browsers without scripts': '<noscript><style>@page { size: 4in 2in }</style></noscript>',
 } as const;
 
 for (const [what, html] of Object.entries(RULES)) {
   inBrowser(`the format wins over a page rule ${what}`, async (t) => {
-    const bytes = await pdf.convert(`${html}<h1>Text</h1>`);
-    const { sizes } = await pdfInfo(bytes);
-    t.is(sizes.length, 1);
-    isSize(t, sizes[0]!, SIZES.a4);
-    t.is(await pdfText(bytes), 'Text');
-    t.notRegex(await poppler('pdfinfo', bytes), /Page rot: +[1-9]/);
+    for (const converted of [pdf, pdfWithAssets]) {
+      const bytes = await converted.convert(`${html}<h1>Text</h1>`);
+      const { sizes } = await pdfInfo(bytes);
+      t.is(sizes.length, 1);
+      isSize(t, sizes[0]!, SIZES.a4);
+      t.is(await pdfText(bytes), 'Text');
+      t.notRegex(await poppler('pdfinfo', bytes), /Page rot: +[1-9]/);
+    }
+  });
+}
+
+/** The beginnings of rules; in SVG, a style sheet may contain character references and other elements. */
+const SPELLINGS: Readonly<Record<'div' | 'svg', readonly string[]>> = {
+  div: ['@PAGE', '@\\70 age', '@p\\61ge', '@\\000050age', '@\0page', '@p\0age', '@\ufeffpage', '@\ud800page'],
+  svg: [
+    '&commat;page',
+    '&#64;page',
+    '&#00064page',
+    '&#x40;page',
+    '&#X0040page',
+    '@&#112;age',
+    '@p&#x61;ge',
+    '@<!-- -->page',
+    '@<g></g>page',
+    '@p<g></g>age',
+    '@<![CDATA[page]]>',
+    '<![CDATA[@]]>page',
+  ],
+};
+
+for (const [parent, spellings] of Object.entries(SPELLINGS)) {
+  inBrowser(`the format wins over a page rule in each spelling, in ${parent}`, async (t) => {
+    for (const spelling of spellings) {
+      const sheet = `<style>${spelling} { size: 4in 2in !important }</style>`;
+      const bytes = await pdf.convert(`<${parent}>${sheet}</${parent}><h1>Text</h1>`);
+      isSize(t, (await pdfInfo(bytes)).sizes[0]!, SIZES.a4);
+    }
   });
 }
 

@@ -18,7 +18,7 @@ const MISTAKES: readonly (readonly [options: object, message: string | RegExp])[
   [{ ...valid, maxHtmlBytes: Infinity }, 'maxHtmlBytes: give a whole number of at least 1'],
   [
     { ...valid, timeout: 0 },
-    "timeout: give seconds, or a number and a unit such as '30 seconds'; at most 1 hour",
+    "timeout: give seconds, or a number and a unit such as '30 seconds' or '500 ms'; more than 0, at most 1 hour",
   ],
   [{ ...valid, timeout: 30_000 }, /^timeout: /],
   [{ ...valid, sandbox: 'no' }, 'sandbox: pass true or false'],
@@ -48,7 +48,7 @@ const DOCUMENT_MISTAKES: readonly (readonly [options: object, message: string | 
   [{ header: 1 }, 'header: give HTML as a string, or leave it out'],
   [{ footer: null }, 'footer: give HTML as a string, or leave it out'],
   [{ timeout: 'soon' }, /^timeout: /],
-  [{ signal: {} }, 'signal: pass an AbortSignal, such as AbortSignal.timeout(30_000)'],
+  [{ signal: {} }, /^signal: pass an AbortSignal, such as AbortSignal\.timeout\(30_000\) /],
   [{ scale: 2 }, /^convert\(\{ scale \}\): there is no such option; the options are format, landscape, /],
 ];
 

@@ -3,14 +3,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import test from 'ava';
+import type { HtmlToPdf } from 'koa-gatehouse/html-pdf';
 
 import { serve } from '../harness/serve.ts';
 import { browserTest, converter } from './browser-test.ts';
-import { pdfText } from './poppler.ts';
+import { pdfInfo, pdfText } from './poppler.ts';
 
 const inBrowser = browserTest().serial;
 process.env['DATABASE_PASSWORD'] = 'secret-of-the-host';
-const pdf = inBrowser === test.serial ? converter({ timeout: '20 seconds', maxMemory: 2 ** 30 }) : undefined!;
+const LIMITS = { timeout: '20 seconds', maxMemory: 2 ** 30 } as const;
+/** A document is loaded by a navigation when there are assets, and without one otherwise. */
+const CONVERTERS: readonly (readonly [how: string, pdf: HtmlToPdf])[] =
+  inBrowser === test.serial
+    ? [
+        ['without assets', converter(LIMITS)],
+        ['with assets', converter({ ...LIMITS, assets: () => undefined })],
+      ]
+    : [];
 
 const hits: string[] = [];
 const server = await serve(() => (request, response) => {
@@ -25,7 +34,7 @@ const folder = mkdtempSync(join(tmpdir(), 'gatehouse-html-'));
 const secret = join(folder, 'secret.txt');
 writeFileSync(secret, 'content of the file');
 test.after.always(async () => {
-  await pdf?.close();
+  for (const [, pdf] of CONVERTERS) await pdf.close();
   await server[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -53,41 +62,62 @@ const PROBES = {
   XSLT: `<?xml-stylesheet href="${origin}/xslt"?><style>p::after { content: url("${origin}/after") } @media print { p { background: url("${origin}/print") } }</style>`,
 } as const;
 
-inBrowser('no document reaches the network', async (t) => {
-  await Promise.all(
-    Object.entries(PROBES).map(async ([what, html]) => {
-      const text = await pdfText(await pdf.convert(`${html}<p>Text`));
-      t.regex(text, /Text$/, what);
-      t.notRegex(text, /internal answer|script ran/, what);
-    }),
-  );
-  await pdf.convert('<p>Text', {
-    header: `<img src="${origin}/header"><script>fetch("${origin}/script")</script>`,
+for (const [how, pdf] of CONVERTERS) {
+  inBrowser(`no document reaches the network, ${how}`, async (t) => {
+    await Promise.all(
+      Object.entries(PROBES).map(async ([what, html]) => {
+        const text = await pdfText(await pdf.convert(`${html}<p>Text`));
+        t.regex(text, /Text$/, what);
+        t.notRegex(text, /internal answer|script ran/, what);
+      }),
+    );
+    await pdf.convert('<p>Text', {
+      header: `<img src="${origin}/header"><script>fetch("${origin}/script")</script>`,
+    });
+    t.deepEqual(hits, []);
   });
-  t.deepEqual(hits, []);
-});
 
-inBrowser('no document reaches a file of the machine', async (t) => {
-  const address = `file://${secret}`;
-  const text = await pdfText(
-    await pdf.convert(`<iframe src="${address}"></iframe><object data="${address}"></object><embed src="${address}">
+  inBrowser(`what no proxy and no interception sees is refused by the policy, ${how}`, async (t) => {
+    const inner = 'data:text/html,<p>Inner';
+    const sheet = `data:text/css;base64,${Buffer.from("@page { size: 4in 2in } p::after { content: 'styled' }").toString('base64')}`;
+    const bytes =
+      await pdf.convert(`<iframe src="${inner}"></iframe><object data="${inner}"></object><embed src="${inner}">
+    <link rel="stylesheet" href="${sheet}"><style>@import url("${sheet}");</style><p>Text`);
+    t.is(await pdfText(bytes), 'Text');
+    t.true((await pdfInfo(bytes)).sizes[0]![0] < 600);
+  });
+
+  inBrowser(`a document that replaces itself is printed, ${how}`, async (t) => {
+    for (const target of ['', '; url=about:blank', '; url=http://document.invalid/', '; url=about:srcdoc']) {
+      for (const name of ['http-equiv', 'HTTP-EQUIV']) {
+        const html = `<meta ${name}="&#114;efresh" content="0${target}"><p>Text`;
+        t.is(await pdfText(await pdf.convert(html)), 'Text', target);
+      }
+    }
+  });
+
+  inBrowser(`no document reaches a file of the machine, ${how}`, async (t) => {
+    const address = `file://${secret}`;
+    const text = await pdfText(
+      await pdf.convert(`<iframe src="${address}"></iframe><object data="${address}"></object><embed src="${address}">
       <iframe src="file://${folder}/"></iframe><iframe src="view-source:${address}"></iframe><iframe src="chrome://version"></iframe>
       <link rel="import" href="${address}"><style>@import url("${address}")</style><portal src="${address}"></portal>
       <meta http-equiv="refresh" content="0; url=${address}"><p>Text`),
-  );
-  t.is(text, 'Text');
-});
+    );
+    t.is(text, 'Text');
+  });
 
-inBrowser('no document changes what another one gets', async (t) => {
-  const frame = '<iframe src="http://document.invalid/"></iframe>';
-  const first = `<meta http-equiv="set-cookie" content="a=first"><script>localStorage.a = 'first'</script><p id="first">First`;
-  const [one, two] = await Promise.all([pdf.convert(`${first}${frame}`), pdf.convert(`<p>Second${frame}`)]);
-  t.is(await pdfText(one), 'First');
-  t.is(await pdfText(two), 'Second');
-});
+  inBrowser(`no document changes what another one gets, ${how}`, async (t) => {
+    const frame = '<iframe src="http://document.invalid/"></iframe>';
+    const first = `<meta http-equiv="set-cookie" content="a=first"><script>localStorage.a = 'first'</script><p id="first">First`;
+    const [one, two] = await Promise.all([pdf.convert(`${first}${frame}`), pdf.convert(`<p>Second${frame}`)]);
+    t.is(await pdfText(one), 'First');
+    t.is(await pdfText(two), 'Second');
+  });
+}
 
 inBrowser('Chromium gets no credentials of the host from the environment', async (t) => {
-  await pdf.convert('<p>Text');
+  await CONVERTERS[0]![1].convert('<p>Text');
   const browsers = childrenOf(process.pid);
   t.true(browsers.length > 0);
   for (const id of browsers) {
@@ -122,19 +152,24 @@ function doubling(step: (own: string, next: string) => string, prefix: string, d
   return Array.from({ length: depth }, (_, at) => step(`${prefix}${at}`, `${prefix}${at + 1}`)).join('');
 }
 
-for (const [what, html] of Object.entries(BOMBS)) {
-  inBrowser(`${what} cost a bounded time, and other documents are served meanwhile and after`, async (t) => {
-    const begun = performance.now();
-    const bomb = pdf.convert(html, { timeout: '3 seconds' }).then(
-      () => 'finished',
-      ({ code }: { code: string }) => code,
+for (const [how, pdf] of CONVERTERS) {
+  for (const [what, html] of Object.entries(BOMBS)) {
+    inBrowser(
+      `${what} cost a bounded time, and other documents are served meanwhile and after, ${how}`,
+      async (t) => {
+        const begun = performance.now();
+        const bomb = pdf.convert(html, { timeout: '3 seconds' }).then(
+          () => 'finished',
+          ({ code }: { code: string }) => code,
+        );
+        const other = pdf.convert('<p>Other').catch(({ code }: { code: string }) => code);
+        t.regex(await bomb, /^(finished|ERR_HTML_PDF_(TIMEOUT|MEMORY|CRASHED|BROWSER))$/);
+        t.true(performance.now() - begun < 15_000);
+        const served = await other;
+        // With the browser that a bomb ends, the other document fails too.
+        if (typeof served === 'string') t.regex(served, /^ERR_HTML_PDF_(MEMORY|CRASHED)$/);
+        t.is(await pdfText(await pdf.convert('<p>After')), 'After');
+      },
     );
-    const other = pdf.convert('<p>Other').catch(({ code }: { code: string }) => code);
-    t.regex(await bomb, /^(finished|ERR_HTML_PDF_(TIMEOUT|MEMORY|CRASHED|BROWSER))$/);
-    t.true(performance.now() - begun < 15_000);
-    const served = await other;
-    // With the browser that a bomb ends, the other document fails too.
-    if (typeof served === 'string') t.regex(served, /^ERR_HTML_PDF_(MEMORY|CRASHED)$/);
-    t.is(await pdfText(await pdf.convert('<p>After')), 'After');
-  });
+  }
 }

@@ -43,7 +43,9 @@ test('the client loads its own files, the errors and got, and nothing of the ser
   t.deepEqual(
     own.filter(
       (file) =>
-        !/^lib\/(pdf\/.*|errors|options\/known-options|contracts\/(?:runtime|duration))\.[jt]s$/.test(file),
+        !/^lib\/(pdf\/.*|errors|options\/(?:known-options|values)|contracts\/(?:runtime|duration))\.[jt]s$/.test(
+          file,
+        ),
     ),
     [],
   );

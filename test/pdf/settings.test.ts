@@ -101,7 +101,7 @@ const WRONG: readonly [options: object, message: string][] = [
     { maxRetryDelay: '2 hours' },
     "maxRetryDelay: give seconds, or a number and a unit such as '30 seconds' or '500 ms'; at most 1 hour",
   ],
-  [{ maxResponseBytes: 0 }, 'maxResponseBytes: give a whole number from 1 to 9007199254740991'],
+  [{ maxResponseBytes: 0 }, 'maxResponseBytes: give a whole number of at least 1'],
   [
     { headers: { Authorization: 'Bearer x' } },
     'headers.Authorization: leave it out: the client sets it itself; for authorization, see apiKey',
