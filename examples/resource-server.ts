@@ -38,7 +38,7 @@ export function checkTokens({ clientId, clientSecret, issuer, resource }: Issuer
   // Fetches the keys once, and again when a token names an unknown one.
   const keys = createRemoteJWKSet(new URL(`${issuer}/oauth/jwks`));
   const credentials = Buffer.from(`${clientId}:${clientSecret}`).toString('base64');
-  const metadata = resource === undefined ? '' : `resource_metadata="${metadataUrl(resource)}"`;
+  const metadata = resource === undefined ? '' : `resource_metadata="${metadataUrl(resource).href}"`;
   const activeUntil = new Map<string, number>();
 
   async function isActive(token: string): Promise<boolean> {

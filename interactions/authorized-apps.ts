@@ -67,12 +67,17 @@ function describe(
   { home, pageContext }: AccountRequest,
 ): AuthorizedAppRow {
   const { clock, nameOf } = pageContext;
-  const namesOf = (named: AuthorizedApp['scopes']): string[] => named.map((scope) => nameOf('scope', scope));
+  const namesOf = (named: AuthorizedApp['scopes'], resource?: string): string[] =>
+    named.map((scope) => nameOf('scope', scope, resource));
   return {
     name: printable(client.name),
     scopes: namesOf(scopes),
     limited,
-    resources: resources.map((resource) => ({ ...resource, scopes: namesOf(resource.scopes) })),
+    resources: resources.map(({ limited: isLimited, name, resource, scopes: ofResource }) => ({
+      name,
+      scopes: namesOf(ofResource, resource),
+      limited: isLimited,
+    })),
     since: clock.day(createdAt),
     lastUsed: lastUsedAt === undefined ? undefined : clock.day(lastUsedAt),
     isDisabled: client.disabled,

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import type { Interaction } from '../lib/contracts/index.ts';
+import type { Interaction, InteractionScope } from '../lib/contracts/index.ts';
 import { readForm } from '../lib/http/body.ts';
 import type { Problem } from './page.ts';
 import { sentence } from './sentence.ts';
@@ -42,7 +42,8 @@ function showConsent(
 ): void {
   const { action, canSwitchUser, client, limited, redirectUri, resource, scopes, user } = interaction;
   const names = { client: client.name, brand };
-  const consented = scopes.filter((scope) => scope.consented).map((scope) => nameOf('scope', scope));
+  const labelOf = (scope: InteractionScope): string => nameOf('scope', scope, resource?.resource);
+  const consented = scopes.filter((scope) => scope.consented).map(labelOf);
   show(ctx, {
     view: 'consent',
     ...page,
@@ -50,15 +51,13 @@ function showConsent(
     lead: sentence(text[consented.length > 0 ? 'consent.leadMore' : 'consent.lead'], names),
     formsStayHere: false,
     action,
-    scopes: scopes
-      .filter((scope) => !scope.optional && !scope.consented)
-      .map((scope) => nameOf('scope', scope)),
+    scopes: scopes.filter((scope) => !scope.optional && !scope.consented).map(labelOf),
     optional: scopes
       .filter(({ optional }) => optional)
       .map((scope, index) => ({
         field: `${FIELD}${index}`,
         name: scope.name,
-        label: nameOf('scope', scope),
+        label: labelOf(scope),
         isChecked,
       })),
     consented,

@@ -17,8 +17,12 @@ export interface PageContext {
   /** The brand's name. */
   readonly brand: string;
   readonly clock: Clock;
-  /** The label of a scope, a permission or a role in this language. */
-  readonly nameOf: (kind: 'scope' | 'permission' | 'role', named: Named) => string;
+  /**
+   * The label of a scope, a permission or a role in this language.
+   *
+   * @param resource - the URL of the scope's API. @default the default API
+   */
+  readonly nameOf: (kind: 'scope' | 'permission' | 'role', named: Named, resource?: string) => string;
 }
 
 /** A scope, permission or role of the host, with a description in the host's own language. */
@@ -44,7 +48,8 @@ export function makePageContext(
     text,
     count: countIn(language, text),
     clock: clockIn(language),
-    nameOf: (kind, { name, description }) => text[`${kind}.${name}`] ?? description,
+    nameOf: (kind, { name, description }, resource) =>
+      text[`${kind}.${resource === undefined ? name : `${resource} ${name}`}`] ?? description,
   };
 }
 

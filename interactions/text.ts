@@ -10,7 +10,10 @@ import { en } from './text/en.ts';
  */
 export type TextKey = keyof typeof en;
 
-/** The name of a label of your scopes, permissions and roles, such as `scope.schools:read` or `permission.view_schools`. */
+/**
+ * The name of a label of your scopes, permissions and roles, such as `scope.schools:read` or `permission.view_schools`. For a scope
+ * of an API besides the default, the URL of the API and a space are in front of the scope's name.
+ */
 export type NameKey = `${'scope' | 'permission' | 'role'}.${string}`;
 
 /** Every sentence of the pages. `{client}`, `{brand}` and the like are placeholders for names. */

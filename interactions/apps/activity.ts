@@ -63,6 +63,7 @@ function describeRecord(record: AuditRecord, context: RecordContext): ActivityRo
     ['activity.error', 'error' in record ? record.error : undefined],
     ['activity.reason', 'reason' in record ? record.reason : undefined],
     ['activity.user', 'userId' in record ? record.userId : undefined],
+    ['activity.resource', 'resource' in record ? record.resource : undefined],
     ['activity.scopes', 'scopes' in record ? record.scopes.join(' ') : undefined],
     ['activity.fields', 'fields' in record ? record.fields.join(', ') : undefined],
     ['activity.actor', actorOf(record, context)],

@@ -307,6 +307,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'activity.error': 'Fehler',
   'activity.reason': 'Grund',
   'activity.user': 'Person',
+  'activity.resource': 'API',
   'activity.scopes': 'Scopes',
   'activity.fields': 'Geändert',
   'activity.actor': 'Von',

@@ -288,6 +288,7 @@ export const en = {
   'activity.error': 'Error',
   'activity.reason': 'Why',
   'activity.user': 'User',
+  'activity.resource': 'API',
   'activity.scopes': 'Scopes',
   'activity.fields': 'Changed',
   'activity.actor': 'By',

@@ -27,12 +27,17 @@ import { createRouteBodies } from './route-bodies.ts';
 import type { RouteBody } from './route-bodies.ts';
 
 /** The public members of an `AuthServer` that the API uses. */
-export interface ApiAuth<P extends string = string, U extends User = User, S extends object = object> {
+export interface ApiAuth<
+  P extends string = string,
+  U extends User = User,
+  S extends object = object,
+  A extends string = string,
+> {
   /** The server's identity and base URL, on which the URLs in the API's description are based. */
   readonly issuer: string;
   readonly gate: Pick<Gate<P>, 'has' | 'permissions'>;
   /** Returns the middleware that authenticates requests by their access token. */
-  guard(options?: { readonly resource?: string }): GuardMiddleware<P, U, S>;
+  guard(options?: { readonly resource?: A }): GuardMiddleware<P, U, S>;
   /** Creates a middleware that requires permissions. */
   readonly requires: Requires<P>;
 }
@@ -42,14 +47,15 @@ export interface ApiRouterOptions<
   P extends string = string,
   U extends User = User,
   S extends object = object,
+  A extends string = string,
 > {
   /** The server that `createAuthServer()` returned. */
-  readonly auth: ApiAuth<P, U, S>;
+  readonly auth: ApiAuth<P, U, S, A>;
   /**
    * The API as the option `resources` of the server names it: tokens for it are accepted, and no others.
    * @default the issuer, to which requests without `resource` apply
    */
-  readonly resource?: string;
+  readonly resource?: NoInfer<A>;
   /** The path of the API, without parameters. @default that of `resource`, else `/api/v1` below the server's mount path */
   readonly prefix?: string;
   /** The actions of the API: `[defineAction({ ... }), ...]`. @default [] */
@@ -95,14 +101,17 @@ export type ApiRouter<P extends string = string, U extends User = User, S extend
  * @throws ConfigError when `auth` was not returned by `createAuthServer()`, the prefix is not a plain path, or an action or
  * another option is invalid
  */
-export function createApiRouter<P extends string, U extends User, S extends object = object>(
-  options: ApiRouterOptions<P, U, S>,
-): ApiRouter<P, U, S> {
+export function createApiRouter<
+  P extends string,
+  U extends User,
+  S extends object = object,
+  A extends string = string,
+>(options: ApiRouterOptions<P, U, S, A>): ApiRouter<P, U, S> {
   const { auth, openapi = {}, parseBodies = true } = checkKnownOptions(options, OPTIONS);
   const { concurrencyLimit, logger, mountPath, resources, storage } = serverPartsOf(auth);
   const { gate, issuer } = auth;
-  const { resource = issuer } = options;
-  const guard = auth.guard({ resource });
+  const guard = auth.guard(options.resource === undefined ? {} : { resource: options.resource });
+  const resource: string = options.resource ?? issuer;
   const { prefix = resource === issuer ? `${mountPath}/api/v1` : pathOf(resource, { issuer, mountPath }) } =
     options;
   checkPrefix(prefix);

@@ -24,7 +24,7 @@ import { ENDPOINTS } from './endpoints.ts';
 import { createPrompts } from './prompts.ts';
 import { createRenderError } from './render-error.ts';
 import { requestOf } from './engine-request.ts';
-import { checkGrantedResource, checkOneResource } from './resource-parameter.ts';
+import { checkGrantedResource } from './resource-parameter.ts';
 import { createResourceServerInfo, createRotation } from './scopes.ts';
 import { sessionEnd } from './login-session.ts';
 import { createServerClaims, toAccount } from './token-claims.ts';
@@ -101,11 +101,7 @@ export function engineConfiguration(
       },
       resourceIndicators: {
         enabled: true,
-        defaultResource(ctx) {
-          // The engine asks for one of several too, at the token endpoint.
-          checkOneResource(ctx);
-          return issuer;
-        },
+        defaultResource: () => issuer,
         useGrantedResource: () => true,
         getResourceServerInfo: createResourceServerInfo(options, clients),
       },

@@ -103,6 +103,7 @@ export interface AuthServerOptions<
   R extends string = string,
   U extends User = User,
   S extends object = object,
+  A extends string = string,
 > {
   /**
    * The server's identity and base URL (RFC 8414 section 2), such as `https://platform.example`. All URLs of the server start
@@ -177,7 +178,7 @@ export interface AuthServerOptions<
    * it and the scopes.
    * @default the default API alone, without metadata
    */
-  readonly resources?: Readonly<Record<string, Resource<NoInfer<P>>>>;
+  readonly resources?: Readonly<Record<A, Resource<NoInfer<P>>>>;
   /** A preset's name, or single lifetimes. @default 'long' */
   readonly lifetimes?: LifetimePreset | Lifetimes;
   /**

@@ -28,6 +28,7 @@ export interface AuthServer<
   R extends string = string,
   U extends User = User,
   S extends object = object,
+  A extends string = string,
 > {
   /** The server's identity and base URL, without a trailing slash. */
   readonly issuer: string;
@@ -62,7 +63,7 @@ export interface AuthServer<
    * requests without `resource` apply
    * @throws ConfigError for a resource that the server does not have
    */
-  guard(options?: { readonly resource?: string }): GuardMiddleware<P, U, S>;
+  guard(options?: { readonly resource?: A }): GuardMiddleware<P, U, S>;
   /** Returns the middleware that accepts callers with all of the given permissions. It runs behind `guard()`. */
   requires: Requires<P>;
   /**

@@ -63,7 +63,8 @@ export async function createAuthServer<
   R extends string = never,
   U extends User = User,
   S extends object = object,
->(given: AuthServerOptions<P, R, U, S>): Promise<AuthServer<P, R, U, S>> {
+  A extends string = string,
+>(given: AuthServerOptions<P, R, U, S, A>): Promise<AuthServer<P, R, U, S, A>> {
   const resolved = resolveOptions(given, defineGate<P, R>({ permissions: {} as Record<P, string> }));
   const pending = await resolved.storage.pendingMigrations();
   if (pending.length > 0) {
@@ -181,7 +182,7 @@ export async function createAuthServer<
   const ready = createReadiness({ storage, server: concurrencyLimit, logger });
   const health = healthEndpoints(ready);
 
-  const auth: AuthServer<P, R, U, S> = {
+  const auth: AuthServer<P, R, U, S, A> = {
     issuer,
     clients: registryFor(),
     assignments,

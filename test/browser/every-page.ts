@@ -22,9 +22,13 @@ const PEOPLE = {
 } as const;
 const LONG_NAME = `An app with a name of the greatest allowed length, which is ${'andon'.repeat(8)}`;
 
+/** Another API, without a name, and with a URL that does not fit on one line. */
+const LIBRARY = 'https://library-of-all-schools.example/of-the-northern-and-southern-districts/v1';
+
 /** The host's own German texts. */
 const GERMAN = {
   'scope.schools:read': 'Ihre Schulen sehen',
+  [`scope.${LIBRARY} books:read`]: 'Ihre ausgeliehenen Bücher sehen',
   'scope.schools:write': 'Ihre Schulen bearbeiten',
   'scope.letters:write': 'Briefe an die Eltern aller Kinder Ihrer Schulen schreiben',
   'scope.schools:close': 'Ihre Schulen schließen',
@@ -57,6 +61,11 @@ const ERRORS = [
 export async function startEveryPage(): Promise<EveryPage> {
   const platform = await startDeveloperPlatform({
     interactions: (flow) => withErrorPages(acmePages(flow)),
+    resources: {
+      [LIBRARY]: {
+        scopes: { 'books:read': { description: 'See the books that you have borrowed', permissions: [] } },
+      },
+    },
     scopes: {
       'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
       'schools:write': { description: 'Change your schools', permissions: ['edit_schools'], optional: true },
@@ -91,18 +100,19 @@ export async function startEveryPage(): Promise<EveryPage> {
   for (const member of ['dora', 'ann'] as const) {
     const browser = await platform.signInAs(member);
     await runCodeFlow(platform, reports, { browser, parameters: { scope: 'schools:read' } });
-    if (member === 'dora')
-      await runCodeFlow(platform, await registerFor('dora', { name: 'Everything', ...PEOPLE }), { browser });
+    if (member === 'ann') continue;
+    await runCodeFlow(platform, reports, { browser, parameters: { scope: 'books:read', resource: LIBRARY } });
+    await runCodeFlow(platform, await registerFor('dora', { name: 'Everything', ...PEOPLE }), { browser });
   }
   const withoutScopes = await registerFor(undefined, { name: 'Guest book', ...PEOPLE, scopes: [] });
   const ownFirstParty = await registerFor('dora', { name: 'Portal', ...PEOPLE, firstParty: true });
   const withConsent = await registerFor(undefined, { name: 'Timetable', ...PEOPLE });
-  const authorize = (app: RegisteredApp, scope: string): string => {
+  const authorize = (app: RegisteredApp, scope: string, more: Record<string, string> = {}): string => {
     const pkce = {
       code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
       code_challenge_method: 'S256',
     };
-    const { pathname, search } = authorizeUrl(platform, app, { scope, ...pkce });
+    const { pathname, search } = authorizeUrl(platform, app, { scope, ...pkce, ...more });
     return pathname + search;
   };
   return {
@@ -120,6 +130,7 @@ export async function startEveryPage(): Promise<EveryPage> {
         consent: at(authorize(withConsent, 'schools:read')),
         'consent-everything': at(authorize(withConsent, '')),
         'consent-nothing': at(authorize(withoutScopes, '')),
+        'consent-api': at(authorize(withConsent, 'books:read', { resource: LIBRARY })),
         'consent-optional': at(authorize(withConsent, 'schools:read schools:write letters:write')),
         async 'consent-more'(page, open) {
           await open(authorize(reports, 'schools:read schools:close schools:write letters:write'));

@@ -124,9 +124,9 @@ test('with an API of its own, it accepts tokens for that one alone, and says whe
     refused.headers.get('www-authenticate'),
     `Bearer error="invalid_token", resource_metadata="${metadata}"`,
   );
-  const served = await send(new URL(new URL(metadata).pathname, origin).href);
-  t.is(served.headers.get('access-control-allow-origin'), '*');
-  t.deepEqual(served.body, {
+  const published = await send(new URL(new URL(metadata).pathname, origin).href);
+  t.is(published.headers.get('access-control-allow-origin'), '*');
+  t.deepEqual(published.body, {
     resource: LIBRARY,
     authorization_servers: [school.origin],
     bearer_methods_supported: ['header'],

@@ -17,9 +17,10 @@ import { startForScripts, temporaryDirectory } from '../examples/running-example
  * not with a URL of this server that it knows.
  */
 const directory = await temporaryDirectory();
-const { announced, stop } = await startForScripts({ dataDirectory: directory.path });
+const example = await startForScripts({ dataDirectory: directory.path });
+const { announced } = example;
 test.after.always(async () => {
-  await stop();
+  await example.stop();
   await directory[Symbol.asyncDispose]();
 });
 

@@ -157,7 +157,8 @@ test('the prefix of an API is the path of its URL', async (t) => {
     resources: { [`${origin}/auth/files`]: {}, [`${origin}/v2`]: {}, [DOCUMENTS]: {}, [ARCHIVE]: {} },
   });
   t.teardown(() => auth.close());
-  const prefixOf = (resource: string): unknown => createApiRouter({ auth, resource }).opts.prefix;
+  const prefixOf = (resource: string): unknown =>
+    createApiRouter({ auth, resource: resource as never }).opts.prefix;
   t.is(prefixOf(`${origin}/auth`), '/auth/api/v1');
   t.is(prefixOf(`${origin}/auth/files`), '/auth/files');
   t.is(prefixOf(`${origin}/v2`), '/v2');

@@ -9,6 +9,10 @@ import { APIS, DOCUMENTS, startApis } from './apis.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
+async function read(url: string): Promise<unknown> {
+  return (await fetch(url)).json();
+}
+
 test('the metadata of the default API is at the root', async (t) => {
   const platform = await startApis(t);
   const response = await fetch(platform.url(WELL_KNOWN), { headers: { origin: 'https://agent.example' } });
@@ -38,7 +42,6 @@ test('the path of an API on the same host is inserted', async (t) => {
         inFront: (listening) => (origin = listening),
       },
     );
-    const read = async (url: string): Promise<unknown> => (await fetch(url)).json();
     t.deepEqual(await read(`${origin}${WELL_KNOWN}/files`), {
       resource: `${origin}/files`,
       resource_name: 'Files',

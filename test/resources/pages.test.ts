@@ -1,4 +1,5 @@
 import test from 'ava';
+import { pages } from 'koa-gatehouse/interactions';
 
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl } from '../harness/platform.ts';
@@ -18,6 +19,26 @@ test('the consent page names the API and its scopes', async (t) => {
   t.regex(archive, /Read the archive.*Access to\s+https:\/\/archive\.example/s);
   const standard = await ask({ scope: 'schools:write' });
   t.false(standard.includes('Access to'), standard);
+});
+
+test('the label of a scope is that of its API', async (t) => {
+  const platform = await startApis(t, {
+    interactions: pages({
+      language: ['de'],
+      text: { de: { 'scope.read': 'FALSCH', [`scope.${DOCUMENTS} read`]: 'Ihre Dokumente lesen' } },
+    }),
+  });
+  const browser = new Browser();
+  const app = await platform.registerApp();
+  await browser.open(authorizeUrl(platform, app));
+  let page = await browser.open(authorizeUrl(platform, app, { resource: DOCUMENTS, scope: 'read' }));
+  page = await browser.follow(
+    await browser.submit(page, 'Anmelden', { login: 'ann@school.example', password: 'correct horse' }),
+  );
+  t.regex(page.text, /Ihre Dokumente lesen.*Zugriff auf\s+Documents/s);
+  page = await browser.open(authorizeUrl(platform, app, { resource: ARCHIVE, scope: 'read' }));
+  t.regex(page.text, /Read the archive/);
+  t.false(page.text.includes('FALSCH'));
 });
 
 test('the list of authorized apps names each API, and disconnecting ends all of them', async (t) => {

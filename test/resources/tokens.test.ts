@@ -311,13 +311,18 @@ onEachDatabase('auth.issueToken() issues for an API', async (t, _, address) => {
 onEachDatabase(
   'the tokens of an API that was removed from the options are refused, and not spent',
   async (t, _, address) => {
-    const { here } = await startNodes(t, address);
+    const { here } = await startNodes(t, address, { refreshGrace: 0 });
     const app = await here.registerApp();
     const body = await authorizeFor(here, app, { resource: ARCHIVE, scope: 'read' });
     const code = (await authorize(here, app, { parameters: { resource: ARCHIVE, scope: 'read' } })).get(
       'code',
     )!;
-    const without = await platformOn(t, address, { issuer: here.origin, users: here.users, resources: {} });
+    const without = await platformOn(t, address, {
+      issuer: here.origin,
+      users: here.users,
+      resources: {},
+      refreshGrace: 0,
+    });
 
     const refused = [
       await refresh(without, app, { refresh_token: body.refresh_token }),

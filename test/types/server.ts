@@ -47,6 +47,33 @@ await createAuthServer({
   scopes: { 'schools:read': { description: 'See your schools', permissions: ['view_school'] } },
 });
 
+// The APIs of a server have the names of its option `resources`.
+const documents = 'https://documents.example/v1';
+const several = await createAuthServer({ ...others, users, gate, resources: { [documents]: {} } });
+several satisfies AuthServer;
+several.guard();
+several.guard({ resource: documents });
+createApiRouter({ auth: several, resource: documents });
+// @ts-expect-error there is no such API
+several.guard({ resource: 'https://documents.example/v2' });
+// @ts-expect-error there is no such API
+createApiRouter({ auth: several, resource: 'https://documents.example/v2' });
+await createAuthServer({
+  ...others,
+  users,
+  gate,
+  // @ts-expect-error there is no such permission
+  resources: { [documents]: { scopes: { read: { description: 'Read', permissions: ['view_school'] } } } },
+});
+// URLs that are composed at run time are checked at run time only.
+const composed = await createAuthServer({
+  ...others,
+  users,
+  gate,
+  resources: { [`${auth.issuer}/documents`]: {} },
+});
+composed.guard({ resource: `${composed.issuer}/documents` });
+
 // Handlers get a typed principal.
 const api = createApiRouter({ auth });
 api.get('/schools/:id', auth.requires('view_schools'), ({ state }) => {
