@@ -1,7 +1,7 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
 import { ConsentInvalidError } from '../errors.ts';
-import type { ResolvedOptions } from '../options/options.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import { requestOf } from './engine-request.ts';
 

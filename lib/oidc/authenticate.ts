@@ -10,7 +10,7 @@ import type {
   User,
 } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
-import type { ResolvedOptions } from '../options/options.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { cookieScope } from './cookie-keys.ts';
 import { originOf } from './request-facts.ts';
 

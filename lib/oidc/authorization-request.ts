@@ -5,7 +5,7 @@ import { errors } from 'oidc-provider';
 
 import { now } from '../contracts/clock.ts';
 import type { Interaction } from '../contracts/index.ts';
-import type { ResolvedOptions } from '../options/options.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { ENDPOINTS } from './endpoints.ts';
 
 /** An authorization request that the engine has checked and that waits for the user to log in or to consent. */

@@ -14,7 +14,7 @@ import { effectiveLifetimes } from '../clients/lifetimes.ts';
 import type { CompleteLifetimes } from '../clients/lifetimes.ts';
 import { now } from '../contracts/clock.ts';
 import type { Pages, StoredClient, UserStore } from '../contracts/index.ts';
-import type { ResolvedOptions } from '../options/options.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { createAdapterFactory } from './adapter/index.ts';
 import { consentQuestion } from './asked-scopes.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 
 import Keygrip from 'keygrip';
 
-import type { ResolvedOptions } from '../options/options.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 
 /**
  * Signs cookies as Keygrip does, with the first key, and verifies with each of them.

@@ -4,7 +4,7 @@ import type { ClientDirectory } from '../clients/directory.ts';
 import { now } from '../contracts/clock.ts';
 import type { Client, Interaction, InteractionFlow, User } from '../contracts/index.ts';
 import { InteractionExpiredError } from '../errors.ts';
-import type { ResolvedOptions } from '../options/options.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { requestedScopes, scopesToConsent, withGrantedScopes } from './asked-scopes.ts';
 import { createAuthenticate } from './authenticate.ts';
 import type { AuthenticationParts } from './authenticate.ts';

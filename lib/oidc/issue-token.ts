@@ -10,7 +10,7 @@ import { ClientNotFoundError, ConfigError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { checkDuration } from '../options/checks.ts';
 import type { Duration } from '../contracts/duration.ts';
-import type { ResolvedOptions, ResolvedResource } from '../options/options.ts';
+import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
 import { besidesDefault } from './resource-parameter.ts';
 import { describeResource } from './scopes.ts';
 import { setClientSequence } from './token-claims.ts';

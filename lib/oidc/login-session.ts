@@ -8,7 +8,7 @@ import { now } from '../contracts/clock.ts';
 import type { AuditLog, InteractionFlow, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
-import type { ResolvedOptions } from '../options/options.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { otherHostUserAmr, hasHostLoginChanged } from './prompts.ts';
 import { originOf } from './request-facts.ts';

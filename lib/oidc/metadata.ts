@@ -1,6 +1,6 @@
 import type { Middleware } from 'koa';
 
-import type { ResolvedOptions } from '../options/options.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 
 const SUPPORTED_MEMBERS = [
   'issuer',

@@ -6,7 +6,7 @@ import type { ClientThrottle, Pages, StoredChange, Trace, WorkSpan } from '../co
 import { OVERLOAD_REASONS, overloadHeaders } from '../http/concurrency-limit.ts';
 import type { ConcurrencyLimit, Overload } from '../http/concurrency-limit.ts';
 import { requestIdOf, sendRequestId } from '../http/request-id.ts';
-import type { ResolvedOptions } from '../options/options.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { countGuesses } from './count-guesses.ts';
 import { clientEndpointAt, workAt } from './endpoints.ts';
 import type { Endpoint } from './endpoints.ts';

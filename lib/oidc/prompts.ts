@@ -2,7 +2,7 @@ import { interactionPolicy } from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
 import type { User } from '../contracts/index.ts';
-import type { ResolvedOptions } from '../options/options.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { isConsentMissing } from './consent.ts';
 import { requestOf } from './engine-request.ts';
 

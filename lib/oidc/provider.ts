@@ -5,7 +5,7 @@ import type { ClientDirectory } from '../clients/directory.ts';
 import type { RecordUse } from '../clients/last-use.ts';
 import type { AuditLog, ClientThrottle, CredentialStore, StoredClient } from '../contracts/index.ts';
 import { ConfigError, TooManyAttemptsError } from '../errors.ts';
-import type { ResolvedOptions } from '../options/options.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { recordAuditEvents, recordOutcomes } from './audit.ts';
 import { engineConfiguration } from './configuration.ts';
 import type { ConfigurationParts } from './configuration.ts';

@@ -7,7 +7,7 @@ import { errors } from 'oidc-provider';
 import { now } from '../contracts/clock.ts';
 import type { Credential, CredentialStore, Grant } from '../contracts/index.ts';
 import { hashCredential } from '../keys/hash.ts';
-import type { ResolvedOptions } from '../options/options.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 
 // In seconds. The time until which a grant is needed is rounded up to a multiple of this: an exact time would change with each
 // refresh, which costs the update of one more row and one more index.

@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 
-import type { ResolvedOptions, ResolvedResource } from '../options/options.ts';
+import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
 
 // In seconds. The metadata changes with the options only.
 const MAX_AGE = 3600;

@@ -3,7 +3,7 @@ import { errors } from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
 import { hrefOf } from '../options/resources.ts';
-import type { ResolvedOptions } from '../options/options.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 
 /** A resource as consents and audit records name it: `undefined` for the default, the issuer. */
 export function besidesDefault(resource: string | undefined, issuer: string): string | undefined {

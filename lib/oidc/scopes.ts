@@ -3,7 +3,7 @@ import type { Client, KoaContextWithOIDC, ResourceServer } from 'oidc-provider';
 
 import type { ClientDirectory } from '../clients/directory.ts';
 import type { Grant } from '../contracts/index.ts';
-import type { ResolvedOptions, ResolvedResource } from '../options/options.ts';
+import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
 import { requestOf } from './engine-request.ts';
 import type { EngineRequest } from './engine-request.ts';
 import { checkGrantedResource, checkOneResource } from './resource-parameter.ts';

@@ -3,7 +3,8 @@ import type { AccessToken, ClientCredentials, Configuration, KoaContextWithOIDC 
 import type { ClientDirectory } from '../clients/directory.ts';
 import type { AccessTokenClaims, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
-import type { ResolvedOptions, TokenClaims } from '../options/options.ts';
+import type { TokenClaims } from '../options/options.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { currentRequest } from './engine-request.ts';
 import { isLimitedToNoScope } from './scopes.ts';
 

@@ -5,7 +5,8 @@ import { isLoopback } from '../contracts/loopback.ts';
 import { ConfigError } from '../errors.ts';
 import { checkKnownOptions } from './known-options.ts';
 import { stderrLogger } from './stderr-logger.ts';
-import type { LifetimePreset, Lifetimes, ResolvedOptions, Scope, SigningAlgorithm } from './options.ts';
+import type { LifetimePreset, Lifetimes, Scope, SigningAlgorithm } from './options.ts';
+import type { ResolvedOptions } from './resolved-options.ts';
 
 const YEAR = 31_536_000;
 const DAY = 86_400;

@@ -27,7 +27,8 @@ import {
 import { checkResources, scopesOfAll } from './resources.ts';
 import { checkThrottling } from './throttling.ts';
 import { checkBoolean, checkFunction } from './values.ts';
-import type { AuthServerOptions, ResolvedOptions, TokenClaims } from './options.ts';
+import type { AuthServerOptions, TokenClaims } from './options.ts';
+import type { ResolvedOptions } from './resolved-options.ts';
 
 const OPTIONS: Readonly<Record<keyof AuthServerOptions, true>> = {
   issuer: true,

@@ -3,7 +3,8 @@ import { isLoopback } from '../contracts/loopback.ts';
 import { ConfigError } from '../errors.ts';
 import { checkDuration, checkScopes, isLiteral } from './checks.ts';
 import { checkKnownOptions } from './known-options.ts';
-import type { AuthServerOptions, Resource, ResolvedResource, ResolvedOptions, Scope } from './options.ts';
+import type { AuthServerOptions, Resource, Scope } from './options.ts';
+import type { ResolvedResource, ResolvedOptions } from './resolved-options.ts';
 
 /** The options that say what the default API is, and what the others are limited to. */
 interface DefaultResource<P extends string> extends Pick<ResolvedOptions, 'issuer' | 'lifetimes'> {

@@ -17,7 +17,7 @@ import type { Assignments, AuditLog, Trace, User, VerifyAccessToken } from '../c
 import { ConfigError } from '../errors.ts';
 import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import type { Observers } from '../observability/observers.ts';
-import type { ResolvedOptions, ResolvedResource } from '../options/options.ts';
+import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
 import type { CacheInvalidation } from '../tokens/cache-invalidation.ts';
 import { isTokenActive } from '../tokens/revoke.ts';
 

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { now } from '../contracts/clock.ts';
 import type { Logger, Storage } from '../contracts/index.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
-import type { ResolvedOptions } from '../options/options.ts';
+import type { ResolvedOptions } from '../options/resolved-options.ts';
 
 /** Periodic work of a server. */
 export interface Job {

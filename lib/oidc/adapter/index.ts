@@ -13,7 +13,7 @@ import type {
   RevocationStore,
   Storage,
 } from '../../contracts/index.ts';
-import type { ResolvedOptions } from '../../options/options.ts';
+import type { ResolvedOptions } from '../../options/resolved-options.ts';
 import { isTokenActive } from '../../tokens/revoke.ts';
 import { currentRequest } from '../engine-request.ts';
 import { isGrantLimitedToNoScope } from '../scopes.ts';
