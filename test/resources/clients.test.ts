@@ -1,5 +1,11 @@
 import test from 'ava';
-import { UnauthorizedError, auth, withOAuth } from '@modelcontextprotocol/client';
+import {
+  UnauthorizedError,
+  auth,
+  computeScopeUnion,
+  extractWWWAuthenticateParams,
+  withOAuth,
+} from '@modelcontextprotocol/client';
 import type {
   OAuthClientProvider,
   OAuthDiscoveryState,
@@ -37,17 +43,26 @@ function clientNamed(name: string): (typeof announced.clients)[number] {
 }
 
 /** A user opens the URL, logs in, and authorizes the app on a page that names the API. Resolves to the callback. */
-async function authorizeAt(url: URL, browser: Browser = new Browser()): Promise<URL> {
-  const { login, password } = announced.users.find(({ permissions }) => permissions.length === 1)!;
+async function authorizeAt(url: URL): Promise<URL> {
+  const user = announced.users.find(({ permissions }) => permissions.length === 1)!;
+  const { callback, consent } = await authorizeAs(user, url);
+  if (consent !== undefined && !consent.includes('Larkfield statistics'))
+    throw new Error(`The page does not name the API: ${consent}`);
+  return callback;
+}
+
+/** A user opens the URL, logs in and authorizes the app. Resolves to the text of the consent page, if there is one, and the callback. */
+async function authorizeAs(
+  { login, password }: (typeof announced.users)[number],
+  url: URL,
+): Promise<{ callback: URL; consent: string | undefined }> {
+  const browser = new Browser();
   let page = await browser.open(url);
   if (page.html.includes('type="password"'))
     page = await browser.follow(await browser.submit(page, 'Sign in', { login, password }));
-  if (page.html.includes('Authorize</button>')) {
-    if (!page.text.includes('Larkfield statistics'))
-      throw new Error(`The page does not name the API: ${page.text}`);
-    page = await browser.follow(await browser.submit(page, 'Authorize'));
-  }
-  return page.location ?? page.url;
+  const consent = page.html.includes('Authorize</button>') ? page.text : undefined;
+  if (consent !== undefined) page = await browser.follow(await browser.submit(page, 'Authorize'));
+  return { callback: page.location ?? page.url, consent };
 }
 
 class Agent implements OAuthClientProvider {
@@ -215,4 +230,83 @@ test('openid-client gets tokens for the API, and refreshes them', async (t) => {
     { instanceOf: openid.ResponseBodyError },
   );
   t.like(refused, { status: 400, error: 'invalid_target' });
+});
+
+/** Needs the scope `schools:write`. */
+const RENAME = {
+  url: new URL(`${ISSUER}/api/v1/actions/school/harbour/rename-school-action`),
+  body: JSON.stringify({ name: 'Harbour School' }),
+};
+const editor = announced.users.find(({ permissions }) => permissions.includes('edit_schools'))!;
+
+test.serial('the client of the MCP SDK is asked for another scope, and gets a token with both', async (t) => {
+  const agent = new Agent();
+  const rename = async (): Promise<Response> =>
+    fetch(RENAME.url, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${agent.stored?.access_token}`,
+        'content-type': 'application/json',
+      },
+      body: RENAME.body,
+    });
+  const connect = async (challenge: Response, scopes?: string): Promise<string | undefined> => {
+    const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(challenge);
+    const target = {
+      serverUrl: ISSUER,
+      resourceMetadataUrl: resourceMetadataUrl!,
+      // Else it refreshes, which gives no further scopes.
+      forceReauthorization: true,
+    };
+    t.is(
+      await auth(agent, { ...target, scope: scopes ?? computeScopeUnion(agent.stored?.scope, scope)! }),
+      'REDIRECT',
+    );
+    const { callback, consent } = await authorizeAs(editor, agent.authorizationUrl!);
+    const { code, iss } = Object.fromEntries(callback.searchParams);
+    t.is(await auth(agent, { ...target, authorizationCode: code!, iss: iss! }), 'AUTHORIZED');
+    return consent;
+  };
+
+  t.regex((await connect(await rename(), 'schools:read'))!, /See your schools/);
+  const refused = await rename();
+  t.is(refused.status, 403);
+  t.like(extractWWWAuthenticateParams(refused), { error: 'insufficient_scope', scope: 'schools:write' });
+
+  const page = await connect(refused);
+  t.regex(page!, /Rename your schools/);
+  t.like(decodeJwt(agent.stored!.access_token), { scope: 'schools:read schools:write' });
+  t.is((await rename()).status, 200);
+});
+
+test.serial('openid-client reads from the 403 which scope is missing, and gets it', async (t) => {
+  const config = await openid.discovery(
+    new URL(ISSUER),
+    clientId,
+    undefined,
+    openid.ClientSecretPost(clientSecret),
+    { algorithm: 'oauth2', execute: [openid.allowInsecureRequests] },
+  );
+  const connect = async (scope: string): Promise<openid.TokenEndpointResponse> => {
+    const url = openid.buildAuthorizationUrl(config, { redirect_uri: redirectUri, scope });
+    const { callback } = await authorizeAs(editor, url);
+    return openid.authorizationCodeGrant(config, callback);
+  };
+  const rename = async ({ access_token: token }: openid.TokenEndpointResponse): Promise<Response> =>
+    openid.fetchProtectedResource(
+      config,
+      token,
+      RENAME.url,
+      'POST',
+      RENAME.body,
+      new Headers({ 'content-type': 'application/json' }),
+    );
+  const refused = await t.throwsAsync(rename(await connect('profile')), {
+    instanceOf: openid.WWWAuthenticateChallengeError,
+  });
+  const { error, scope } = refused.cause[0]!.parameters;
+  t.deepEqual([refused.status, error, scope], [403, 'insufficient_scope', 'schools:write']);
+  const tokens = await connect(`profile ${scope}`);
+  t.is(tokens.scope, 'profile schools:write');
+  t.is((await rename(tokens)).status, 200);
 });
