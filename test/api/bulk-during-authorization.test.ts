@@ -14,9 +14,12 @@ import { postJson } from '../harness/requests.ts';
 
 const ROWS = 200;
 
+// On a slow machine the dry runs wait long for each other.
+const timeout = '30 seconds';
+
 const KINDS: Readonly<Record<string, (filename: string, host: knex.Knex) => Storage>> = {
-  'a file': (filename) => knexStorage(`sqlite:${filename}`),
-  'a Knex instance of the host': (_filename, host) => knexStorage(host),
+  'a file': (filename) => knexStorage(`sqlite:${filename}`, { timeout }),
+  'a Knex instance of the host': (_filename, host) => knexStorage(host, { timeout }),
 };
 
 for (const [kind, storageOn] of Object.entries(KINDS)) {
@@ -104,9 +107,8 @@ async function authorizeDuringBulks(
         { mode: 'atomic', dryRun: true, items },
         { authorization: `Bearer ${body.access_token}` },
       );
-      // A slow machine refuses a dry run that waits too long for the others.
-      t.true(status === 200 || status === 503, String(status));
-      if (status === 200) bulks.ended += 1;
+      t.is(status, 200);
+      bulks.ended += 1;
     }
   });
   while (bulks.ended < 4) await new Promise(setImmediate);

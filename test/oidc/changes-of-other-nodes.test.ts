@@ -41,6 +41,18 @@ async function untilRefused(
   }
 }
 
+/** Registers a client at one node, and has the other one issue and accept a token for it. */
+async function tokenAt(
+  t: ExecutionContext,
+  here: Platform,
+  there: Platform,
+): Promise<{ id: string; token: string }> {
+  const service = await here.registerService();
+  const { body } = await there.token({ grant_type: 'client_credentials', ...asClient(service) });
+  t.is((await there.api('/identity', body.access_token)).status, 200);
+  return { id: service.client.id, token: body.access_token };
+}
+
 onEachDatabase(
   'what one node revokes or changes, another one knows at once',
   async (t, _database, address) => {
@@ -58,12 +70,7 @@ onEachDatabase(
     await untilListening(admin, 2);
     const app = await here.registerApp({ firstParty: true });
     const { family } = familiesOf(here, app);
-    const serviceToken = async (): Promise<{ id: string; token: string }> => {
-      const service = await here.registerService();
-      const { body } = await there.token({ grant_type: 'client_credentials', ...asClient(service) });
-      t.is((await there.api('/identity', body.access_token)).status, 200);
-      return { id: service.client.id, token: body.access_token };
-    };
+    const serviceToken = async (): ReturnType<typeof tokenAt> => tokenAt(t, here, there);
 
     const first = await family();
     const second = await family();
@@ -121,12 +128,10 @@ onEachDatabase(
       issuer: here.origin,
     });
     await untilListening(admin, 1);
-    const service = await here.registerService();
-    const { body } = await there.token({ grant_type: 'client_credentials', ...asClient(service) });
-    t.is((await there.api('/identity', body.access_token)).status, 200);
-    await here.auth.revoke({ client: service.client.id });
-    t.is((await here.api('/identity', body.access_token)).status, 401);
-    t.is((await there.api('/identity', body.access_token)).status, 200, 'as on other databases');
+    const { id, token } = await tokenAt(t, here, there);
+    await here.auth.revoke({ client: id });
+    t.is((await here.api('/identity', token)).status, 401);
+    t.is((await there.api('/identity', token)).status, 200, 'as on other databases');
     t.is((await admin.raw(LISTENING)).rows[0].count, 1);
   },
   [postgresql],
@@ -149,11 +154,9 @@ if (hasPgBouncer) {
         issuer: here.origin,
       });
       await untilListening(admin, 1);
-      const service = await here.registerService();
-      const { body } = await there.token({ grant_type: 'client_credentials', ...asClient(service) });
-      t.is((await there.api('/identity', body.access_token)).status, 200);
-      await here.auth.revoke({ client: service.client.id });
-      await untilRefused(t, there, body.access_token);
+      const { id, token } = await tokenAt(t, here, there);
+      await here.auth.revoke({ client: id });
+      await untilRefused(t, there, token);
       const shared = connect(POSTGRESQL, bouncer.address);
       t.teardown(async () => shared.destroy());
       t.deepEqual((await shared.raw('select * from pg_listening_channels()')).rows, []);
