@@ -10,6 +10,7 @@ import { ClientNotFoundError, ConfigError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { checkDuration } from '../options/checks.ts';
 import type { Duration } from '../contracts/duration.ts';
+import { requireResource } from '../options/resources.ts';
 import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
 import { besidesDefault } from './resource-parameter.ts';
 import { describeResource } from './scopes.ts';
@@ -57,7 +58,7 @@ export function createIssueToken(
 
   return async function issueToken(options) {
     const { clientId, lifetime: requestedLifetime, scopes: requested, userId } = checkOptions(options);
-    const api = resourceFor(options.resource ?? issuer, settings.resources);
+    const api = requireResource('issueToken({ resource })', options.resource ?? issuer, settings.resources);
     // Read before the client and the user, so that ending either of them from here on revokes this token too.
     const sequence = await storage.revocations.sequence();
     const stored = await clients.find(clientId);
@@ -142,15 +143,6 @@ function checkOptions(options: IssueTokenOptions): CheckedOptions {
     scopes,
     lifetime: lifetime === undefined ? undefined : checkDuration('issueToken({ lifetime })', lifetime, 1),
   };
-}
-
-function resourceFor(resource: string, resources: ResolvedOptions['resources']): ResolvedResource {
-  const api = resources.get(resource);
-  if (api) return api;
-  throw new ConfigError(
-    'issueToken({ resource })',
-    `the server has no such API; the APIs are ${[...resources.keys()].join(', ')}`,
-  );
 }
 
 /** The lifetime in seconds. @throws ConfigError when it is longer than the client or the server allows */

@@ -67,6 +67,25 @@ export function checkResources<P extends string>(
   return resources;
 }
 
+/**
+ * The API that a host's code names.
+ *
+ * @param option - for the error
+ * @throws ConfigError when the server does not have it
+ */
+export function requireResource<P extends string>(
+  option: string,
+  resource: string,
+  resources: ReadonlyMap<string, ResolvedResource<P>>,
+): ResolvedResource<P> {
+  const api = resources.get(resource);
+  if (api) return api;
+  throw new ConfigError(
+    option,
+    `the server has no such API; the APIs are ${[...resources.keys()].join(', ')}`,
+  );
+}
+
 const RESOURCE = { name: true, scopes: true, lifetimes: true } as const;
 
 /** RFC 8707 section 2 and RFC 9728 section 1.2. No space, because consents are stored with one behind the URL, and no quote, for challenges. */

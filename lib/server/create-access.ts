@@ -14,9 +14,9 @@ import type { LastUses, RecordUse } from '../clients/last-use.ts';
 import { createClientRegistry } from '../clients/registry.ts';
 import type { RegistryFor } from '../clients/registry.ts';
 import type { Assignments, AuditLog, Trace, User, VerifyAccessToken } from '../contracts/index.ts';
-import { ConfigError } from '../errors.ts';
 import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import type { Observers } from '../observability/observers.ts';
+import { requireResource } from '../options/resources.ts';
 import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
 import type { CacheInvalidation } from '../tokens/cache-invalidation.ts';
 import { isTokenActive } from '../tokens/revoke.ts';
@@ -93,14 +93,8 @@ export function createAccess<P extends string, R extends string, U extends User>
       }),
     });
   const guards = new Map(Array.from(resources, ([resource, api]) => [resource, createGuardOf(api)]));
-  const guardFor = (resource = issuer): Guard<P, U> => {
-    const guard = guards.get(resource);
-    if (guard) return guard;
-    throw new ConfigError(
-      'guard({ resource })',
-      `the server has no such API; the APIs are ${[...resources.keys()].join(', ')}`,
-    );
-  };
+  const guardFor = (resource = issuer): Guard<P, U> =>
+    guards.get(requireResource('guard({ resource })', resource, resources).resource)!;
   invalidation.add((changed) => {
     for (const guard of guards.values()) guard.forget(changed);
   });
