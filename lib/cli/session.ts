@@ -16,7 +16,8 @@ export interface Session {
   readonly asJson: boolean;
 }
 
-interface GlobalOptions {
+/** The options of every command. */
+export interface GlobalOptions {
   readonly database?: string;
   readonly gate?: string;
   readonly json?: boolean;

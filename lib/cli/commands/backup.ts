@@ -2,11 +2,7 @@ import type { Command } from 'commander';
 
 import { print } from '../report.ts';
 import { requireDatabase } from '../session.ts';
-
-interface GlobalOptions {
-  readonly database?: string;
-  readonly json?: boolean;
-}
+import type { GlobalOptions } from '../session.ts';
 
 /** `gatehouse backup` */
 export function addBackup(program: Command): void {
