@@ -7,6 +7,9 @@ import { STARTS } from './works/starts.ts';
 
 const WORK_NAMES: readonly string[] = [...WORKS, ...STARTS].map(({ name }) => name);
 const CONTESTANT_NAMES: readonly string[] = Object.keys(CONTESTANTS);
+const OWN_NAMES: readonly string[] = Object.entries(CONTESTANTS).flatMap(([name, { peer }]) =>
+  peer ? [] : [name],
+);
 
 /** The parsed options of the command line. */
 export interface BenchArguments {
@@ -20,7 +23,13 @@ export interface BenchArguments {
   /** The maximum number of connections. */
   readonly mostConnections: number;
   readonly batch: number;
+  /** The number of processes of the contestants with several. */
+  readonly workers: number;
+  /** Includes the peers, which are installed for it. */
+  readonly peers: boolean;
   readonly json: boolean;
+  /** Prints tables in Markdown. */
+  readonly markdown: boolean;
   readonly profile: boolean;
   readonly help: boolean;
 }
@@ -33,12 +42,15 @@ rounds, in which the servers are measured in turn.
 
   --only WORK,...         ${WORK_NAMES.join(', ')}
   --with CONTESTANT,...   ${CONTESTANT_NAMES.join(', ')};
-                          the reference of the ratios is always included
+                          the reference of the ratios is always included, the last two need --peers
   --rounds N              rounds (5)
   --seconds N             seconds per contestant and round (3)
   --smoke                 one short round, as a test of the benchmark itself
+  --peers                 compare with node-oauth2-server and better-auth as well, which npm installs in the user's cache
+  --workers N             processes of gatehouse-workers (2)
   --profile               show CPU profiles of the servers
   --json                  print one JSON object instead of tables
+  --markdown              print the tables of docs/performance.md
   --help                  print this
 `;
 
@@ -52,23 +64,33 @@ export function readArguments(argv: readonly string[]): BenchArguments {
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '3' },
       smoke: { type: 'boolean', default: false },
+      workers: { type: 'string', default: '2' },
+      peers: { type: 'boolean', default: false },
+      markdown: { type: 'boolean', default: false },
       profile: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
-  const { smoke, profile, json, help } = values;
+  const { smoke, peers, markdown, profile, json, help } = values;
   return {
     works: namesOf('--only', values.only, WORK_NAMES),
-    contestants: namesOf('--with', values.with, CONTESTANT_NAMES) as readonly ContestantName[],
+    contestants: namesOf(
+      '--with',
+      values.with,
+      peers ? CONTESTANT_NAMES : OWN_NAMES,
+    ) as readonly ContestantName[],
     smoke,
     rounds: smoke ? 1 : amountOf('--rounds', values.rounds),
     seconds: smoke ? 0.01 : amountOf('--seconds', values.seconds),
     batch: smoke ? 1 : 25,
     warmUp: smoke ? 0 : 8000,
     mostConnections: smoke ? 2 : Infinity,
+    workers: countOf('--workers', values.workers),
+    peers,
     profile,
     json,
+    markdown,
     help,
   };
 }
@@ -78,6 +100,12 @@ function namesOf(option: string, given: string | undefined, known: readonly stri
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) throw new TypeError(`${option}: there is no ${unknown}; ${known.join(', ')}`);
   return names;
+}
+
+function countOf(option: string, given: string): number {
+  const count = amountOf(option, given);
+  if (!Number.isInteger(count)) throw new TypeError(`${option} takes a whole number, not ${given}`);
+  return count;
 }
 
 function amountOf(option: string, given: string): number {

@@ -4,9 +4,11 @@ import { promisify } from 'node:util';
 
 import test from 'ava';
 
+import { temporaryDirectory } from '../test/examples/running-example.ts';
 import { compileCache } from '../test/harness/compile-cache.ts';
 import { readArguments, USAGE } from './arguments.ts';
 import { CONTESTANTS, findMissing } from './contestants.ts';
+import { toMarkdown } from './markdown.ts';
 import type { Measurement } from './measurement.ts';
 import { toResult } from './result.ts';
 import type { WorkResult } from './result.ts';
@@ -17,9 +19,13 @@ import { STARTS } from './works/starts.ts';
 
 const MAIN = join(import.meta.dirname, 'main.ts');
 
-async function bench(...given: string[]): Promise<{ stdout: string; stderr: string }> {
+async function bench(
+  given: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<{ stdout: string; stderr: string }> {
   const words = ['--conditions=gatehouse:source', MAIN, ...given];
-  return promisify(execFile)(process.execPath, words, { env: { ...process.env, ...compileCache } });
+  const env = { ...process.env, ...compileCache, ...environment };
+  return promisify(execFile)(process.execPath, words, { env });
 }
 
 function round(cpu: number, others = 0): Measurement {
@@ -28,7 +34,6 @@ function round(cpu: number, others = 0): Measurement {
     perSecond: 100,
     cpu,
     p50: 1,
-    p95: 2,
     p99: 2,
     peakMemory: 100,
     memory: 100,
@@ -46,8 +51,10 @@ test('each work runs with each of its contestants', async (t) => {
   t.timeout(120_000, 'a dozen servers are started');
   // PostgreSQL may not be installed, and the works are the same.
   const missing = new Set<string>(['gatehouse-postgresql', ...(await findMissing()).keys()]);
-  const all = Object.keys(CONTESTANTS).filter((name) => !missing.has(name));
-  const { stdout } = await bench('--smoke', '--json', '--with', all.join());
+  const all = Object.entries(CONTESTANTS).flatMap(([name, { peer }]) =>
+    missing.has(name) || peer ? [] : [name],
+  );
+  const { stdout } = await bench(['--smoke', '--json', '--with', all.join()]);
   const { results, warnings } = JSON.parse(stdout) as { results: WorkResult[]; warnings: string[] };
   t.deepEqual(
     results.map(({ name }) => name),
@@ -83,6 +90,8 @@ test('ratios are medians of the rounds, and compared with the targets', (t) => {
     checkTargets([result]).map(({ what, met }) => ({ what, met })),
     [
       { what: 'CPU time, of the first row’s', met: true },
+      { what: 'time of an operation, of the first row’s', met: true },
+      { what: 'p50, of the first row’s', met: true },
       { what: 'peak memory, of the first row’s', met: true },
     ],
   );
@@ -90,6 +99,92 @@ test('ratios are medians of the rounds, and compared with the targets', (t) => {
   t.regex(uneven!, /differs from round to round: plain 2\.00 x, gatehouse 1\.71 x/);
   const noisy = toResult(work, new Map([['plain', [round(100, 0.4)]]]));
   t.deepEqual(warningsOf(noisy), ['refresh: other processes used 40 % of the CPU time']);
+});
+
+test('a target of another contestant than the reference is compared with its rounds', (t) => {
+  const work = { name: 'refresh', about: '' };
+  const rounds = new Map([
+    ['plain', [round(100), round(100)]],
+    ['plain-knex', [round(200), round(400)]],
+    ['gatehouse', [round(160), round(320)]],
+  ] as const);
+  const result = toResult(work, rounds);
+  const found = checkTargets([result]).find(({ what }) => what === 'CPU time, of plain-knex’s');
+  t.like(found, { value: 0.8, met: true });
+  t.false(checkTargets([result]).some(({ what }) => what.includes('node-oauth2-server')));
+});
+
+test('the first table in Markdown has a column for each server, and the ratios of this package', (t) => {
+  const results = [
+    toResult(
+      { name: 'client-credentials', about: 'a token' },
+      new Map([
+        ['plain', [round(100)]],
+        ['gatehouse', [round(110)]],
+        ['gatehouse-json', [round(120)]],
+      ] as const),
+    ),
+    toResult(
+      { name: 'guard-1', about: 'a route' },
+      new Map([
+        ['koa-router', [round(40)]],
+        ['gatehouse', [round(60)]],
+      ] as const),
+    ),
+  ];
+  const [conditions, first, ...others] = toMarkdown('Measured.', results, checkTargets(results)).split(
+    '\n\n',
+  );
+  t.is(conditions, 'Measured.');
+  t.is(
+    first,
+    `| work | plain | gatehouse | gatehouse / plain |
+| --- | --: | --: | --: |
+| client-credentials: CPU µs (ops/s) | 100 (100) | 110 (100) | 1.10 (1.00) |
+| client-credentials: p50 / p99 ms | 1.0 / 2.0 | 1.0 / 2.0 | 1.00 / 1.00 |
+| client-credentials: peak memory, MB | 100 | 100 | 1.00 |
+| client-credentials, JSON: CPU µs (ops/s) | 100 (100) | 120 (100) | 1.20 (1.00) |
+| client-credentials, JSON: p50 / p99 ms | 1.0 / 2.0 | 1.0 / 2.0 | 1.00 / 1.00 |
+| client-credentials, JSON: peak memory, MB | 100 | 100 | 1.00 |`,
+  );
+  t.deepEqual(
+    others.filter((text) => text.startsWith('#')),
+    ['### client-credentials', '### guard-1', '### Targets'],
+  );
+});
+
+test('--peers compares with other projects, which npm installs', async (t) => {
+  t.timeout(600_000, 'npm may have to get a hundred packages');
+  const peers = ['node-oauth2-server', 'better-auth'];
+  const works = ['client-credentials', 'again', 'code-exchange', 'refresh', 'start-up'];
+  const given = ['--peers', '--smoke', '--json', '--with', peers.join(), '--only', works.join()];
+  const run = await bench(given).catch((error: Error & { stderr: string }) => error);
+  if (run instanceof Error) {
+    if (process.env['CI'] || !run.stderr.startsWith('--peers: npm cannot install')) throw run;
+    t.log('Skipped: the registry of npm is not reached');
+    t.pass();
+    return;
+  }
+  const { results } = JSON.parse(run.stdout) as { results: WorkResult[] };
+  t.deepEqual(
+    results.map(({ name, rows }) => [name, rows.map(({ contestant }) => contestant)]),
+    works.map((name) => [name, ['plain', ...peers]]),
+  );
+});
+
+test('--peers says what it needs when npm cannot install', async (t) => {
+  await using cache = await temporaryDirectory();
+  const { code, stderr } = (await t.throwsAsync(
+    bench(['--peers', '--smoke', '--only', 'refresh'], {
+      XDG_CACHE_HOME: cache.path,
+      npm_config_cache: cache.path,
+      npm_config_registry: 'http://127.0.0.1:9',
+      npm_config_fetch_retries: '0',
+    }),
+  )) as Error & { code: number; stderr: string };
+  t.is(code, 1);
+  t.regex(stderr, /^--peers: npm cannot install \S+peers\/package\.json in \S+; it needs its registry/);
+  t.regex(stderr, /ECONNREFUSED/);
 });
 
 test('memory that grows from round to round misses its target', (t) => {
@@ -122,6 +217,9 @@ test('options are parsed, and unknown values are refused', (t) => {
   t.throws(() => readArguments(['--only', 'everything']), {
     message: /there is no everything; client-credentials,/,
   });
+  t.throws(() => readArguments(['--with', 'better-auth']), { message: /there is no better-auth/ });
+  t.deepEqual(readArguments(['--peers', '--with', 'better-auth']).contestants, ['better-auth']);
+  t.throws(() => readArguments(['--workers', '1.5']), { message: '--workers takes a whole number, not 1.5' });
   t.throws(() => readArguments(['--rounds', 'many']), {
     message: '--rounds takes a number above 0, not many',
   });

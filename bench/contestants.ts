@@ -4,6 +4,7 @@ import { findServer, POSTGRESQL } from '../test/adapters/servers.ts';
 import { CHROMIUM } from './chromium.ts';
 import { FUTURE, PAST, serverDatabase, sqliteDatabase } from './filled-database.ts';
 import type { BenchDatabase } from './filled-database.ts';
+import { OPEN_ROUTE } from './protocol.ts';
 
 /** A server that the benchmark measures. */
 export interface Contestant {
@@ -13,11 +14,16 @@ export interface Contestant {
   /** The file for the measurement of start-up, without the parts that the others do not have. @default file */
   readonly startFile?: string;
   readonly database?: 'SQLite' | 'PostgreSQL';
-  readonly workers?: number;
   /** The number of grants in its database at the start, each with a refresh token. */
   readonly filled?: { readonly valid?: number; readonly expired?: number };
   /** Prunes expired rows during the measurement. */
   readonly prunes?: true;
+  /** The encoding of its token requests. @default 'form' */
+  readonly encoding?: 'json';
+  /** The route that the works of the guard call. @default GUARDED_ROUTE */
+  readonly route?: string;
+  /** Another project, a module below peers/ with packages that are installed on request: see install-peers.ts. */
+  readonly peer?: string;
 }
 
 export type ContestantName =
@@ -28,10 +34,15 @@ export type ContestantName =
   | 'gatehouse-thousand'
   | 'gatehouse-million'
   | 'gatehouse-pruning'
+  | 'gatehouse-open'
   | 'plain'
+  | 'plain-knex'
   | 'floor'
-  | 'unguarded'
+  | 'koa'
+  | 'koa-router'
   | 'jose'
+  | 'node-oauth2-server'
+  | 'better-auth'
   | 'html-pdf'
   | 'html-pdf-plain';
 
@@ -46,6 +57,7 @@ export const CONTESTANTS: Readonly<Record<ContestantName, Contestant>> = {
     about: 'the same, with JSON instead of form bodies',
     file: 'gatehouse.ts',
     database: 'SQLite',
+    encoding: 'json',
   },
   'gatehouse-postgresql': {
     about: 'this package on PostgreSQL, whose own CPU time is not counted',
@@ -54,10 +66,9 @@ export const CONTESTANTS: Readonly<Record<ContestantName, Contestant>> = {
     database: 'PostgreSQL',
   },
   'gatehouse-workers': {
-    about: 'this package on SQLite, in two processes',
+    about: 'this package on SQLite, in the processes of --workers',
     file: 'workers.ts',
     database: 'SQLite',
-    workers: 2,
   },
   'gatehouse-thousand': {
     about: 'the same, with a thousand grants in its database',
@@ -78,10 +89,34 @@ export const CONTESTANTS: Readonly<Record<ContestantName, Contestant>> = {
     filled: { expired: 1_000_000 },
     prunes: true,
   },
+  'gatehouse-open': {
+    about: 'a route of the same app without a guard, behind this package',
+    file: 'gatehouse.ts',
+    database: 'SQLite',
+    route: OPEN_ROUTE,
+  },
   plain: { about: 'oidc-provider alone, with a Map as storage', file: 'plain.ts' },
+  'plain-knex': {
+    about: 'oidc-provider alone, with an adapter of one table on Knex and SQLite',
+    file: 'plain-knex.ts',
+    database: 'SQLite',
+  },
   floor: { about: 'Koa and one ES256 signature', file: 'floor.ts' },
-  unguarded: { about: 'the route without a guard', file: 'unguarded.ts' },
+  koa: { about: 'Koa, which answers every path', file: 'koa.ts' },
+  'koa-router': { about: 'the route with Koa and koa-router alone', file: 'koa-router.ts' },
   jose: { about: 'the route behind jwtVerify of jose', file: 'jose-guard.ts' },
+  'node-oauth2-server': {
+    about: '@node-oauth/oauth2-server on Koa, Knex and SQLite, with opaque tokens',
+    file: 'peer.ts',
+    database: 'SQLite',
+    peer: 'node-oauth2-server',
+  },
+  'better-auth': {
+    about: 'better-auth on SQLite, with all its caches on',
+    file: 'peer.ts',
+    database: 'SQLite',
+    peer: 'better-auth',
+  },
   'html-pdf': { about: 'koa-gatehouse/html-pdf, with all its defences', file: 'html-pdf.ts' },
   'html-pdf-plain': {
     about: 'page.pdf() of playwright-core without any, on the same Chromium',

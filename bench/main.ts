@@ -8,6 +8,8 @@ import { readArguments, USAGE } from './arguments.ts';
 import type { BenchArguments } from './arguments.ts';
 import { findMissing } from './contestants.ts';
 import type { ContestantName } from './contestants.ts';
+import { installPeers, PeersError } from './install-peers.ts';
+import { toMarkdown } from './markdown.ts';
 import type { ProfileSummary } from './profile.ts';
 import { reportProfile, reportTargets, reportWork } from './report.ts';
 import { toResult } from './result.ts';
@@ -27,15 +29,22 @@ try {
   if (wanted.help) process.stdout.write(USAGE);
   else await bench(wanted);
 } catch (error) {
-  if (!(error instanceof TypeError)) throw error;
-  process.stderr.write(`${error.message}\n\n${USAGE}`);
-  process.exitCode = 2;
+  if (error instanceof PeersError) {
+    report(error.message);
+    process.exitCode = 1;
+  } else if (error instanceof TypeError) {
+    report(`${error.message}\n\n${USAGE}`);
+    process.exitCode = 2;
+  } else {
+    throw error;
+  }
 }
 
 async function bench(wanted: BenchArguments): Promise<void> {
   // The published build is measured.
   if (!wanted.smoke) await promisify(execFile)(process.execPath, [BUILD]);
-  await using servers = new Servers(wanted);
+  const peers = wanted.peers ? await installPeers() : undefined;
+  await using servers = new Servers({ ...wanted, peers });
   const missing = await findMissing();
   for (const [name, remedy] of missing) report(`${name} is left out: ${remedy}`);
   const results: WorkResult[] = [];
@@ -54,7 +63,7 @@ async function bench(wanted: BenchArguments): Promise<void> {
       onProfile: wanted.profile
         ? (name, profile) => {
             profiles[work.name] = { ...profiles[work.name], [name]: profile };
-            if (!wanted.json) print(reportProfile(`${work.name}, ${name}`, profile));
+            if (!wanted.json && !wanted.markdown) print(reportProfile(`${work.name}, ${name}`, profile));
           }
         : undefined,
     };
@@ -64,12 +73,15 @@ async function bench(wanted: BenchArguments): Promise<void> {
     results.push(result);
     // The figures of one short round mean nothing.
     if (!wanted.smoke) warnings.push(...warningsOf(result));
-    if (!wanted.json) print(reportWork(result));
+    if (!wanted.json && !wanted.markdown) print(reportWork(result));
   }
 
   const targets = wanted.smoke ? [] : checkTargets(results);
   if (wanted.json) {
     print(JSON.stringify({ machine: machine(), settings: wanted, results, targets, profiles, warnings }));
+  } else if (wanted.markdown) {
+    print(toMarkdown(conditionsOf(wanted, results), results, targets));
+    for (const warning of warnings) print(`\nToo noisy: ${warning}`);
   } else {
     if (targets.length > 0) print(reportTargets(targets));
     for (const warning of warnings) print(`Too noisy: ${warning}`);
@@ -84,6 +96,16 @@ function selectContestants(
 ): readonly ContestantName[] {
   const wanted = others.filter((name) => contestants.includes(name) && !missing.has(name));
   return wanted.length === 0 || reference === undefined ? [] : [reference, ...wanted];
+}
+
+/** How figures came about, in a sentence. */
+function conditionsOf({ rounds, seconds }: BenchArguments, results: readonly WorkResult[]): string {
+  const { node, processor, processors } = machine();
+  const others = Math.max(0, ...results.flatMap(({ rows }) => rows.map((row) => row.others ?? 0)));
+  return (
+    `Node.js ${node} on ${processors} processors (${processor}), ${rounds} rounds of ${seconds} s; ` +
+    `other processes used up to ${Math.round(others * 100)} % of the CPU time.`
+  );
 }
 
 function machine(): Record<string, string | number> {

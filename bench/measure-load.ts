@@ -75,7 +75,6 @@ export async function measureLoad(
     perSecond: count / used.time,
     cpu: used.cpu / count,
     p50: latencies.percentile(50) / 1000,
-    p95: latencies.percentile(95) / 1000,
     p99: latencies.percentile(99) / 1000,
     peakMemory: usage!.peakMemory / 2 ** 20,
     memory: usage!.memory / 2 ** 20,

@@ -6,7 +6,6 @@ export interface Measurement {
   readonly cpu: number;
   /** Milliseconds. */
   readonly p50: number;
-  readonly p95: number;
   readonly p99: number;
   /** Since the server was started, in MB. */
   readonly peakMemory: number;

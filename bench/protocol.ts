@@ -8,8 +8,10 @@ export interface Job {
   readonly database?: string;
   /** The clients that are already in its database. */
   readonly registered?: Registered;
-  /** The number of processes. @default 1 */
+  /** The number of processes, of a server that runs in several. */
   readonly workers?: number;
+  /** The path of the module of a peer. */
+  readonly peer?: string;
 }
 
 /** The first message of a server, when it listens. */
@@ -22,15 +24,22 @@ export interface Listening {
 export interface Registered {
   readonly service: RegisteredClient;
   readonly app: RegisteredClient;
+  /** Whether access tokens are references to rows, and not signed. */
+  readonly opaque?: true;
 }
 
 export interface RegisteredClient {
   readonly id: string;
   readonly secret: string;
+  /** Parameters with which this server issues the tokens that the others issue without them. */
+  readonly parameters?: Readonly<Record<string, string>>;
 }
 
 export const REDIRECT_URI = 'https://reports.example/callback';
 export const SCOPE = 'schools:read';
+
+export const GUARDED_ROUTE = '/api/v1/schools';
+export const OPEN_ROUTE = '/schools';
 
 export type Question = 'usage' | 'start profile' | 'stop profile' | 'start pruning' | 'stop pruning';
 

@@ -9,14 +9,14 @@ export function reportWork({ name, about, rows }: WorkResult): string {
   return `${name}: ${about}\n${table([HEADINGS, ...cells])}\n`;
 }
 
-const HEADINGS = [
+export const HEADINGS: readonly string[] = [
   '',
   'CPU us',
   'x',
   'ops/s',
   'x',
   'p50 ms',
-  'p95 ms',
+  'x',
   'p99 ms',
   'MB',
   'queries',
@@ -24,14 +24,14 @@ const HEADINGS = [
   '',
 ];
 
-function figures(row: ResultRow): string[] {
+export function figures(row: ResultRow): string[] {
   return [
     row.cpu.toFixed(row.cpu < 100 ? 1 : 0),
     row.cpuRatio.toFixed(2),
     row.perSecond.toFixed(row.perSecond < 100 ? 1 : 0),
     row.speedRatio.toFixed(2),
     row.p50.toFixed(2),
-    row.p95.toFixed(2),
+    row.p50Ratio.toFixed(2),
     row.p99.toFixed(2),
     row.peakMemory.toFixed(0),
     row.statements === 0 ? '' : row.statements.toFixed(2),
@@ -40,13 +40,16 @@ function figures(row: ResultRow): string[] {
 }
 
 export function reportTargets(targets: readonly TargetResult[]): string {
-  const rows = targets.map(({ work, contestant, what, value, atMost, met }) => [
+  return `Targets\n${table(targetRows(targets))}\n`;
+}
+
+export function targetRows(targets: readonly TargetResult[]): string[][] {
+  return targets.map(({ work, contestant, what, value, atMost, met }) => [
     met ? 'met' : 'missed',
     value.toFixed(2),
     `at most ${atMost.toFixed(2)}`,
     `${work}, ${contestant}: ${what}`,
   ]);
-  return `Targets\n${table(rows)}\n`;
 }
 
 export function reportProfile(title: string, { busy, functions, packages }: ProfileSummary): string {

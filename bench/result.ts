@@ -17,9 +17,13 @@ export interface ResultRow extends Measurement {
   /** The median of the ratios to the reference in the same round. */
   readonly cpuRatio: number;
   readonly speedRatio: number;
+  readonly p50Ratio: number;
   readonly memoryRatio: number;
   readonly rounds: readonly Measurement[];
 }
+
+/** A figure of which ratios are of interest. */
+export type Compared = 'cpu' | 'perSecond' | 'p50' | 'p99' | 'peakMemory';
 
 export type Rounds = ReadonlyMap<ContestantName, readonly Measurement[]>;
 
@@ -39,15 +43,13 @@ function toRow(
   reference: readonly Measurement[],
 ): ResultRow {
   const of = (figure: keyof Measurement) => median(rounds.map((round) => round[figure] ?? NaN));
-  const ratio = (figure: 'cpu' | 'perSecond' | 'peakMemory') =>
-    median(rounds.map((round, index) => round[figure] / reference[index]![figure]));
+  const ratio = (figure: Compared) => ratioOf(figure, { rounds }, { rounds: reference });
   return {
     contestant,
     operations: of('operations'),
     perSecond: of('perSecond'),
     cpu: of('cpu'),
     p50: of('p50'),
-    p95: of('p95'),
     p99: of('p99'),
     peakMemory: of('peakMemory'),
     memory: of('memory'),
@@ -55,7 +57,21 @@ function toRow(
     others: rounds[0]?.others === undefined ? undefined : of('others'),
     cpuRatio: ratio('cpu'),
     speedRatio: ratio('perSecond'),
+    p50Ratio: ratio('p50'),
     memoryRatio: ratio('peakMemory'),
     rounds,
   };
+}
+
+/** The median of the ratios of a figure to that of another contestant in the same round. */
+export function ratioOf(
+  figure: Compared,
+  { rounds }: Pick<ResultRow, 'rounds'>,
+  other: Pick<ResultRow, 'rounds'>,
+): number {
+  return median(rounds.map((round, index) => round[figure] / other.rounds[index]![figure]));
+}
+
+export function findRow({ rows }: WorkResult, contestant: ContestantName): ResultRow | undefined {
+  return rows.find((row) => row.contestant === contestant);
 }

@@ -102,8 +102,8 @@ async function prepareContestant(
   }: { settings: RoundSettings; connections: number; scope: AsyncDisposableStack },
 ): Promise<Ready> {
   const server = await settings.servers.start(name, scope);
-  const encoding = name === 'gatehouse-json' ? 'json' : 'form';
-  const client = scope.use(new OAuthClient(server.listening, { connections, encoding }));
+  const { encoding, route } = CONTESTANTS[name];
+  const client = scope.use(new OAuthClient(server.listening, { connections, encoding, route }));
   return { name, server, operations: await prepare(client, connections, settings.smoke) };
 }
 

@@ -1,27 +1,35 @@
+import { join } from 'node:path';
+
 import { CONTESTANTS, makeDatabase } from './contestants.ts';
 import type { ContestantName } from './contestants.ts';
 import type { Job } from './protocol.ts';
 import { RunningContestant } from './running-contestant.ts';
 
+interface Settings {
+  /** Starts one server of each kind for all works, from the sources of the package, with small databases. */
+  readonly smoke: boolean;
+  /** The number of processes of the contestants with several. */
+  readonly workers: number;
+  /** The folder with the modules of peers, if they are installed. */
+  readonly peers: string | undefined;
+}
+
 /** Starts the servers of contestants, each on a database of its own. */
 export class Servers implements AsyncDisposable {
   readonly #opened = new AsyncDisposableStack();
   readonly #shared: Map<string, Promise<RunningContestant>> | undefined;
-  readonly #smoke: boolean;
+  readonly #settings: Settings;
 
-  /**
-   * @param smoke - starts one server of each kind for all works, from the sources of the package, with small databases
-   */
-  constructor({ smoke }: { smoke: boolean }) {
-    this.#shared = smoke ? new Map() : undefined;
-    this.#smoke = smoke;
+  constructor(settings: Settings) {
+    this.#shared = settings.smoke ? new Map() : undefined;
+    this.#settings = settings;
   }
 
   /** Starts a server until the end of `scope`, or returns a shared one. */
   async start(name: ContestantName, scope: AsyncDisposableStack): Promise<RunningContestant> {
     if (!this.#shared) return this.#startIn(scope, name);
-    const { file, database = '', filled } = CONTESTANTS[name];
-    const kind = filled ? name : `${file} ${database}`;
+    const { file, database = '', filled, peer } = CONTESTANTS[name];
+    const kind = filled || peer ? name : `${file} ${database}`;
     const running = this.#shared.get(kind) ?? this.#startIn(this.#opened, name);
     this.#shared.set(kind, running);
     return running;
@@ -29,13 +37,15 @@ export class Servers implements AsyncDisposable {
 
   /** The options of a contestant. Its database is removed at the end of `scope`. */
   async prepareJob(name: ContestantName, scope: AsyncDisposableStack): Promise<Job> {
-    const { workers } = CONTESTANTS[name];
-    const database = await makeDatabase(CONTESTANTS[name], this.#smoke ? 1000 : 1);
+    const { smoke, workers, peers } = this.#settings;
+    const { peer } = CONTESTANTS[name];
+    const database = await makeDatabase(CONTESTANTS[name], smoke ? 1000 : 1);
     if (database) scope.defer(async () => database.remove());
     return {
-      ...(this.#smoke ? { fromSources: true } : {}),
+      ...(smoke ? { fromSources: true } : {}),
       ...(database ? { database: database.address } : {}),
-      ...(workers === undefined ? {} : { workers }),
+      ...(peer && peers ? { peer: join(peers, `${peer}.js`) } : {}),
+      workers,
     };
   }
 

@@ -3,8 +3,9 @@ import Router from 'koa-router';
 import type { AuthorizedApp, InteractionFlow, User } from '../lib/contracts/index.ts';
 import { pathParameter, queryText, seeOther } from './navigation.ts';
 import type { AuthorizedAppRow } from './page.ts';
-import { printable, sentence } from './sentence.ts';
+import { sentence } from './sentence.ts';
 import type { PageContext, PageContextFor } from './page-context.ts';
+import { titleOfApp } from './unregistered.ts';
 import { describeViewer, signedIn } from './viewer.ts';
 
 /**
@@ -63,14 +64,14 @@ async function listAuthorizedApps(request: AccountRequest): Promise<void> {
 }
 
 function describe(
-  { client, createdAt, lastUsedAt, limited, resources, scopes }: AuthorizedApp,
+  { client, createdAt, lastUsedAt, limited, resources, scopes, tools }: AuthorizedApp,
   { home, pageContext }: AccountRequest,
 ): AuthorizedAppRow {
   const { clock, nameOf } = pageContext;
   const namesOf = (named: AuthorizedApp['scopes'], resource?: string): string[] =>
     named.map((scope) => nameOf('scope', scope, resource));
   return {
-    name: printable(client.name),
+    name: titleOfApp(client, pageContext.text),
     scopes: namesOf(scopes),
     limited,
     resources: resources.map(({ limited: isLimited, name, resource, scopes: ofResource }) => ({
@@ -80,6 +81,7 @@ function describe(
     })),
     since: clock.day(createdAt),
     lastUsed: lastUsedAt === undefined ? undefined : clock.day(lastUsedAt),
+    tools: tools.map(({ at, name }) => ({ name, lastUsed: clock.minute(at) })),
     isDisabled: client.disabled,
     disconnect: `${home}/${encodeURIComponent(client.id)}/disconnect`,
   };
@@ -95,7 +97,9 @@ async function askToDisconnect({ ctx, home, pageContext, user }: AccountRequest)
   return show(ctx, {
     view: 'confirm',
     viewer: await describeViewer(ctx, user, pageContext),
-    heading: sentence(text['authorizedApps.disconnectHeading'], { client: authorizedApp.client.name }),
+    heading: sentence(text['authorizedApps.disconnectHeading'], {
+      client: titleOfApp(authorizedApp.client, text),
+    }),
     lead: sentence(text['authorizedApps.disconnectLead']),
     action: `${home}/${encodeURIComponent(id)}/disconnect`,
     button: text['authorizedApps.disconnect'],

@@ -1,9 +1,11 @@
 import type { Context } from 'koa';
-import type { Interaction, InteractionScope } from '../lib/contracts/index.ts';
+import type { Interaction } from '../lib/contracts/index.ts';
 import { readForm } from '../lib/http/body.ts';
+import { checkedScopes, describeAccess, isNothingLeft, nothingLeft } from './access.ts';
 import type { Problem } from './page.ts';
 import { sentence } from './sentence.ts';
 import type { PageContext } from './page-context.ts';
+import { nameOfApp, warningsFor } from './unregistered.ts';
 import { displayName } from './viewer.ts';
 
 /**
@@ -20,48 +22,32 @@ export async function submitConsent(
   interaction: Interaction,
   pageContext: PageContext,
 ): Promise<string | undefined> {
-  const checked = Object.entries(await readForm(ctx))
-    .filter(([field]) => field.startsWith(FIELD))
-    .map(([, value]) => value);
-  const { scopes } = interaction;
-  const isNothingLeft = scopes.length > 0 && checked.length === 0 && scopes.every(({ optional }) => optional);
-  if (!isNothingLeft) return pageContext.flow.consent(ctx, interaction, checked);
-  const problems = [{ field: `${FIELD}0`, message: pageContext.text['consent.problem.nothing'] }];
+  const checked = checkedScopes(await readForm(ctx));
+  if (!isNothingLeft(interaction.scopes, checked)) return pageContext.flow.consent(ctx, interaction, checked);
+  const problems = [nothingLeft(pageContext)];
   showConsent(ctx, interaction, pageContext, { status: 422, isChecked: false, problems });
   return undefined;
 }
 
-// Numbered, because a scope may contain characters that field names cannot. A value, not the number, is the scope.
-const FIELD = 'scope-';
-
 function showConsent(
   ctx: Context,
   interaction: Interaction,
-  { brand, nameOf, show, text }: PageContext,
+  pageContext: PageContext,
   { isChecked, ...page }: { status: number; isChecked: boolean; problems: readonly Problem[] },
 ): void {
-  const { action, canSwitchUser, client, limited, redirectUri, resource, scopes, user } = interaction;
-  const names = { client: client.name, brand };
-  const labelOf = (scope: InteractionScope): string => nameOf('scope', scope, resource?.resource);
-  const consented = scopes.filter((scope) => scope.consented).map(labelOf);
+  const { action, canSwitchUser, client, redirectUri, resource, user } = interaction;
+  const { brand, show, text } = pageContext;
+  const names = { client: nameOfApp(client, text), brand };
+  const access = describeAccess(interaction, pageContext, isChecked);
   show(ctx, {
     view: 'consent',
     ...page,
     heading: sentence(text['consent.heading'], names),
-    lead: sentence(text[consented.length > 0 ? 'consent.leadMore' : 'consent.lead'], names),
+    lead: sentence(text[access.consented.length > 0 ? 'consent.leadMore' : 'consent.lead'], names),
     formsStayHere: false,
+    warnings: warningsFor(interaction, pageContext),
     action,
-    scopes: scopes.filter((scope) => !scope.optional && !scope.consented).map(labelOf),
-    optional: scopes
-      .filter(({ optional }) => optional)
-      .map((scope, index) => ({
-        field: `${FIELD}${index}`,
-        name: scope.name,
-        label: labelOf(scope),
-        isChecked,
-      })),
-    consented,
-    limited,
+    ...access,
     user: user && displayName(user),
     canSwitchUser,
     resource: resource?.name,

@@ -1,6 +1,6 @@
 import type { Context, Middleware } from 'koa';
 import type { PageError } from '../lib/contracts/index.ts';
-import { GatehouseError } from '../lib/errors.ts';
+import { ClientMetadataError, GatehouseError } from '../lib/errors.ts';
 import type { GatehouseErrorCode } from '../lib/errors.ts';
 import type { Viewer } from './page.ts';
 import { sentence } from './sentence.ts';
@@ -23,6 +23,7 @@ const ERROR_PAGES: Partial<Record<GatehouseErrorCode, ErrorName>> = {
 /** The errors whose message the page shows as well, with its language; a message of the host has no known language. */
 const WITH_MESSAGE: Partial<Record<GatehouseErrorCode, { readonly language?: string }>> = {
   ERR_BODY: { language: 'en' },
+  ERR_CLIENT_METADATA: { language: 'en' },
   ERR_CONSENT_INVALID: { language: 'en' },
   ERR_PERMISSION_MISSING: {},
 };
@@ -63,7 +64,7 @@ export function showExpectedError(
   { show, text }: PageContext,
   viewer?: Viewer,
 ): void {
-  const name = error instanceof GatehouseError ? ERROR_PAGES[error.code] : undefined;
+  const name = pageOf(error);
   if (!(error instanceof GatehouseError) || !name) throw error;
   const message = WITH_MESSAGE[error.code];
   show(ctx, {
@@ -74,6 +75,11 @@ export function showExpectedError(
     lead: sentence(text[`error.${name}.lead`]),
     details: message ? [{ label: text['error.description'], value: error.message, ...message }] : [],
   });
+}
+
+function pageOf(error: unknown): ErrorName | undefined {
+  if (error instanceof ClientMetadataError) return `client_metadata_${error.reason}`;
+  return error instanceof GatehouseError ? ERROR_PAGES[error.code] : undefined;
 }
 
 function isErrorName(code: string): code is ErrorName {

@@ -15,6 +15,8 @@ export type {
   Choice,
   Connect,
   Place,
+  KeyForm,
+  KeyRow,
   SecretRow,
   Tabbed,
 } from './apps/views.ts';
@@ -23,6 +25,7 @@ export type { Brand, PagesOptions } from './options.ts';
 export type { OwnViews } from './views.ts';
 export type { Link } from './navigation.ts';
 export type {
+  Access,
   AuthorizedAppRow,
   AuthorizedAppsView,
   Detail,

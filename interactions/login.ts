@@ -7,6 +7,7 @@ import type { Problem } from './page.ts';
 import { plain, sentence } from './sentence.ts';
 import type { Sentence } from './sentence.ts';
 import type { PageContext } from './page-context.ts';
+import { nameOfApp } from './unregistered.ts';
 
 /** Skips the login page when the host has a session of the user; else shows it. Resolves to the URL to redirect to, if any. */
 export async function askForLogin(
@@ -41,7 +42,9 @@ function showLoginOf(
   showLogin(ctx, pageContext, {
     ...form,
     action: `${action}/login`,
-    lead: sentence(pageContext.text['login.lead'], { client: client.name }),
+    lead: sentence(pageContext.text['login.lead'], {
+      client: nameOfApp(client, pageContext.text),
+    }),
   });
 }
 

@@ -21,24 +21,39 @@ export interface Viewer {
 /** The data of each view, which it shows below the heading. */
 export type View =
   | { readonly view: 'login'; readonly action: string; readonly login: string; readonly refused: boolean }
-  | {
+  | (Access & {
       readonly view: 'consent';
       readonly action: string;
+      /** For an app that nobody registered: what the user has to know first. */
+      readonly warnings: readonly Sentence[];
       /** The name of the API that the app asks for; `undefined` for the default one. */
       readonly resource: string | undefined;
-      /** The labels of the scopes that the app asks for and that the user cannot decline one by one. */
-      readonly scopes: readonly string[];
-      /** The scopes that the user can decline: check boxes in the form that is posted to `/consent`. */
-      readonly optional: readonly ScopeChoice[];
-      /** The labels of the requested scopes that the user has consented to before. The app asks for the others only. */
-      readonly consented: readonly string[];
-      /** Whether the scopes limit the app. `false`: it may do all that the user may. With `true` and no scopes, nothing. */
-      readonly limited: boolean;
       readonly user: string | undefined;
       readonly canSwitchUser: boolean;
       /** The origin, or the private-use scheme, of the redirect URI. */
       readonly destination: string;
-    }
+    })
+  /** The form for the code of a device. `entered`: the code in the field, which may be one of a link. */
+  | { readonly view: 'device/code'; readonly action: string; readonly entered: string }
+  /** What a device asks for, with the forms that post to `/approve` and `/deny`. */
+  | (Access & {
+      readonly view: 'device/request';
+      readonly action: string;
+      /** The code as the device shows it. It is a hidden field of both forms, as the id of the user is. */
+      readonly userCode: string;
+      readonly userId: string;
+      readonly user: string;
+      readonly signOut: string;
+      /** The name of the API that the app asks for; `undefined` for the default one. */
+      readonly resource: string | undefined;
+      /** The IP address that the device's request came from, and whether it is in the network of this browser. */
+      readonly address: string;
+      readonly isSameNetwork: boolean;
+      /** What the device's program says that it is. */
+      readonly userAgent: string | undefined;
+      /** When the device asked, in words. */
+      readonly requested: string;
+    })
   | { readonly view: 'logout'; readonly action: string }
   | {
       readonly view: 'notice';
@@ -50,6 +65,18 @@ export type View =
   | { readonly view: 'confirm'; readonly action: string; readonly button: string; readonly cancel: Link }
   | AppView
   | AuthorizedAppsView;
+
+/** The access that an app asks for, as the part `access` shows it. */
+export interface Access {
+  /** The labels of the scopes that the app asks for and that the user cannot decline one by one. */
+  readonly scopes: readonly string[];
+  /** The scopes that the user can decline: check boxes of the form with the id `authorize`. */
+  readonly optional: readonly ScopeChoice[];
+  /** The labels of the requested scopes that the user has consented to before. The app asks for the others only. */
+  readonly consented: readonly string[];
+  /** Whether the scopes limit the app. `false`: it may do all that the user may. With `true` and no scopes, nothing. */
+  readonly limited: boolean;
+}
 
 /** A check box for a scope. */
 export interface ScopeChoice {
@@ -82,6 +109,8 @@ export interface AuthorizedAppRow {
   }[];
   readonly since: Moment;
   readonly lastUsed: Moment | undefined;
+  /** The tools that it has called lately, the last one first. */
+  readonly tools: readonly { readonly name: string; readonly lastUsed: Moment }[];
   readonly isDisabled: boolean;
   readonly disconnect: string;
 }

@@ -9,6 +9,7 @@ import type { Assets } from './assets.ts';
 import { authorizedAppRoutes } from './authorized-apps.ts';
 import { askForConsent, submitConsent } from './consent.ts';
 import { answerErrors } from './error.ts';
+import { deviceRoutes } from './device.ts';
 import { askForLogin, askToSignIn, submitLogin, submitSignIn } from './login.ts';
 import { askForLogout, submitLogout } from './logout.ts';
 import { pathParameter, seeOther } from './navigation.ts';
@@ -18,8 +19,8 @@ import type { PageContext, PageContextFor } from './page-context.ts';
 type Step = (ctx: Context, interaction: Interaction, pageContext: PageContext) => Promise<string | undefined>;
 
 /**
- * Routes below `/oauth/interaction`, `/oauth/login`, `/oauth/logout` and `/oauth/assets`, the developer area and the authorized
- * apps; other requests fall through.
+ * Routes below `/oauth/interaction`, `/oauth/login`, `/oauth/logout` and `/oauth/assets`, the page for the codes of devices, the
+ * developer area and the authorized apps; other requests fall through.
  */
 export function pageRoutes(
   flow: InteractionFlow,
@@ -59,10 +60,11 @@ export function pageRoutes(
     .get('/oauth/logout', ...view, async (ctx) => askForLogout(ctx, pageContextFor(ctx)))
     .post('/oauth/logout', ...form, async (ctx) => submitLogout(ctx, pageContextFor(ctx)))
     .get('/oauth/assets/:hash/:name', assets.serve);
-  const { accountPath, developerPath } = flow;
+  const { accountPath, developerPath, devices } = flow;
   return compose([
     // The router's type requires a context with members that the router adds itself.
     router.routes() as Middleware,
+    ...(devices === undefined ? [] : [deviceRoutes(flow, pageContextFor, devices, { view, form })]),
     ...(developerPath === undefined ? [] : [appRoutes(flow, pageContextFor, developerPath, { view, form })]),
     ...(accountPath === undefined
       ? []

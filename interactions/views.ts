@@ -26,13 +26,17 @@ const NAMES: Readonly<Record<ViewName | 'layout', true>> = {
   'apps/settings': true,
   'apps/permissions': true,
   'apps/secrets': true,
+  'apps/keys': true,
   'apps/new-secret': true,
   'apps/activity': true,
   'authorized-apps/list': true,
+  'device/code': true,
+  'device/request': true,
 };
 
 /** Parts that several views use. A view includes one with `page.part('problem', { field: 'name' })`. */
 const PARTS = [
+  'access',
   'app-name',
   'app-tabs',
   'brand',

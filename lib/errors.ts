@@ -7,6 +7,7 @@ export type GatehouseErrorCode =
   | 'ERR_MIGRATIONS_PENDING'
   | 'ERR_CLIENT_INVALID'
   | 'ERR_CLIENT_CHANGED'
+  | 'ERR_CLIENT_METADATA'
   | 'ERR_CLIENT_NOT_FOUND'
   | 'ERR_ASSIGNMENT_INVALID'
   | 'ERR_PERMISSION_MISSING'
@@ -100,6 +101,19 @@ export class ClientChangedError extends GatehouseError {
       'The client was changed in the meantime. Read it again and repeat the change.',
       { status: 409 },
     );
+  }
+}
+
+/**
+ * A client that is known only by the URL of its metadata document cannot be authorized. `unavailable`: the document could not be
+ * fetched. `invalid`: it is gone, or not valid. `refused`: the option `clientIdMetadata` does not allow the client.
+ */
+export class ClientMetadataError extends GatehouseError {
+  readonly reason: 'unavailable' | 'invalid' | 'refused';
+
+  constructor(reason: 'unavailable' | 'invalid' | 'refused', message: string, options?: ErrorOptions) {
+    super('ERR_CLIENT_METADATA', message, { ...options, status: 400 });
+    this.reason = reason;
   }
 }
 
@@ -231,8 +245,9 @@ const MISTAKES = {
 
   name_length: 'give a name of 1 to {most} characters',
   control_characters: 'leave out control characters',
-  grant_type_unknown: 'choose authorization_code or client_credentials',
+  grant_type_unknown: 'choose authorization_code, client_credentials or device_code',
   grant_type_fixed: 'cannot be changed; register another client',
+  device_code_off: 'set the option deviceAuthorization of the server first',
   authorization_code_only: 'for authorization code clients only',
   client_credentials_only: "for client credentials only; for other clients the user's own apply",
   native_with_secret: 'an installed app cannot keep a secret; set confidential to false',
@@ -244,10 +259,15 @@ const MISTAKES = {
   name_reserved: 'this name, or one that looks like it, is reserved',
   name_mixed_scripts:
     'use the letters of one script; letters of different scripts can look the same (UTS 39)',
+  from_document: 'comes from the metadata document of the client, and is changed there',
+  unregistered_first_party: 'nobody has registered this client, so users are always asked for consent',
+  unregistered_scopes: 'list the scopes; a client that nobody registered cannot have all',
+  disabled_document:
+    'a disabled client with a metadata document would come back with its next request; leave it disabled, or enable it first',
   too_many_apps: 'a user can have at most {most} apps; delete one first',
 
   redirect_uri_missing: 'an authorization code client needs at least one',
-  redirect_uri_unused: 'a client credentials client has no redirect URIs',
+  redirect_uri_unused: 'only an authorization code client has redirect URIs',
   too_many_redirect_uris: 'at most {most}',
   uri_empty: 'give a URI',
   uri_length: 'at most {most} characters',
@@ -273,6 +293,25 @@ const MISTAKES = {
   assignment_field: 'there is no such field; give roles and permissions',
   user_id_length: "give a user's id, 1 to {most} characters",
 
+  keys_form: "give { jwks: { keys: [...] } } or { jwksUri: 'https://...' }",
+  keys_not_accepted: 'this server accepts no keys of clients; switch on its option privateKeyJwt',
+  keys_of_public_client: 'a public client does not authenticate; keys are for confidential clients',
+  jwks_form: 'give a JWK Set: an object with an array "keys" (RFC 7517 section 5)',
+  keys_count: 'give 1 to {most} keys',
+  keys_size: 'at most {most} characters of JSON',
+  key_form: 'give a public key as a JWK, an object (RFC 7517 section 4)',
+  key_private:
+    'it has its private part (such as d, p, q or k), which has left its owner now and must not be used any more; make a new pair of keys, and give the public one only',
+  key_id_form: 'its kid is text of 1 to {most} characters, without control characters',
+  key_duplicate: 'another key has the kid "{name}" too',
+  key_type: 'give an RSA key, an EC key (crv P-256, P-384 or P-521), or an OKP key (crv Ed25519)',
+  key_algorithm: 'its alg does not belong to this kind of key; give {name}, or leave it out',
+  key_use: 'it is not for signatures; its use is "sig", and key_ops have "verify"',
+  key_invalid: 'its values are those of no valid public key',
+  key_length: 'give an RSA key of 2048 to 4096 bits',
+  jwks_uri_form:
+    'give an https URL of at most {most} characters, without user name, password, fragment and spaces',
+  jwks_uri_private: 'give a public address; for tests on one machine, give the keys themselves',
   label_form: 'at most {most} characters, without control characters',
   public_client: 'a public client has no secrets',
   too_many_secrets: 'a client has at most {most} secrets; delete one that is not used',

@@ -25,10 +25,11 @@ export type {
   ActionSchema,
   JsonSchema,
 } from './api/actions/define-action.ts';
-export type { BulkLimits, UploadLimits } from './api/limits.ts';
+export type { BulkLimits, RequestLimit, UploadLimits } from './api/limits.ts';
 export type { RouteBody, UploadedFile } from './api/route-bodies.ts';
 export type { OpenApiPart, OpenApiPath } from './api/openapi/components.ts';
 export type { OpenApiOptions } from './api/openapi/document.ts';
+export type { RequestLimits } from './api/request-limits.ts';
 export { createApiRouter } from './api/router.ts';
 export type { ApiAuth, ApiRouter, ApiRouterOptions } from './api/router.ts';
 export type { AuthServer } from './server/auth-server.ts';
@@ -37,6 +38,7 @@ export type {
   Assignment,
   Assignments,
   AssignmentStore,
+  AssertionStore,
   AttemptStore,
   AttemptWindow,
   AuditEvent,
@@ -53,9 +55,13 @@ export type {
   ClientEndpoint,
   ClientFields,
   ClientGrantType,
+  ClientKeys,
   ClientLifetimes,
+  ClientMetadata,
+  ClientMetadataDocument,
   ClientPrincipal,
   ClientQuery,
+  ClientRegistration,
   ClientRegistry,
   ClientSecret,
   ClientStore,
@@ -67,6 +73,10 @@ export type {
   Credential,
   CredentialStore,
   Developer,
+  DeviceCode,
+  DeviceCodeStore,
+  DeviceFlow,
+  DeviceRequest,
   EndedParty,
   EndpointOutcome,
   Finding,
@@ -92,6 +102,8 @@ export type {
   PermissionSource,
   Principal,
   Redemption,
+  RegisteredAuthMethod,
+  RegistrationStore,
   RevocationStore,
   RevokedToken,
   SessionStore,
@@ -102,9 +114,12 @@ export type {
   StoredChange,
   StoredClient,
   StoredKey,
+  StoredRegistration,
   StoredRequest,
   StoredSession,
+  TakenAttempts,
   TokenInQuestion,
+  ToolUse,
   User,
   UserPrincipal,
   UserStore,
@@ -122,6 +137,7 @@ export {
   BodyError,
   ClientChangedError,
   ClientInvalidError,
+  ClientMetadataError,
   ClientNotFoundError,
   ConfigError,
   ConsentInvalidError,
@@ -143,7 +159,16 @@ export type {
   TokenClaims,
   TokenClaimsContext,
 } from './options/options.ts';
-export type { ClientThrottling, LoginThrottling, Throttling } from './options/throttling-options.ts';
+export type { DeviceAuthorization } from './options/device-options.ts';
+export type { DynamicRegistrationOptions, RegistrationRequest } from './options/registration-options.ts';
+export type { ClientIdMetadata } from './options/client-id-metadata.ts';
+export type {
+  ClientThrottling,
+  DeviceRequestThrottling,
+  LoginThrottling,
+  Throttling,
+  UserCodeThrottling,
+} from './options/throttling-options.ts';
 export type { PruneOptions } from './server/jobs.ts';
 export { requestIdOf } from './http/request-id.ts';
 export type { CloseOptions } from './server/shutdown.ts';

@@ -22,13 +22,15 @@ const MODULES: Readonly<Record<string, string>> = {
   'lib/audit': 'lib/contracts lib/errors lib/http',
   'lib/throttle': 'lib/contracts lib/errors lib/http lru-cache',
   'lib/keys': 'lib/contracts lib/errors lib/options jose',
-  'lib/clients': 'lib/contracts lib/errors lib/keys bcryptjs lru-cache',
+  'lib/clients': 'lib/contracts lib/errors lib/http lib/keys bcryptjs lru-cache',
   'lib/tokens': 'lib/contracts lib/errors lib/keys jose',
   'lib/access': 'lib/clients lib/contracts lib/errors lib/http lib/options/known-options lib/tokens',
   'lib/developer':
     'lib/access lib/clients lib/contracts lib/errors lib/http unhomoglyph unicode-match-property-value-ecmascript',
   'lib/api':
     'lib/access lib/contracts lib/errors lib/http lib/options koa-compose koa-router lru-cache lazy:koa-body type:@standard-schema/spec',
+  'lib/mcp':
+    'lib/access/challenge lib/api lib/contracts lib/errors lib/http lib/options/known-options koa-compose lazy:@modelcontextprotocol/server type:@modelcontextprotocol/server #runtime',
   'lib/oidc':
     'lib/clients lib/contracts lib/errors lib/http lib/keys lib/options lib/tokens oidc-provider jose keygrip koa-compose',
   'lib/doctor': 'lib/contracts lib/errors',
@@ -42,7 +44,7 @@ const MODULES: Readonly<Record<string, string>> = {
     'lib/contracts/duration lib/errors lib/options/known-options lib/options/values lib/pdf type:playwright-core lazy:playwright-core #runtime',
   'lib/testing': 'lib/access lib/clients lib/contracts lib/errors lib/options lib/server public koa #runtime',
   'lib/cli':
-    'public lib/contracts/duration lib/contracts/loopback lib/errors lib/server/administration #runtime commander string-width',
+    'public lib/contracts/duration lib/contracts/key-thumbprint lib/contracts/loopback lib/errors lib/server/administration #runtime commander string-width',
   'lib/cli/gate-file': 'lib/cli public computed',
   'adapters/memory': 'lib/contracts lib/errors #runtime',
   'adapters/knex': 'lib/contracts lib/errors lib/options/known-options type:knex #runtime',
@@ -52,6 +54,7 @@ const MODULES: Readonly<Record<string, string>> = {
   examples: 'public *',
   test: 'public examples *',
   bench: 'public test *',
+  'bench/server/peer': 'bench computed',
   soak: 'public bench test *',
   trials: 'public lib/testing test *',
   'test/docs': 'public examples * test lib/api/limits lib/html-pdf/settings lib/options lib/pdf/settings',

@@ -57,6 +57,8 @@ function resourceMistake(remedy: string): (resource: string) => (typeof mistakes
 }
 
 /** The options, the option that the error names, and its message. */
+const allow = (): boolean => true;
+
 const mistakes: [given: Record<string, unknown>, option: string, remedy: string | RegExp][] = [
   [{ nonsense: 1 }, 'nonsense', /^there is no such option; the options are issuer, mountPath, users, /],
   [{ Issuer: 'https://x.example' }, 'Issuer', /^there is no such option/],
@@ -129,6 +131,91 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
   [{ users: new UsersOfClass() }, 'users.role', /^name the method roles\(user\), /],
   [{ tokenClaims: { tenant: 'north' } }, 'tokenClaims', 'pass a function, or leave it out'],
   [{ migrate: 'always' }, 'migrate', 'pass true or false'],
+
+  [{ dynamicRegistration: true }, 'dynamicRegistration', /^pass an object with some of scopes, /],
+  [{ dynamicRegistration: { scope: [] } }, 'dynamicRegistration.scope', /^there is no such option/],
+  [
+    { dynamicRegistration: {} },
+    'dynamicRegistration.scopes',
+    'list the scopes that an app may register for; [] for none',
+  ],
+  [{ dynamicRegistration: { scopes: 'read' } }, 'dynamicRegistration.scopes', /^list the names as strings/],
+  [
+    { dynamicRegistration: { scopes: ['read'] } },
+    'dynamicRegistration.scopes',
+    '"read" is not a scope of the server',
+  ],
+  [
+    { dynamicRegistration: { scopes: [], defaultScopes: ['read'] } },
+    'dynamicRegistration.defaultScopes',
+    '"read" is not a scope of dynamicRegistration.scopes',
+  ],
+  [
+    { dynamicRegistration: { scopes: [], initialAccessTokens: ['short'] } },
+    'dynamicRegistration.initialAccessTokens',
+    'give random strings of at least 32 characters, newest first',
+  ],
+  [
+    { dynamicRegistration: { scopes: [], allow: true } },
+    'dynamicRegistration.allow',
+    'pass a function, or leave it out',
+  ],
+  ...['maxClients', 'perAddress'].map((name): (typeof mistakes)[number] => [
+    { dynamicRegistration: { scopes: [], [name]: 0 } },
+    `dynamicRegistration.${name}`,
+    'give a whole number from 1 up, such as 10000',
+  ]),
+  [
+    { dynamicRegistration: { scopes: [], unauthorizedAfter: '10 minutes' } },
+    'dynamicRegistration.unauthorizedAfter',
+    /at least 3600 s$/,
+  ],
+  [
+    { dynamicRegistration: { scopes: [], unusedAfter: '1 hour' } },
+    'dynamicRegistration.unusedAfter',
+    /at least 86400 s$/,
+  ],
+  [
+    { clientIdMetadata: true },
+    'clientIdMetadata',
+    'pass an object with some of allow, scopes, defaultScopes',
+  ],
+  [
+    { clientIdMetadata: { scopes: [] } },
+    'clientIdMetadata.allow',
+    /^pass a function that decides which apps may connect/,
+  ],
+  [
+    { clientIdMetadata: { allow: true, scopes: [] } },
+    'clientIdMetadata.allow',
+    'pass a function, or leave it out',
+  ],
+  [
+    { clientIdMetadata: { allow } },
+    'clientIdMetadata.scopes',
+    "list the names of the scopes, such as ['schools:read']; [] for none",
+  ],
+  [
+    { clientIdMetadata: { allow, scopes: ['read'] } },
+    'clientIdMetadata.scopes',
+    '"read" is no scope that can be listed here; there are none',
+  ],
+  [
+    {
+      scopes: {
+        read: { description: 'Read', permissions: [] },
+        write: { description: 'Write', permissions: [] },
+      },
+      clientIdMetadata: { allow, scopes: ['read'], defaultScopes: ['write'] },
+    },
+    'clientIdMetadata.defaultScopes',
+    '"write" is no scope that can be listed here; there are read',
+  ],
+  [
+    { clientIdMetadata: { allow, scopes: [], scope: 'read' } },
+    'clientIdMetadata.scope',
+    'there is no such option; the options are allow, scopes, defaultScopes',
+  ],
 
   ...[null, [], 'https://api.example', new Map()].map((resources): (typeof mistakes)[number] => [
     { resources },
@@ -384,7 +471,7 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
   ...[null, true, 5, 'strict', []].map((throttling): (typeof mistakes)[number] => [
     { throttling },
     'throttling',
-    'give an object with some of login, clientAuthentication, or false for no limits',
+    'give an object with some of login, clientAuthentication, userCodes, deviceRequests, or false for no limits',
   ]),
   [{ throttling: { logins: {} } }, 'throttling.logins', /^there is no such limit; the limits are login, /],
   [
@@ -400,8 +487,32 @@ const mistakes: [given: Record<string, unknown>, option: string, remedy: string 
   ...[null, 0, -1, 1.5, '5', Infinity].map((perAddress): (typeof mistakes)[number] => [
     { throttling: { clientAuthentication: { perAddress } } },
     'throttling.clientAuthentication.perAddress',
-    'give the number of failures that are allowed in a window, at least 1',
+    'give the number that is allowed in a window, at least 1',
   ]),
+  [
+    { throttling: { userCodes: { perDevice: 5 } } },
+    'throttling.userCodes.perDevice',
+    /; the limits are perUser, perAddress, window$/,
+  ],
+  [
+    { throttling: { deviceRequests: { perClient: 0 } } },
+    'throttling.deviceRequests.perClient',
+    /at least 1$/,
+  ],
+  ...[null, 1, 'yes', []].map((deviceAuthorization): (typeof mistakes)[number] => [
+    { deviceAuthorization },
+    'deviceAuthorization',
+    "give true, or an object such as { lifetime: '10 minutes' }",
+  ]),
+  [
+    { deviceAuthorization: { ttl: 5 } },
+    'deviceAuthorization.ttl',
+    /^there is no such option; the options are/,
+  ],
+  [{ deviceAuthorization: { lifetime: 59 } }, 'deviceAuthorization.lifetime', /at least 60 s$/],
+  [{ deviceAuthorization: { lifetime: '1 hour' } }, 'deviceAuthorization.lifetime', 'give at most 1800 s'],
+  [{ deviceAuthorization: { interval: 0 } }, 'deviceAuthorization.interval', /at least 1 s$/],
+  [{ deviceAuthorization: { interval: 61 } }, 'deviceAuthorization.interval', 'give at most 60 s'],
   [{ throttling: { login: { window: 0 } } }, 'throttling.login.window', /at least 1 s$/],
   [{ throttling: { login: { perDevice: 0 } } }, 'throttling.login.perDevice', /at least 1$/],
   [{ throttling: { login: { deviceLifetime: 0 } } }, 'throttling.login.deviceLifetime', /at least 1 s$/],

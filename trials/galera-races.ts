@@ -77,6 +77,52 @@ export async function deleteDuringNewSecret(storages: readonly Storage[], count:
   });
 }
 
+/** Apps register themselves on three members: no more than the limit may be stored. */
+export async function registerAtOnce(storages: readonly Storage[], count: number): Promise<Finding> {
+  let stored = 0;
+  return races({ what: 'apps register at once for three places', count, atOnce: 1 }, async () => {
+    const limit = stored + 3;
+    const inserted = await Promise.all(
+      [...storages, ...storages].map(async ({ registrations }) =>
+        registrations.insert(aRegistration(randomUUID()), limit),
+      ),
+    );
+    stored += inserted.filter(Boolean).length;
+    return stored !== limit && `${stored} apps instead of ${limit}`;
+  });
+}
+
+/** An unused app is removed on one member while a user consents on another: the app stays with the consent, or neither does. */
+export async function removeDuringConsent(storages: readonly Storage[], count: number): Promise<Finding> {
+  return races({ what: 'an unused app gets its first consent', count, atOnce: 1 }, async (race) => {
+    const [here, there, reader] = rotated(storages, race);
+    const id = randomUUID();
+    await here.registrations.insert(aRegistration(id), Number.MAX_SAFE_INTEGER);
+    const consent = aConsent({ clientId: id, updatedAt: NOW + 2 });
+    const [isStored] = await Promise.all([
+      here.consents.add(consent, { registration: true }),
+      there.registrations.removeUnused(NOW + 2, 10),
+    ]);
+    const isKept = (await reader.clients.find(id)) !== undefined;
+    const isConsented = (await reader.consents.find(consent.userId, id)) !== undefined;
+    return (isKept !== isStored || isConsented !== isStored) && 'an app or a consent without the other';
+  });
+}
+
+function aRegistration(id: string): Parameters<Storage['registrations']['insert']>[0] {
+  return {
+    client: aClient({ id, registration: 'dynamic' }),
+    secrets: [],
+    registration: {
+      clientId: id,
+      tokenHash: '',
+      authMethod: 'none',
+      removableAt: NOW + 1,
+      unusedAfter: 86_400,
+    },
+  };
+}
+
 /** Each member must see at once what another one has answered. */
 export async function readWhatWasWritten(storages: readonly Storage[], count: number): Promise<Finding> {
   return races(

@@ -14,6 +14,8 @@ import {
   disconnectDuringAuthorization,
   migrateAtOnce,
   readWhatWasWritten,
+  registerAtOnce,
+  removeDuringConsent,
 } from './galera-races.ts';
 import { report } from './report.ts';
 import type { Finding } from './report.ts';
@@ -39,6 +41,8 @@ await found(migrateAtOnce(cluster, 12));
 await found(readWhatWasWritten(storages, 1000));
 await found(disconnectDuringAuthorization(storages, 700));
 await found(deleteDuringNewSecret(storages, 300));
+await found(registerAtOnce(storages, 100));
+await found(removeDuringConsent(storages, 300));
 await Promise.all(storages.map(async (storage) => storage.close()));
 await found(stopThroughBalancer(cluster, 6));
 {

@@ -9,6 +9,7 @@ import { named } from './explain-error.ts';
 const TABLES: Readonly<Record<string, string>> = {
   gatehouse_clients: 'id',
   gatehouse_client_secrets: 'id',
+  gatehouse_registrations: 'client_id',
   gatehouse_consents: 'user_id',
   gatehouse_grants: 'id',
   gatehouse_credentials: 'id',
@@ -19,6 +20,8 @@ const TABLES: Readonly<Record<string, string>> = {
   gatehouse_idempotency: 'id',
   gatehouse_audit: 'id',
   gatehouse_attempts: 'id',
+  gatehouse_assertions: 'id',
+  gatehouse_device_codes: 'id',
 };
 
 /**

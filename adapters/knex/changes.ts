@@ -49,6 +49,13 @@ export function postgresqlChangeFeed(
   const listeners: Listener[] = [];
   const closing = new AbortController();
   let isRunning = false;
+  let hasListened = false;
+
+  function onListening(): void {
+    // Messages that were sent while the earlier connection was lost did not arrive.
+    if (hasListened) tell(EVERYTHING);
+    hasListened = true;
+  }
 
   function tell(payload: string | undefined): void {
     const changes = parseChanges(payload);
@@ -61,12 +68,12 @@ export function postgresqlChangeFeed(
       const startedAt = performance.now();
       try {
         const connection = await open();
-        if (!connection || !(await listen(connection, tell, closing.signal))) return;
+        if (!connection || !(await listen(connection, { onListening, tell }, closing.signal))) return;
       } catch (error) {
         if (isUnsupported(error)) return;
       }
-      const hasListened = performance.now() - startedAt > RETRY_DELAYS.longest;
-      pause = hasListened ? RETRY_DELAYS.first : Math.min(pause * 2, RETRY_DELAYS.longest);
+      const wasStable = performance.now() - startedAt > RETRY_DELAYS.longest;
+      pause = wasStable ? RETRY_DELAYS.first : Math.min(pause * 2, RETRY_DELAYS.longest);
       await delay(pause, undefined, { ref: false, signal: closing.signal }).catch(() => {});
     }
   }
@@ -95,7 +102,10 @@ export function postgresqlChangeFeed(
  */
 async function listen(
   connection: ListeningConnection,
-  tell: (payload: string | undefined) => void,
+  {
+    onListening,
+    tell,
+  }: { readonly onListening: () => void; readonly tell: (payload: string | undefined) => void },
   signal: AbortSignal,
 ): Promise<boolean> {
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
@@ -121,6 +131,7 @@ async function listen(
     if (rows[0]?.['pid'] !== connection.processID) return false;
     connection.on('notification', ({ payload }) => tell(payload));
     await connection.query(LISTEN);
+    onListening();
     await ended;
     return true;
   } finally {

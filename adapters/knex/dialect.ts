@@ -46,6 +46,8 @@ export interface Dialect<Connection = unknown> {
   readonly primaryKeyHint: string;
   /** Whether indexes are part of `create table`: `create table if not exists` can then be repeated with its indexes. */
   readonly inlineIndexes: boolean;
+  /** How a migration adds a column. `add column` alone fails when the column exists. */
+  readonly addColumn: 'add column' | 'add column if not exists';
   /** Appended to an `insert`: what happens to an existing row with the same key. */
   onConflict(conflict: Conflict): string;
   /** Whether an insert whose `onConflict` changed nothing reports 0 rows. */

@@ -12,15 +12,18 @@ import { migrate } from './migrate.ts';
 import { findPendingMigrations } from './migrations/index.ts';
 import { openDatabase } from './open-database.ts';
 import { diagnose, prune } from './prune.ts';
+import { assertionStore } from './stores/assertions.ts';
 import { assignmentStore } from './stores/assignments.ts';
 import { attemptStore } from './stores/attempts.ts';
 import { auditStore } from './stores/audit.ts';
 import { clientStore } from './stores/clients.ts';
 import { consentStore } from './stores/consents.ts';
 import { credentialStore } from './stores/credentials.ts';
+import { deviceCodeStore } from './stores/device-codes.ts';
 import { grantStore } from './stores/grants.ts';
 import { idempotencyStore } from './stores/idempotency.ts';
 import { keyStore } from './stores/keys.ts';
+import { registrationStore } from './stores/registrations.ts';
 import { revocationStore } from './stores/revocations.ts';
 import { sessionStore } from './stores/sessions.ts';
 import { transact } from './transact.ts';
@@ -97,6 +100,7 @@ export function knexStorage(
   return {
     durable: source.durable,
     clients: clientStore(opened),
+    registrations: registrationStore(opened),
     consents: consentStore(opened),
     grants: grantStore(opened),
     credentials: credentialStore(opened),
@@ -107,6 +111,8 @@ export function knexStorage(
     audit: auditStore(opened),
     idempotency: idempotencyStore(opened),
     attempts: attemptStore(opened),
+    assertions: assertionStore(opened),
+    deviceCodes: deviceCodeStore(opened),
     ...(changes && { changes }),
     transaction: async (work) => transact(opened, source.knex(), work),
     migrate: async () => migrate(opened),

@@ -23,23 +23,41 @@ export async function migrate(database: Database): Promise<void> {
   const markApplied = `
     insert into gatehouse_migrations (name, applied_at) values (?, ?)
     ${dialect.onConflict({ table: 'gatehouse_migrations', key: ['name'] })}`;
+  const until = performance.now() + TIMEOUT;
   await database.transaction(async (statements) => {
     await dialect.lockMigrations?.(statements);
-    for (const sql of createTable(dialect, MIGRATIONS)) await statements.run(sql);
+    for (const sql of createTable(dialect, MIGRATIONS)) await runUnlessDone(sql, statements, dialect, until);
     const missing = new Set(await findPendingMigrations(statements, dialect));
     for (const { name, up } of migrations.filter((migration) => missing.has(migration.name))) {
-      for (const sql of up(dialect)) await runUnlessDone(sql, statements, dialect);
+      for (const sql of up(dialect)) await runUnlessDone(sql, statements, dialect, until);
       await statements.run(markApplied, [name, now()]);
     }
   }, TIMEOUT);
 }
 
-/** Runs a statement of a migration. Another node may have added the same column. */
-async function runUnlessDone(sql: string, statements: Statements, dialect: Dialect): Promise<void> {
-  try {
-    await statements.run(sql);
-  } catch (error) {
-    if (dialect.errorKind(error) !== 'duplicate column') throw error;
+/**
+ * Runs a statement of a migration. Another node may have added the same column. A member of a Galera cluster interrupts a statement
+ * that changes a table when another member changes it: it is run again.
+ *
+ * @param until - by `performance.now()`: when this node itself interrupts
+ */
+async function runUnlessDone(
+  sql: string,
+  statements: Statements,
+  dialect: Dialect,
+  until: number,
+): Promise<void> {
+  for (;;) {
+    try {
+      await statements.run(sql);
+      return;
+    } catch (error) {
+      const kind = dialect.errorKind(error);
+      if (kind === 'duplicate column') return;
+      // Where nodes migrate one after the other, the transaction has ended with the error.
+      const mayRepeat = kind === 'interrupted' && !dialect.lockMigrations && performance.now() < until;
+      if (!mayRepeat) throw error;
+    }
   }
 }
 

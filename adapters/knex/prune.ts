@@ -21,6 +21,8 @@ const EXPIRING: readonly { table: string; key: readonly string[]; column: string
   { table: 'gatehouse_idempotency', key: ['id'], column: 'expires_at' },
   { table: 'gatehouse_audit', key: ['id'], column: 'expires_at' },
   { table: 'gatehouse_attempts', key: ['id'], column: 'expires_at' },
+  { table: 'gatehouse_assertions', key: ['id'], column: 'expires_at' },
+  { table: 'gatehouse_device_codes', key: ['id'], column: 'kept_until' },
 ];
 
 /** Removes up to `limit` expired rows, in batches, with other work of this process in between. */

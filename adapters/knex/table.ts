@@ -46,5 +46,5 @@ export function addColumn(
   table: string,
   { column, type }: { readonly column: string; readonly type: keyof ColumnTypes },
 ): string {
-  return `alter table ${table} add column ${column} ${dialect.types[type]}`;
+  return `alter table ${table} ${dialect.addColumn} ${column} ${dialect.types[type]}`;
 }

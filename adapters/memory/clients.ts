@@ -4,7 +4,7 @@ import type { Tables } from './tables.ts';
 
 /** Registered clients and their secrets. */
 export function clientStore(tables: Tables): ClientStore {
-  const { clients, consents, grants } = tables;
+  const { clients, registrations } = tables;
   return {
     async find(id) {
       const row = clients.get(id);
@@ -27,11 +27,11 @@ export function clientStore(tables: Tables): ClientStore {
       row.client = copy(client);
       return true;
     },
-    async delete(id) {
+    async delete(id, ifUpdatedAt) {
+      if (ifUpdatedAt !== undefined && clients.get(id)?.client.updatedAt !== ifUpdatedAt) return false;
       end(tables, { clientId: id });
-      for (const [key, { clientId }] of consents) if (clientId === id) consents.delete(key);
-      for (const [key, { grant }] of grants) if (grant.clientId === id) grants.delete(key);
-      return clients.delete(id);
+      registrations.delete(id);
+      return deleteClient(tables, id);
     },
     async list(query) {
       return select(
@@ -66,6 +66,13 @@ export function clientStore(tables: Tables): ClientStore {
       return true;
     },
   };
+}
+
+/** Deletes a client with its consents and grants. */
+export function deleteClient({ clients, consents, grants }: Tables, id: string): boolean {
+  for (const [key, { clientId }] of consents) if (clientId === id) consents.delete(key);
+  for (const [key, { grant }] of grants) if (grant.clientId === id) grants.delete(key);
+  return clients.delete(id);
 }
 
 function select(clients: Client[], { search = '', ownerId, after, limit = 50 }: ClientQuery): Client[] {

@@ -3,6 +3,7 @@ import type {
   Credential,
   CredentialStore,
   Grant,
+  GrantBasis,
   GrantSelector,
   GrantStore,
   RevocationStore,
@@ -11,12 +12,18 @@ import { copy, copyWithPayload, end, endOfClient, isLive, keyOf, throwIfTaken } 
 import type { Tables } from './tables.ts';
 
 /** Consents of users to clients. */
-export function consentStore({ consents }: Tables): ConsentStore {
+export function consentStore({ consents, registrations }: Tables): ConsentStore {
   return {
     async find(userId, clientId) {
       return copy(consents.get(keyOf(userId, clientId)));
     },
-    async add(consent) {
+    async add(consent, basis) {
+      if (basis?.registration) {
+        const registration = registrations.get(consent.clientId);
+        if (!registration) return false;
+        const removableAt = Math.max(registration.removableAt, consent.updatedAt + registration.unusedAfter);
+        registrations.set(consent.clientId, { ...registration, removableAt });
+      }
       const key = keyOf(consent.userId, consent.clientId);
       const known = consents.get(key);
       const { createdAt, lastUsedAt } = known ?? consent;
@@ -26,6 +33,7 @@ export function consentStore({ consents }: Tables): ConsentStore {
         hosts[host] = merged(hosts[host], consented);
       const updatedAt = Math.max(consent.updatedAt, known?.updatedAt ?? 0);
       consents.set(key, { ...consent, scopes, hosts, createdAt, updatedAt, lastUsedAt });
+      return true;
     },
     async touch(userId, clientId, at) {
       const key = keyOf(userId, clientId);
@@ -76,7 +84,7 @@ function isSelected(grant: Grant, selector: GrantSelector): boolean {
 
 /** Authorization codes and refresh tokens. */
 export function credentialStore(tables: Tables): CredentialStore {
-  const { consents, credentials, grants, sessions } = tables;
+  const { credentials, grants } = tables;
 
   function findLive(kind: Credential['kind'], id: string) {
     const credential = credentials.get(keyOf(kind, id));
@@ -84,24 +92,9 @@ export function credentialStore(tables: Tables): CredentialStore {
     return row && isLive(tables, row.grant) ? { credential, row } : undefined;
   }
 
-  function insert(credential: Credential): void {
-    credentials.set(keyOf(credential.kind, credential.id), copyWithPayload(credential));
-  }
-
-  function throwIfKnown(credential: Credential): void {
-    throwIfTaken(credentials, keyOf(credential.kind, credential.id));
-  }
-
   return {
-    async start(grant, code, { consent, sessionId } = {}) {
-      const known = consent && consents.get(keyOf(consent.userId, consent.clientId));
-      if (known?.createdAt !== consent?.createdAt) return false;
-      if (sessionId !== undefined && !sessions.has(sessionId)) return false;
-      throwIfKnown(code);
-      throwIfTaken(grants, grant.id);
-      grants.set(grant.id, { grant: copy(grant), neededUntil: Math.max(grant.expiresAt, code.expiresAt) });
-      insert(code);
-      return true;
+    async start(grant, code, basis = {}) {
+      return startGrant(tables, grant, code, basis);
     },
     async find(kind, id) {
       const found = findLive(kind, id);
@@ -119,14 +112,39 @@ export function credentialStore(tables: Tables): CredentialStore {
         };
       }
       if (successor) {
-        throwIfKnown(successor);
-        insert(successor);
+        insertCredential(tables, successor);
       }
       row.neededUntil = Math.max(row.neededUntil, neededUntil, successor?.expiresAt ?? 0);
       credentials.set(keyOf(kind, id), { ...credential, consumedAt: at, sealedSuccessor });
       return { outcome: 'redeemed' };
     },
   };
+}
+
+/** Inserts a grant with its first credential, unless the consent or the session that it is based on has been deleted. */
+export function startGrant(
+  tables: Tables,
+  grant: Grant,
+  credential: Credential,
+  { consent, sessionId }: GrantBasis,
+): boolean {
+  const { consents, grants, sessions } = tables;
+  const known = consent && consents.get(keyOf(consent.userId, consent.clientId));
+  if (known?.createdAt !== consent?.createdAt) return false;
+  if (sessionId !== undefined && !sessions.has(sessionId)) return false;
+  throwIfTaken(grants, grant.id);
+  insertCredential(tables, credential);
+  grants.set(grant.id, {
+    grant: copy(grant),
+    neededUntil: Math.max(grant.expiresAt, credential.expiresAt),
+  });
+  return true;
+}
+
+function insertCredential({ credentials }: Tables, credential: Credential): void {
+  const key = keyOf(credential.kind, credential.id);
+  throwIfTaken(credentials, key);
+  credentials.set(key, copyWithPayload(credential));
 }
 
 /** Revoked access tokens, and users and clients whose tokens, grants and sessions were ended. */

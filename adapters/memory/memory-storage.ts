@@ -1,5 +1,6 @@
 import { now } from '../../lib/contracts/clock.ts';
 import type {
+  AssertionStore,
   AssignmentStore,
   AttemptStore,
   KeyStore,
@@ -8,8 +9,10 @@ import type {
 } from '../../lib/contracts/index.ts';
 import { auditStore } from './audit.ts';
 import { clientStore } from './clients.ts';
+import { deviceCodeStore } from './devices.ts';
 import { consentStore, credentialStore, grantStore, revocationStore } from './grants.ts';
 import { idempotencyStore } from './idempotency.ts';
+import { registrationStore } from './registrations.ts';
 import { copy, copyWithPayload, emptyTables, endOfUser, throwIfTaken } from './tables.ts';
 import type { Tables } from './tables.ts';
 
@@ -24,6 +27,7 @@ export function memoryStorage(): Storage {
   return {
     durable: false,
     clients: clientStore(tables),
+    registrations: registrationStore(tables),
     consents: consentStore(tables),
     grants: grantStore(tables),
     credentials: credentialStore(tables),
@@ -34,6 +38,8 @@ export function memoryStorage(): Storage {
     audit: auditStore(tables),
     idempotency: idempotencyStore(tables),
     attempts: attemptStore(tables),
+    assertions: assertionStore(tables),
+    deviceCodes: deviceCodeStore(tables),
     transaction: async (work) => work(undefined),
     async migrate() {},
     pendingMigrations: async () => [],
@@ -127,12 +133,31 @@ function attemptStore({ attempts }: Tables): AttemptStore {
       attempts.set(id, { ...row, count: row.count + 1 });
       return undefined;
     },
+    async take(id, { amount, limit, now: at, expiresAt }) {
+      const row = attempts.get(id);
+      const open = row && row.expiresAt > at ? row : { count: 0, expiresAt };
+      const taken = Math.max(0, Math.min(amount, limit - open.count));
+      const count = open.count + taken;
+      if (taken > 0) attempts.set(id, { ...open, count });
+      return { taken, left: Math.max(0, limit - count), expiresAt: open.expiresAt };
+    },
     async giveBack(id) {
       const row = attempts.get(id);
       if (row && row.count > 0) attempts.set(id, { ...row, count: row.count - 1 });
     },
     async forget(id) {
       attempts.delete(id);
+    },
+  };
+}
+
+/** Client assertions that were used. */
+function assertionStore({ assertions }: Tables): AssertionStore {
+  return {
+    async spend(id, expiresAt) {
+      const isFirst = !assertions.has(id);
+      if (isFirst) assertions.set(id, { expiresAt });
+      return isFirst;
     },
   };
 }
@@ -165,9 +190,11 @@ interface ExpiringRow {
 }
 
 function* expiring(tables: Tables): Generator<ExpiringRow> {
-  const { attempts, audit, credentials, grants, requests, revokedTokens, sessions } = tables;
-  for (const rows of [sessions, credentials, revokedTokens, requests, audit, attempts]) {
+  const { assertions, attempts, audit, credentials, deviceCodes, grants, requests, revokedTokens, sessions } =
+    tables;
+  for (const rows of [sessions, credentials, revokedTokens, requests, audit, attempts, assertions]) {
     for (const [key, { expiresAt }] of rows) yield { rows, key, expiresAt };
   }
+  for (const [key, { keptUntil }] of deviceCodes) yield { rows: deviceCodes, key, expiresAt: keptUntil };
   for (const [key, { neededUntil }] of grants) yield { rows: grants, key, expiresAt: neededUntil };
 }

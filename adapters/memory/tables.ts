@@ -5,10 +5,12 @@ import type {
   ClientSecret,
   Consent,
   Credential,
+  DeviceCode,
   EndedParty,
   Grant,
   RevokedToken,
   StoredKey,
+  StoredRegistration,
   StoredRequest,
   StoredSession,
 } from '../../lib/contracts/index.ts';
@@ -17,6 +19,8 @@ import { StorageError } from '../../lib/errors.ts';
 /** The tables of a storage, shared by its stores because some of them change each other's rows. */
 export interface Tables {
   readonly clients: Map<string, { client: Client; readonly secrets: Map<string, ClientSecret> }>;
+  /** By client. */
+  readonly registrations: Map<string, StoredRegistration>;
   /** By user and client. */
   readonly consents: Map<string, Consent>;
   /** `neededUntil`: when the grant and all credentials that were issued from it have expired. */
@@ -39,11 +43,14 @@ export interface Tables {
   readonly audit: Map<string, { readonly record: AuditRecord; readonly expiresAt: number }>;
   readonly requests: Map<string, StoredRequest>;
   readonly attempts: Map<string, { readonly count: number; readonly expiresAt: number }>;
+  readonly assertions: Map<string, { readonly expiresAt: number }>;
+  readonly deviceCodes: Map<string, DeviceCode>;
 }
 
 export function emptyTables(): Tables {
   return {
     clients: new Map(),
+    registrations: new Map(),
     consents: new Map(),
     grants: new Map(),
     credentials: new Map(),
@@ -55,6 +62,8 @@ export function emptyTables(): Tables {
     audit: new Map(),
     requests: new Map(),
     attempts: new Map(),
+    assertions: new Map(),
+    deviceCodes: new Map(),
   };
 }
 

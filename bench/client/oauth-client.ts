@@ -2,12 +2,18 @@ import { createHash, randomBytes } from 'node:crypto';
 
 import { Pool } from 'undici';
 
-import { REDIRECT_URI, SCOPE } from '../protocol.ts';
+import { GUARDED_ROUTE, REDIRECT_URI, SCOPE } from '../protocol.ts';
 import type { Listening, Registered } from '../protocol.ts';
 import { Cookies } from './cookies.ts';
 import { readForm } from './form.ts';
 
-export type Encoding = 'form' | 'json';
+interface Settings {
+  readonly connections: number;
+  /** The encoding of token requests. @default 'form' */
+  readonly encoding?: 'json' | undefined;
+  /** The path of the route with the schools. @default GUARDED_ROUTE */
+  readonly route?: string | undefined;
+}
 
 interface Sent {
   readonly status: number;
@@ -32,26 +38,24 @@ export class OAuthClient implements AsyncDisposable {
   readonly registered: Registered;
   readonly #origin: string;
   readonly #pool: Pool;
-  readonly #encoding: Encoding;
+  readonly #settings: Settings;
 
-  constructor(
-    { origin, registered }: Listening,
-    { connections, encoding }: { connections: number; encoding: Encoding },
-  ) {
+  constructor({ origin, registered }: Listening, settings: Settings) {
     this.registered = registered;
     this.#origin = origin;
-    this.#pool = new Pool(origin, { connections, pipelining: 1 });
-    this.#encoding = encoding;
+    this.#pool = new Pool(origin, { connections: settings.connections, pipelining: 1 });
+    this.#settings = settings;
   }
 
   /** Gets a token by client credentials (RFC 6749 section 4.4). */
   async clientCredentials(): Promise<string> {
-    const { id, secret } = this.registered.service;
+    const { id, secret, parameters } = this.registered.service;
     const { access_token: token } = await this.#token({
       grant_type: 'client_credentials',
       client_id: id,
       client_secret: secret,
       scope: SCOPE,
+      ...parameters,
     });
     return token;
   }
@@ -75,7 +79,7 @@ export class OAuthClient implements AsyncDisposable {
   }
 
   async exchange({ code, verifier }: Code): Promise<Tokens> {
-    const { id, secret } = this.registered.app;
+    const { id, secret, parameters } = this.registered.app;
     return this.#rotating({
       grant_type: 'authorization_code',
       client_id: id,
@@ -83,21 +87,24 @@ export class OAuthClient implements AsyncDisposable {
       redirect_uri: REDIRECT_URI,
       code,
       code_verifier: verifier,
+      ...parameters,
     });
   }
 
   async refresh(refreshToken: string): Promise<Tokens> {
-    const { id, secret } = this.registered.app;
+    const { id, secret, parameters } = this.registered.app;
     return this.#rotating({
       grant_type: 'refresh_token',
       client_id: id,
       client_secret: secret,
       refresh_token: refreshToken,
+      ...parameters,
     });
   }
 
-  /** Calls a route with an access token; returns the body. */
-  async get(path: string, token: string): Promise<string> {
+  /** Reads the schools with an access token; returns the body. */
+  async schools(token: string): Promise<string> {
+    const path = this.#settings.route ?? GUARDED_ROUTE;
     const { status, text } = await this.#send('GET', path, { authorization: `Bearer ${token}` });
     if (status !== 200) throw new Error(`GET ${path}: ${status} ${text}`);
     return text;
@@ -124,27 +131,31 @@ export class OAuthClient implements AsyncDisposable {
 
   async #token(parameters: Record<string, string>): Promise<Tokens> {
     const [type, body] =
-      this.#encoding === 'json'
+      this.#settings.encoding === 'json'
         ? ['application/json', JSON.stringify(parameters)]
         : ['application/x-www-form-urlencoded', String(new URLSearchParams(parameters))];
     const { status, text } = await this.#send('POST', '/oauth/token', { 'content-type': type }, body);
     if (status !== 200) throw new Error(`POST /oauth/token: ${status} ${text}`);
     const tokens = JSON.parse(text) as Tokens;
-    if (tokens.access_token.split('.').length !== 3) throw new Error(`This is no signed token: ${text}`);
+    const isSigned = tokens.access_token.split('.').length === 3;
+    if (isSigned === Boolean(this.registered.opaque))
+      throw new Error(`This is another kind of token: ${text}`);
     return tokens;
   }
 
   #authorizationPath(verifier: string): string {
-    const parameters = new URLSearchParams({
-      client_id: this.registered.app.id,
+    const { id, parameters } = this.registered.app;
+    const query = new URLSearchParams({
+      client_id: id,
       redirect_uri: REDIRECT_URI,
       response_type: 'code',
       scope: SCOPE,
       state: 'xyz',
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
       code_challenge_method: 'S256',
+      ...parameters,
     });
-    return `/oauth/authorize?${String(parameters)}`;
+    return `/oauth/authorize?${String(query)}`;
   }
 
   async #open(path: string, cookies: Cookies): Promise<Sent> {

@@ -1,10 +1,11 @@
-// The authorization server with a guarded route and an API.
+// The authorization server and the API with a guarded route, mounted as in the README, and a route of the host's own.
 import Koa from 'koa';
 import { createApiRouter, defineAction } from 'koa-gatehouse';
 import type { Action } from 'koa-gatehouse';
 import Router from 'koa-router';
 import { z } from 'zod';
 
+import { OPEN_ROUTE } from '../protocol.ts';
 import { startAuthServer } from './authorization-server.ts';
 import type { Permission } from './authorization-server.ts';
 import { SCHOOLS } from './schools.ts';
@@ -12,13 +13,10 @@ import { serveContestant } from './serve-contestant.ts';
 
 await serveContestant(async (origin, job) => {
   const { auth, ...started } = await startAuthServer(origin, job);
-  const router = new Router();
-  router.get('/schools', auth.guard(), SCHOOLS);
-  const app = new Koa();
-  // First, as in the other contestants, because the route measures the guard.
-  app.use(router.routes());
-  app.use(auth.middleware());
-  app.use(createApiRouter({ auth, actions: [renameSchool()] }).routes());
+  const api = createApiRouter({ auth, actions: [renameSchool()] });
+  api.get('/schools', auth.requires('view_schools'), SCHOOLS);
+  const router = new Router().get(OPEN_ROUTE, SCHOOLS);
+  const app = new Koa().use(auth.middleware()).use(api.routes()).use(router.routes());
   const handle = app.callback();
   return {
     ...started,

@@ -22,8 +22,10 @@ answerQuestions(first.listening, {
   async usage() {
     const usages = (await Promise.all(workers.map(async (worker) => ask(worker, 'usage')))) as Usage[];
     const sum = (figure: keyof Usage) => usages.reduce((total, usage) => total + usage[figure], 0);
+    const { user, system } = process.cpuUsage();
     return {
-      cpu: sum('cpu'),
+      // This process distributes the connections.
+      cpu: sum('cpu') + user + system,
       peakMemory: sum('peakMemory'),
       memory: sum('memory'),
       statements: sum('statements'),

@@ -1,12 +1,13 @@
 import { Cookies } from '../client/cookies.ts';
 import type { Code } from '../client/oauth-client.ts';
+import { SERVERS } from './work.ts';
 import type { Work } from './work.ts';
 
 export const codeExchange: Work = {
   name: 'code-exchange',
   about: 'an authorization code is exchanged for an access token and a refresh token',
-  contestants: ['plain', 'gatehouse', 'gatehouse-postgresql', 'floor'],
-  connections: 64,
+  contestants: SERVERS,
+  connections: 16,
   async prepare(client, connections) {
     const browsers = Array.from({ length: connections }, () => new Cookies());
     const codes: Code[] = [];

@@ -4,7 +4,7 @@ import type { Work } from './work.ts';
 const ANSWER = JSON.stringify({ data: [{ id: 1, name: 'Hill School' }] });
 
 async function call(client: OAuthClient, token: string): Promise<void> {
-  const answer = await client.get('/schools', token);
+  const answer = await client.schools(token);
   if (answer !== ANSWER) throw new Error(`The route answered ${answer}`);
 }
 
@@ -13,7 +13,7 @@ function warmGuard(tokenCount: number, about: string): Work {
   return {
     name: `guard-${tokenCount}`,
     about,
-    contestants: ['unguarded', 'gatehouse', 'gatehouse-postgresql', 'jose'],
+    contestants: ['koa-router', 'gatehouse', 'gatehouse-open', 'gatehouse-postgresql', 'jose', 'koa'],
     connections: 32,
     async prepare(client, _connections, smoke) {
       const length = smoke ? Math.min(tokenCount, 3) : tokenCount;
@@ -29,14 +29,17 @@ function warmGuard(tokenCount: number, about: string): Work {
   };
 }
 
-export const guardOneToken: Work = warmGuard(1, 'a guarded route, always with the same token');
+export const guardOneToken: Work = warmGuard(
+  1,
+  'a guarded route as the README mounts it, always with the same token',
+);
 
 export const guardManyTokens: Work = warmGuard(1000, 'a guarded route, with a thousand tokens in turn');
 
 export const guardColdToken: Work = {
   name: 'guard-cold',
   about: 'a guarded route, with a token that is not cached',
-  contestants: ['unguarded', 'gatehouse', 'gatehouse-postgresql', 'jose'],
+  contestants: ['koa-router', 'gatehouse', 'gatehouse-postgresql', 'jose'],
   connections: 32,
   async prepare(client, connections) {
     const tokens: string[] = [];

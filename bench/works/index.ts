@@ -8,6 +8,7 @@ import { grown, refreshWhilePruning } from './grown.ts';
 import { htmlPdf } from './html-pdf.ts';
 import { refresh } from './refresh.ts';
 import type { Work } from './work.ts';
+import { manyWorkers } from './workers.ts';
 
 /** The works that are measured under load, in the order of the tables. */
 export const WORKS: readonly Work[] = [
@@ -20,6 +21,7 @@ export const WORKS: readonly Work[] = [
   guardManyTokens,
   guardColdToken,
   bulkAction,
+  ...manyWorkers,
   ...grown,
   refreshWhilePruning,
   ...htmlPdf,

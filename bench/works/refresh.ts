@@ -1,10 +1,11 @@
 import { Cookies } from '../client/cookies.ts';
+import { SERVERS } from './work.ts';
 import type { Work } from './work.ts';
 
 export const refresh: Work = {
   name: 'refresh',
   about: 'a refresh token is exchanged for an access token and its successor, which is presented next',
-  contestants: ['plain', 'gatehouse', 'gatehouse-postgresql', 'gatehouse-workers', 'floor'],
+  contestants: SERVERS,
   connections: 16,
   async prepare(client, connections) {
     const tokens: string[] = [];

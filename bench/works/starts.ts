@@ -1,4 +1,5 @@
 import type { OAuthClient } from '../client/oauth-client.ts';
+import { SERVERS } from './work.ts';
 import type { Work } from './work.ts';
 
 /** Something that the start of a server is measured at. */
@@ -11,7 +12,7 @@ export const STARTS: readonly Start[] = [
   {
     name: 'start-up',
     about: 'from the start of the process to its first token, on a database that is there',
-    contestants: ['plain', 'gatehouse', 'gatehouse-postgresql', 'floor'],
+    contestants: SERVERS,
     first: async (client) => client.clientCredentials(),
   },
   {

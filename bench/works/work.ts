@@ -1,6 +1,17 @@
 import type { OAuthClient } from '../client/oauth-client.ts';
 import type { ContestantName } from '../contestants.ts';
 
+/** The authorization servers of each work about tokens, and the minimum. */
+export const SERVERS: readonly ContestantName[] = [
+  'plain',
+  'plain-knex',
+  'gatehouse',
+  'gatehouse-postgresql',
+  'node-oauth2-server',
+  'better-auth',
+  'floor',
+];
+
 /** A kind of operation that is measured. */
 export interface Work {
   readonly name: string;

@@ -25,6 +25,7 @@ function addresses(baseUrl: string): readonly string[] {
   return [
     `  ${baseUrl}/         the start page`,
     `  ${baseUrl}/portal   the Partner portal, a third-party app: start here`,
+    `  ${baseUrl}/mcp      for AI agents: claude mcp add --transport http schools ${baseUrl}/mcp`,
   ];
 }
 

@@ -3,6 +3,7 @@ import type { Context, Middleware, Next } from 'koa';
 import type { Knex } from 'knex';
 import type { AuthServer } from 'koa-gatehouse';
 
+import { agentsUrl, createAgents } from './agents.ts';
 import { createApi } from './api.ts';
 import type { Permission, Role } from './gate.ts';
 import { createDocuments } from './documents/index.ts';
@@ -31,7 +32,7 @@ export interface AppOptions {
 }
 
 /** The platform as a Koa app: the authorization server, the API, the platform's pages, and the portal. */
-export function createApp(options: AppOptions): Koa {
+export async function createApp(options: AppOptions): Promise<Koa> {
   const { auth, database, baseUrl, portalCredentials, documentsFolder, metrics, pdf, letters } = options;
   const render = loadViews();
   const api = createApi({ auth, knex: database, letters });
@@ -41,9 +42,10 @@ export function createApp(options: AppOptions): Koa {
   app.use(auth.health());
   app.use(auth.middleware());
   app.use(api.routes());
+  app.use(await createAgents(auth, { database, baseUrl }));
   app.use(createStatistics(auth, { database, baseUrl }).routes());
   if (metrics) app.use(serveMetrics(auth));
-  app.use(createPages({ metrics, render }).routes());
+  app.use(createPages({ metrics, render, agentsUrl: agentsUrl(baseUrl) }).routes());
   const documents = createDocuments<PortalState>({ baseUrl, folder: documentsFolder, pdf, render });
   app.use(createPortal({ baseUrl, credentials: portalCredentials, render, documents }).routes());
   return app;

@@ -13,13 +13,15 @@ export interface PagesOptions {
   readonly render: Render;
   /** Whether `/metrics` is served. */
   readonly metrics: boolean;
+  /** The URL that agents connect to. */
+  readonly agentsUrl: string;
 }
 
 /** The platform's own pages: the start page, the page that shows a code to copy, and their static files. */
-export function createPages({ metrics, render }: PagesOptions): Router {
+export function createPages({ agentsUrl, metrics, render }: PagesOptions): Router {
   const router = new Router();
 
-  router.get('/', (ctx) => render(ctx, 'start', { title: 'Larkfield Schools', metrics }));
+  router.get('/', (ctx) => render(ctx, 'start', { title: 'Larkfield Schools', metrics, agentsUrl }));
 
   // The redirect URI of apps without their own server, such as curl in a terminal.
   router.get('/code', (ctx) => {

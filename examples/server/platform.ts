@@ -9,6 +9,7 @@ import type { AuthServer } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { pages } from 'koa-gatehouse/interactions';
 
+import { AGENTS, agentsUrl } from './agents.ts';
 import { prepareAnnouncement } from './announcement.ts';
 import type { Announcement } from './announcement.ts';
 import { createApp } from './app.ts';
@@ -70,7 +71,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
 
   const documentsFolder = resolve(settings.dataDirectory, 'documents');
   const { metrics } = settings;
-  const app = createApp({ ...prepared, baseUrl, documentsFolder, metrics, pdf, letters });
+  const app = await createApp({ ...prepared, baseUrl, documentsFolder, metrics, pdf, letters });
   const listener = app.callback();
   ready.resolve((request, response) => void listener(request, response));
 
@@ -99,6 +100,7 @@ export async function preparePlatform({
   await storage.migrate();
 
   const { keyEncryptionKeyFile, keyEncryptionKeys } = settings;
+  const ofUnregistered = ['profile', 'statistics:read', ...Object.keys(AGENTS.scopes ?? {})];
   const auth = await createAuthServer({
     issuer: baseUrl,
     users: platformUsers(database),
@@ -112,7 +114,13 @@ export async function preparePlatform({
     }),
     gate,
     scopes,
-    resources: { [statisticsUrl(baseUrl)]: STATISTICS },
+    resources: { [statisticsUrl(baseUrl)]: STATISTICS, [agentsUrl(baseUrl)]: AGENTS },
+    // Apps may sign assertions instead of sending a secret.
+    privateKeyJwt: true,
+    // Agents register themselves, or are known by a document. What they may do is what their user checks on the consent page.
+    dynamicRegistration: { scopes: ofUnregistered },
+    clientIdMetadata: { allow: () => true, scopes: ofUnregistered },
+    deviceAuthorization: true,
     keyEncryptionKey:
       keyEncryptionKeys.length > 0 ? keyEncryptionKeys : await keyEncryptionKeyIn(keyEncryptionKeyFile),
   });

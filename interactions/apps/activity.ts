@@ -59,6 +59,7 @@ interface RecordContext {
 function describeRecord(record: AuditRecord, context: RecordContext): ActivityRow {
   const { clock, text } = context;
   const details: [TextKey, string | undefined][] = [
+    ['activity.tool', 'tool' in record ? record.tool : undefined],
     ['activity.grantType', 'grantType' in record ? record.grantType : undefined],
     ['activity.error', 'error' in record ? record.error : undefined],
     ['activity.reason', 'reason' in record ? record.reason : undefined],
@@ -68,6 +69,7 @@ function describeRecord(record: AuditRecord, context: RecordContext): ActivityRo
     ['activity.fields', 'fields' in record ? record.fields.join(', ') : undefined],
     ['activity.actor', actorOf(record, context)],
     ['activity.address', record.address],
+    ['activity.deviceAddress', 'deviceAddress' in record ? record.deviceAddress : undefined],
   ];
   return {
     at: clock.minute(record.at),

@@ -42,6 +42,8 @@ export async function createApp(request: DeveloperRequest): Promise<void> {
   }
 }
 
+const GRANT_TYPES: readonly ClientGrantType[] = ['authorization_code', 'client_credentials'];
+
 function fieldsOf(form: AppForm): Omit<ClientFields, 'ownerId'> {
   const { firstParty, name } = form;
   // The registry refuses an unknown grant type.
@@ -49,7 +51,9 @@ function fieldsOf(form: AppForm): Omit<ClientFields, 'ownerId'> {
   return {
     name,
     grantType,
-    ...(grantType === 'client_credentials' ? {} : fieldsForPeople(form)),
+    ...(grantType === 'authorization_code' ? fieldsForPeople(form) : {}),
+    // A command line or a television cannot keep a secret.
+    ...(grantType === 'device_code' ? { confidential: false } : {}),
     ...(firstParty ? { firstParty } : {}),
   };
 }
@@ -65,6 +69,7 @@ function showForm(
     heading: sentence(pageContext.text['apps.newHeading']),
     above: { href: home, label: pageContext.text['page.apps'] },
     action: `${home}/new`,
+    grantTypes: pageContext.flow.devices ? [...GRANT_TYPES, 'device_code'] : GRANT_TYPES,
     form,
     mayBeFirstParty: developer.administrator,
     cancel: home,

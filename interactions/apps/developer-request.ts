@@ -7,6 +7,7 @@ import { sentence } from '../sentence.ts';
 import type { Sentence } from '../sentence.ts';
 import type { PageContext } from '../page-context.ts';
 import type { TextKey } from '../text.ts';
+import { titleOfApp } from '../unregistered.ts';
 import type { Tabbed } from './views.ts';
 
 /** A request of a signed-in developer. */
@@ -61,20 +62,31 @@ export function readOnce(form: Readonly<Record<string, string>>): string {
   throw new BodyError('The form is incomplete.');
 }
 
-type Tab = 'settings' | 'permissions' | 'secrets' | 'activity';
+type Tab = 'settings' | 'permissions' | 'secrets' | 'keys' | 'activity';
+
+/** Whether an app has a page of keys: also for keys that are stored from a time when the server accepted them. */
+export function hasKeysPage(
+  { acceptsKeys }: Pick<Developer, 'acceptsKeys'>,
+  { confidential, keys }: Client,
+): boolean {
+  return confidential && (acceptsKeys || keys !== undefined);
+}
 
 /** The data that all pages of an app have: its name, a link to the list, and the tabs. */
 export function frameOf(
-  { home, pageContext: { text } }: DeveloperRequest,
+  { developer, home, pageContext: { text } }: DeveloperRequest,
   client: Client,
   here: Tab,
 ): Tabbed & { heading: Sentence; above: NonNullable<Page['above']> } {
-  // A public app has no secrets.
-  const tabs: readonly Tab[] = client.confidential
-    ? ['settings', 'permissions', 'secrets', 'activity']
-    : ['settings', 'permissions', 'activity'];
+  const tabs: readonly Tab[] = [
+    ...(['settings', 'permissions'] as const),
+    // A public app does not authenticate.
+    ...(client.confidential ? (['secrets'] as const) : []),
+    ...(hasKeysPage(developer, client) ? (['keys'] as const) : []),
+    'activity',
+  ];
   return {
-    heading: sentence('{client}', { client: client.name }),
+    heading: sentence('{client}', { client: titleOfApp(client, text) }),
     above: { href: home, label: text['page.apps'] },
     isDisabled: client.disabled,
     tabs: tabs.map((tab) => ({

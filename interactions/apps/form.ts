@@ -8,12 +8,13 @@ import type { Texts } from '../text.ts';
 import type { AppForm, Place } from './views.ts';
 
 /** The kind of an app as the form shows it: the developer chooses where the app runs, which decides the client's type. */
-type Kind = 'service' | Place;
+type Kind = 'service' | 'device_code' | Place;
 
 const PLACES: readonly Place[] = ['server', 'browser', 'device'];
 
 export function kindOf({ confidential, grantType, native }: Client): Kind {
   if (grantType === 'client_credentials') return 'service';
+  if (grantType === 'device_code') return grantType;
   if (confidential) return 'server';
   return native ? 'device' : 'browser';
 }
@@ -45,7 +46,7 @@ export function formOf(client: Client): AppForm {
   return {
     name: printable(client.name),
     grantType: client.grantType,
-    place: kind === 'service' ? '' : kind,
+    place: isPlace(kind) ? kind : '',
     redirectUris: client.redirectUris.join('\n'),
     firstParty: client.firstParty,
   };
@@ -108,9 +109,18 @@ function problemsOf(errors: readonly FieldError[], text: Texts): readonly Proble
       const names = { number: String(Number(number) + 1), problem: words };
       return { field: 'redirectUris', message: plain(sentence(text['apps.problem.redirectUri'], names)) };
     }
+    if (error.field.startsWith('keys')) return keyProblem(error.field, words, text);
     return { message: words, ...(FORM_FIELDS.has(error.field) ? { field: error.field } : {}) };
   });
   return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
+}
+
+function keyProblem(field: string, words: string, text: Texts): Problem {
+  if (field === 'keys.jwksUri') return { field: 'jwksUri', message: words };
+  const number = /\[(\d+)\]$/.exec(field)?.[1];
+  if (number === undefined) return { field: 'jwks', message: words };
+  const names = { number: String(Number(number) + 1), problem: words };
+  return { field: 'jwks', message: plain(sentence(text['apps.problem.key'], names)) };
 }
 
 function wordsOf({ code, message, parameters = {} }: FieldError, text: Texts): string {

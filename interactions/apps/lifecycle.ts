@@ -1,6 +1,7 @@
 import type { Developer } from '../../lib/contracts/index.ts';
 import { seeOther } from '../navigation.ts';
 import { sentence } from '../sentence.ts';
+import { titleOfApp } from '../unregistered.ts';
 import { afterwards, appPath, findApp, showPage } from './developer-request.ts';
 import type { Step, DeveloperRequest } from './developer-request.ts';
 
@@ -13,7 +14,7 @@ export function askToConfirm(what: 'delete' | 'disable' | 'revoke'): Step {
     showPage(request, {
       view: 'confirm',
       wide: false,
-      heading: sentence(text[`apps.${what}Heading`], { client: client.name }),
+      heading: sentence(text[`apps.${what}Heading`], { client: titleOfApp(client, text) }),
       lead: sentence(text[`apps.${what}Lead`]),
       action: appPath(home, client.id, what),
       button: text[`apps.${what}`],

@@ -1,6 +1,7 @@
 import type { Client } from '../../lib/contracts/index.ts';
 import { queryText, seeOther, withQuery } from '../navigation.ts';
-import { printable, sentence } from '../sentence.ts';
+import { sentence } from '../sentence.ts';
+import { titleOfApp } from '../unregistered.ts';
 import { kindOf } from './form.ts';
 import type { AppRow } from './views.ts';
 import { appPath, showPage, readDone } from './developer-request.ts';
@@ -44,9 +45,11 @@ function describe(
 ): AppRow {
   return {
     href: appPath(home, client.id),
-    name: printable(client.name),
+    name: titleOfApp(client, text),
     kind: text[`apps.kind.${kindOf(client)}.name`],
     created: clock.day(client.createdAt),
+    registration:
+      client.registration === 'manual' ? undefined : text[`apps.registration.${client.registration}`],
     isDisabled: client.disabled,
     isOwn: developer.administrator && client.ownerId === developer.user.id,
   };

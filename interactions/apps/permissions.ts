@@ -80,7 +80,7 @@ async function show(
     done: readDone(request),
     action: appPath(home, client.id, 'permissions'),
     version: versionOf(client),
-    hasPeople: client.grantType === 'authorization_code',
+    hasPeople: client.grantType !== 'client_credentials',
     roles: choices(rolesOf(request), 'role', client.roles, given.roles),
     permissions: choices(permissionsOf(request), 'permission', client.permissions, given.permissions),
     scopes: developer.scopes.map((scope, index) => ({

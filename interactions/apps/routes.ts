@@ -6,6 +6,7 @@ import type { PageContextFor } from '../page-context.ts';
 import { describeViewer, signedIn } from '../viewer.ts';
 import { showActivity } from './activity.ts';
 import { askForNewApp, createApp } from './create.ts';
+import { askToRemoveKeys, removeKeys, saveKeys, showKeys } from './keys.ts';
 import { askToConfirm, deleteApp, disableApp, enableApp, revokeTokens } from './lifecycle.ts';
 import { listApps } from './list.ts';
 import { savePermissions, showPermissions } from './permissions.ts';
@@ -48,6 +49,10 @@ export function appRoutes(
     .post(`${app}/secrets`, ...form, run(addSecret))
     .get(`${app}/secrets/:secret/delete`, ...view, run(askToDeleteSecret))
     .post(`${app}/secrets/:secret/delete`, ...form, run(deleteSecret))
+    .get(`${app}/keys`, ...view, run(showKeys))
+    .post(`${app}/keys`, ...form, run(saveKeys))
+    .get(`${app}/keys/remove`, ...view, run(askToRemoveKeys))
+    .post(`${app}/keys/remove`, ...form, run(removeKeys))
     .get(`${app}/activity`, ...view, run(showActivity))
     .get(`${app}/revoke`, ...view, run(askToConfirm('revoke')))
     .post(`${app}/revoke`, ...form, run(revokeTokens))

@@ -111,6 +111,7 @@ async function show(
     done: readDone(request),
     action: path,
     isConfidential: client.confidential,
+    hasKeys: client.keys !== undefined,
     secrets: secrets.map((secret) => describe(secret, path, request)),
     lives: LIFETIMES.map((days) => ({
       value: days,

@@ -2,6 +2,7 @@ import type { Client, ClientFields } from '../../lib/contracts/index.ts';
 import { readForm } from '../../lib/http/body.ts';
 import { seeOther } from '../navigation.ts';
 import type { Problem } from '../page.ts';
+import { printable } from '../sentence.ts';
 import { displayName } from '../viewer.ts';
 import { connectOf } from './connect.ts';
 import {
@@ -43,7 +44,7 @@ function changesOf(
   { developer }: DeveloperRequest,
 ): Partial<Omit<ClientFields, 'grantType' | 'ownerId'>> {
   const { firstParty, name } = form;
-  if (client.grantType === 'client_credentials') return firstParty ? { name, firstParty } : { name };
+  if (client.grantType !== 'authorization_code') return firstParty ? { name, firstParty } : { name };
   const { confidential, native = client.native, redirectUris } = fieldsForPeople(form);
   return {
     name,
@@ -65,7 +66,8 @@ async function show(
   const owner = developer.administrator ? await developer.owner(client) : undefined;
   const mayEnable = client.disabled && (await developer.canEnable(client.id));
   // Only administrators may change a first-party app, so other developers get no form.
-  const isFixed = client.firstParty && !developer.administrator;
+  const isOfDocument = client.registration === 'metadata_document';
+  const isFixed = isOfDocument || (client.firstParty && !developer.administrator);
   const kind = text[`apps.kind.${kindOf(client)}.name`];
   showPage(request, {
     view: 'apps/settings',
@@ -73,12 +75,21 @@ async function show(
     done: readDone(request),
     action: appPath(home, client.id),
     version: versionOf(client),
-    mayBeFirstParty: developer.administrator,
-    isFixed,
+    mayBeFirstParty: developer.administrator && client.registration === 'manual',
+    fixed: isFixed ? text[isOfDocument ? 'apps.documentFixed' : 'apps.firstPartyFixed'] : undefined,
     hasPeople: client.grantType === 'authorization_code',
     hasPlace: client.grantType === 'authorization_code' && !client.confidential,
     facts: [
       { label: text['apps.kind'], value: kind },
+      ...(client.registration === 'manual'
+        ? []
+        : [
+            {
+              label: text['apps.registration'],
+              value: text[`apps.registration.${client.registration}`],
+            },
+            { label: text['apps.callsItself'], value: printable(client.name) },
+          ]),
       { label: text['apps.created'], value: clock.day(client.createdAt).words },
       ...(owner ? [{ label: text['apps.owner'], value: displayName(owner) }] : []),
       ...(isFixed ? client.redirectUris : []).map((value) => ({ label: text['apps.redirectUris'], value })),
@@ -88,7 +99,8 @@ async function show(
     enable: mayEnable ? appPath(home, client.id, 'enable') : undefined,
     revoke: appPath(home, client.id, 'revoke'),
     disable: appPath(home, client.id, 'disable'),
-    delete: appPath(home, client.id, 'delete'),
+    // A disabled one would come back with its next request.
+    delete: isOfDocument && client.disabled ? undefined : appPath(home, client.id, 'delete'),
     scripts: ['copy.js'],
     ...page,
   });

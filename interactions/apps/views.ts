@@ -1,3 +1,4 @@
+import type { ClientGrantType } from '../../lib/contracts/index.ts';
 import type { Moment } from '../language.ts';
 import type { Link } from '../navigation.ts';
 import type { Sentence } from '../sentence.ts';
@@ -21,6 +22,8 @@ export type AppView =
       readonly view: 'apps/new';
       readonly action: string;
       readonly once: string;
+      /** The grant types to choose from. */
+      readonly grantTypes: readonly ClientGrantType[];
       readonly form: AppForm;
       readonly mayBeFirstParty: boolean;
       readonly cancel: string;
@@ -38,8 +41,8 @@ export type AppView =
       readonly version: string;
       readonly form: AppForm;
       readonly mayBeFirstParty: boolean;
-      /** Whether the developer may not change the app, because it is first-party and they are no administrator. */
-      readonly isFixed: boolean;
+      /** Why the app cannot be changed here; `undefined` when it can. */
+      readonly fixed: string | undefined;
       readonly hasPeople: boolean;
       /** Whether the app may change between browser and device. */
       readonly hasPlace: boolean;
@@ -52,7 +55,8 @@ export type AppView =
       /** URL of the page that asks for confirmation before all tokens of the app are revoked. */
       readonly revoke: string;
       readonly disable: string;
-      readonly delete: string;
+      /** `undefined` when the app cannot be deleted while it is disabled. */
+      readonly delete: string | undefined;
     })
   | (Tabbed & {
       readonly view: 'apps/permissions';
@@ -77,9 +81,25 @@ export type AppView =
       readonly action: string;
       readonly once: string;
       readonly isConfidential: boolean;
+      readonly hasKeys: boolean;
       readonly secrets: readonly SecretRow[];
       readonly form: { readonly label: string; readonly expires: string };
       readonly lives: readonly { readonly value: string; readonly label: string }[];
+    })
+  | (Tabbed & {
+      readonly view: 'apps/keys';
+      readonly action: string;
+      readonly version: string;
+      readonly form: KeyForm;
+      /** Whether the server accepts keys of clients; otherwise there is no form. */
+      readonly isAccepted: boolean;
+      readonly keys: readonly KeyRow[];
+      /** The URL that the keys are read from. */
+      readonly jwksUri: string | undefined;
+      /** URL of the page of its secrets, when it has keys and secrets. */
+      readonly secrets: string | undefined;
+      /** URL of the page that asks for confirmation before the keys are removed; `undefined` when there are none. */
+      readonly remove: string | undefined;
     })
   | { readonly view: 'apps/new-secret'; readonly secret: string; readonly back: Link }
   | (Tabbed & {
@@ -102,6 +122,8 @@ export interface AppRow {
   readonly name: string;
   readonly kind: string;
   readonly created: Moment;
+  /** How it became known, unless somebody registered it. */
+  readonly registration: string | undefined;
   readonly isDisabled: boolean;
   /** Whether the app is the administrator's own; `false` for a developer, who sees no other apps. */
   readonly isOwn: boolean;
@@ -123,6 +145,8 @@ export interface AppForm {
 export interface Connect {
   /** `undefined` for an app with the client credentials grant. */
   readonly authorizeUrl: string | undefined;
+  /** The device authorization endpoint, for an app that gets its tokens for device codes. */
+  readonly deviceUrl: string | undefined;
   readonly tokenUrl: string;
   readonly curl: string;
 }
@@ -148,6 +172,22 @@ export interface SecretRow {
   readonly isExpired: boolean;
   readonly lastUsed: Moment | undefined;
   readonly delete: string;
+}
+
+/** The fields of the form of an app's keys. */
+export interface KeyForm {
+  readonly jwks: string;
+  readonly jwksUri: string;
+}
+
+/** A public key of an app. */
+export interface KeyRow {
+  /** Such as `P-256, ES256`. */
+  readonly kind: string;
+  /** Its `kid`. */
+  readonly id: string | undefined;
+  /** RFC 7638, SHA-256. */
+  readonly thumbprint: string;
 }
 
 /** An audit record of an app. */

@@ -52,6 +52,48 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'consent.authorize': 'Zugriff erlauben',
   'consent.deny': 'Ablehnen',
 
+  'consent.quoted': '„{name}“',
+  'consent.caution': 'Niemand hat diese App geprüft',
+  'consent.caution.document':
+    '{name} nennt diese App „{client}“. Erlauben Sie den Zugriff nur, wenn Sie {name} kennen und das hier eben selbst begonnen haben.',
+  'consent.caution.dynamic':
+    'Sie nennt sich „{client}“; bei {brand} kann jeder eine App unter diesem Namen anmelden. Erlauben Sie den Zugriff nur, wenn Sie das hier eben selbst begonnen haben.',
+  'consent.caution.device':
+    'Es geht weiter zu einem Programm auf dem Gerät, das Sie gerade benutzen. Jedes Programm dort kann sich für diese App ausgeben.',
+
+  'device.heading': 'Ein Gerät verbinden',
+  'device.lead': 'Geben Sie den Code ein, den Ihr Gerät oder Ihre Befehlszeile anzeigt.',
+  'device.leadFilledIn':
+    'Fahren Sie nur fort, wenn Ihr Gerät oder Ihre Befehlszeile genau diesen Code anzeigt.',
+  'device.code': 'Code',
+  'device.codeHint': 'Acht Buchstaben, zum Beispiel WDJB-MJHT.',
+  'device.codeMissing': 'Geben Sie den Code ein, den das Gerät anzeigt.',
+  'device.codeUnknown':
+    'Dieser Code ist nicht offen. Prüfen Sie jeden Buchstaben. Steht derselbe Code auf dem Gerät, dann ist er abgelaufen oder schon verwendet: Beginnen Sie auf dem Gerät noch einmal.',
+  'device.throttled.one': 'Zu viele falsche Codes. Versuchen Sie es in {count} Minute noch einmal.',
+  'device.throttled.other': 'Zu viele falsche Codes. Versuchen Sie es in {count} Minuten noch einmal.',
+  'device.submit': 'Weiter',
+  'device.requestHeading': '{client} auf einem Gerät verbinden?',
+  'device.requestLead':
+    'Ein Gerät oder eine Befehlszeile mit {client} möchte auf Ihr Konto bei {brand} zugreifen.',
+  'device.compare': 'Das Gerät vor Ihnen muss diesen Code anzeigen:',
+  'device.warning':
+    'Hat Ihnen jemand diesen Code geschickt oder Sie gebeten, diese Seite zu öffnen? Dann lehnen Sie ab: Wenn Sie zustimmen, bekommt diese Person den Zugriff, nicht Sie.',
+  'device.address': 'Die Anfrage kam von',
+  'device.sameNetwork': 'dem Netz, das Sie jetzt verwenden',
+  'device.otherNetwork': 'nicht aus dem Netz, das Sie jetzt verwenden',
+  'device.userAgent': 'Das Programm nennt sich',
+  'device.requested': 'Wann',
+  'device.now': 'gerade eben',
+  'device.ago.one': 'vor {count} Minute',
+  'device.ago.other': 'vor {count} Minuten',
+  'device.approve': 'Verbinden',
+  'device.approvedHeading': 'Ihr Gerät ist verbunden',
+  'device.approvedLead':
+    'Sie können zu Ihrem Gerät zurückkehren und diese Seite schließen. Unter Ihren verbundenen Apps können Sie es jederzeit trennen.',
+  'device.deniedHeading': 'Das Gerät wurde abgelehnt',
+  'device.deniedLead': 'Es hat keinen Zugriff auf Ihr Konto. Sie können diese Seite schließen.',
+
   'logout.heading': 'Bei {brand} abmelden?',
   'logout.lead': 'Sie sind als {user} angemeldet.',
   'logout.submit': 'Abmelden',
@@ -81,6 +123,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'authorizedApps.since': 'Erlaubt am',
   'authorizedApps.lastUsed': 'Zuletzt genutzt am',
   'authorizedApps.neverUsed': 'Noch nicht genutzt',
+  'authorizedApps.tools': 'Was sie zuletzt getan hat:',
   'authorizedApps.disabled': 'Abgeschaltet',
   'authorizedApps.disconnect': 'Trennen',
   'authorizedApps.disconnectHeading': '{client} trennen?',
@@ -117,12 +160,16 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.grantType.client_credentials': 'Client Credentials',
   'apps.grantType.client_credentialsHint':
     'Ein Programm auf einem Server handelt für sich selbst, ohne eine Person. Es hat eigene Berechtigungen.',
+  'apps.grantType.device_code': 'Device Code',
+  'apps.grantType.device_codeHint':
+    'Für ein Gerät oder eine Befehlszeile: Personen geben einen Code ein, den die App anzeigt. Sie handelt für sie, mit deren Berechtigungen.',
   'apps.forPeople': 'Für Apps mit Authorization Code',
   'apps.redirectUris': 'Redirect-URIs',
   'apps.redirectUrisHint':
     'Eine pro Zeile, zum Beispiel https://app.example/callback. Nach der Anmeldung geht es genau an eine dieser Adressen zurück.',
   'apps.place': 'Wo läuft die App?',
   'apps.kind.service.name': 'Client Credentials',
+  'apps.kind.device_code.name': 'Device Code',
   'apps.kind.server.name': 'Authorization Code, auf einem Server',
   'apps.kind.browser.name': 'Authorization Code, in einem Browser',
   'apps.kind.device.name': 'Authorization Code, auf einem Gerät',
@@ -137,12 +184,21 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.firstPartyHint': 'Sie gehört zur Plattform selbst: Niemand wird gefragt, ob sie zugreifen darf.',
   'apps.firstPartyFixed':
     'Diese App gehört zur Plattform selbst. Ihren Namen, ihre Redirect-URIs und wo sie läuft, ändert nur die Administration.',
+  'apps.documentFixed':
+    'Diese App beschreibt sich in einem Dokument unter der Adresse, die ihre Client-ID ist. Name und Redirect-URIs werden dort geändert.',
+  'apps.registration': 'Angemeldet',
+  'apps.registration.dynamic': 'Von der App selbst',
+  'apps.registration.metadata_document': 'Von niemandem: sie hat ein Dokument',
+  'apps.callsItself': 'Nennt sich',
+  'apps.disabledDocument':
+    'Solange sie deaktiviert ist, kann sie nicht gelöscht werden: Ihr Dokument würde sie wieder hereinlassen. Lassen Sie sie deaktiviert, oder aktivieren Sie sie zuerst.',
   'apps.create': 'App anlegen',
   'apps.createdHeading': '{client} ist angelegt',
   'apps.secretOnce':
     'Kopieren Sie das Secret jetzt. Es wird nur dieses eine Mal angezeigt und kann später nicht mehr gelesen werden.',
   'apps.connect': 'App verbinden',
   'apps.authorizeUrl': 'Autorisierungs-URL',
+  'apps.deviceUrl': 'URL der Geräteautorisierung',
   'apps.tokenUrl': 'Token-URL',
   'apps.curl': 'Ein Token mit curl holen',
   'apps.givePermissions': 'Berechtigungen geben',
@@ -152,6 +208,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.tab.settings': 'Einstellungen',
   'apps.tab.permissions': 'Berechtigungen',
   'apps.tab.secrets': 'Secrets',
+  'apps.tab.keys': 'Schlüssel',
   'apps.tab.activity': 'Aktivität',
   'apps.isDisabled': 'Diese App ist deaktiviert: Sie bekommt keine Tokens, und ihre bisherigen gelten nicht.',
   'apps.cannotEnable': 'Nur die Administration kann sie wieder aktivieren.',
@@ -189,6 +246,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.done.secretAddedBefore':
     'Dieses Formular wurde schon einmal gesendet: Das Secret ist hinzugefügt und steht in dieser Liste. Wenn Ihnen sein Wert fehlt, löschen Sie es und fügen ein weiteres hinzu.',
   'apps.done.secretDeleted': 'Das Secret ist gelöscht.',
+  'apps.done.keysRemoved': 'Die Schlüssel sind entfernt.',
 
   'apps.problem.name_length': 'Geben Sie einen Namen mit 1 bis {most} Zeichen ein.',
   'apps.problem.control_characters':
@@ -199,6 +257,13 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.problem.first_party_fixed': 'Das ändert bei einer First-Party-App nur die Administration.',
   'apps.problem.name_reserved':
     'Dieser Name, oder einer, der so aussieht, gehört der Plattform. Wählen Sie einen anderen.',
+  'apps.problem.from_document': 'Das steht im Dokument der App und wird dort geändert.',
+  'apps.problem.unregistered_first_party':
+    'Niemand hat diese App angemeldet, deshalb wird der Zugriff immer erfragt.',
+  'apps.problem.unregistered_scopes':
+    'Niemand hat diese App angemeldet, deshalb kann sie nicht jeden Scope haben. Wählen Sie einige aus.',
+  'apps.problem.disabled_document':
+    'Eine deaktivierte App kann nicht gelöscht werden, wenn ihr Dokument sie wieder hereinlassen würde. Lassen Sie sie deaktiviert, oder aktivieren Sie sie zuerst.',
   'apps.problem.name_mixed_scripts':
     'Der Name mischt Buchstaben mehrerer Schriften, von denen manche gleich aussehen. Verwenden Sie die einer Schrift.',
   'apps.problem.too_many_apps':
@@ -233,6 +298,27 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'apps.problem.too_many_secrets':
     'Die App hat {most} Secrets; mehr sind nicht möglich. Löschen Sie erst eines.',
   'apps.problem.public_client': 'Diese App läuft dort, wo sie kein Secret geheim halten kann.',
+  'apps.problem.key': 'Schlüssel {number}: {problem}',
+  'apps.problem.keys_not_accepted': 'Dieser Server nimmt keine Schlüssel an.',
+  'apps.problem.jwks_form': 'Das ist kein JSON Web Key Set: ein Objekt mit einer Liste von Schlüsseln.',
+  'apps.problem.keys_count': 'Geben Sie 1 bis {most} Schlüssel an.',
+  'apps.problem.keys_size': 'Geben Sie höchstens {most} Zeichen an.',
+  'apps.problem.key_form': 'Er ist kein JSON Web Key.',
+  'apps.problem.key_private':
+    'Das ist der private Schlüssel. Er hat die App damit verlassen, verwenden Sie ihn nicht mehr: Erzeugen Sie ein neues Schlüsselpaar, und geben Sie nur den öffentlichen an.',
+  'apps.problem.key_id_form': 'Seine kid ist ein Text aus 1 bis {most} sichtbaren Zeichen.',
+  'apps.problem.key_duplicate': 'Ein anderer Schlüssel hat auch die kid „{name}“.',
+  'apps.problem.key_type':
+    'Geben Sie einen RSA-Schlüssel, einen EC-Schlüssel auf P-256, P-384 oder P-521, oder einen Ed25519-Schlüssel an.',
+  'apps.problem.key_algorithm':
+    'Seine alg gehört nicht zu dieser Art von Schlüssel. Geben Sie {name} an, oder lassen Sie sie weg.',
+  'apps.problem.key_use': 'Er ist nicht für Signaturen bestimmt.',
+  'apps.problem.key_invalid': 'Er ist kein gültiger öffentlicher Schlüssel.',
+  'apps.problem.key_length': 'Geben Sie einen RSA-Schlüssel mit 2048 bis 4096 Bit an.',
+  'apps.problem.jwks_uri_form':
+    'Geben Sie eine Adresse an, die mit https: beginnt, mit höchstens {most} Zeichen, ohne Benutzernamen, Passwort und #.',
+  'apps.problem.jwks_uri_private':
+    'Dieser Server liest Schlüssel nur von öffentlichen Adressen. Geben Sie stattdessen die Schlüssel selbst an.',
   'apps.problem.other': 'Das wurde nicht angenommen: {problem}.',
   'apps.problem.changed':
     'Diese App wurde geändert, nachdem Sie das Formular geöffnet haben, von einer anderen Person oder in einem anderen Tab. Prüfen Sie das Formular; wenn Sie noch einmal speichern, wird jene Änderung überschrieben.',
@@ -261,6 +347,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
     'Eines davon sendet die App als client_secret. Um ein Secret ohne Unterbrechung zu wechseln, fügen Sie ein neues hinzu, tragen es in der App ein und löschen dann das alte.',
   'secrets.public':
     'Diese App läuft dort, wo sie kein Secret geheim halten kann. Sie weist sich stattdessen mit PKCE aus.',
+  'secrets.noneButKeys': 'Sie hat kein Secret. Sie weist sich mit ihren Schlüsseln aus.',
   'secrets.none': 'Sie hat kein Secret und kann keine Tokens bekommen.',
   'secrets.hint': 'endet auf',
   'secrets.unnamed': 'ohne Bezeichnung',
@@ -286,6 +373,30 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'secrets.newHeading': 'Neues Secret für {client}',
   'secrets.back': 'Zurück zu den Secrets',
 
+  'keys.lead':
+    'Eine App kann mit ihrem privaten Schlüssel eine Assertion signieren, statt ein Secret zu senden (private_key_jwt). Hier werden nur öffentliche Schlüssel gespeichert.',
+  'keys.notAccepted': 'Dieser Server nimmt zurzeit keine Schlüssel an.',
+  'keys.secretsToo':
+    'Diese App hat auch Secrets, und beides wird angenommen. Löschen Sie die Secrets, wenn die App ihre Schlüssel verwendet.',
+  'keys.readFrom': 'Ihre Schlüssel werden gelesen von',
+  'keys.unnamed': 'ohne kid',
+  'keys.thumbprint': 'SHA-256',
+  'keys.add': 'Schlüssel hinzufügen',
+  'keys.replace': 'Schlüssel ändern',
+  'keys.jwks': 'Öffentliche Schlüssel',
+  'keys.jwksHint':
+    'Ein JSON Web Key Set, nie mit einem privaten Schlüssel. Um einen Schlüssel ohne Unterbrechung zu wechseln, fügen Sie den neuen neben dem alten hinzu, tragen ihn in der App ein und entfernen dann den alten.',
+  'keys.jwksUri': 'Oder die Adresse der öffentlichen Schlüssel',
+  'keys.jwksUriHint':
+    'Zum Beispiel https://app.example/jwks.json. Sie wird nach fünf Minuten wieder gelesen; neue Schlüssel werden so von selbst gefunden.',
+  'keys.both': 'Geben Sie die Schlüssel oder ihre Adresse an, nicht beides.',
+  'keys.missing': 'Geben Sie die Schlüssel an, oder unten ihre Adresse.',
+  'keys.notJson': 'Das ist kein JSON.',
+  'keys.remove': 'Schlüssel entfernen',
+  'keys.removeHeading': 'Die Schlüssel von {client} entfernen?',
+  'keys.removeLead':
+    'Dann weist sie sich nur noch mit ihren Secrets aus. Ohne ein Secret bekommt sie keine Tokens mehr.',
+
   'activity.none': 'Noch ist nichts geschehen. Token-Anfragen dieser App stehen hier.',
   'activity.lead': 'Was mit dieser App geschehen ist, das Neueste zuerst.',
   'activity.first': 'Neueste',
@@ -296,13 +407,18 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'activity.consent_given': 'Eine Person hat den Zugriff erlaubt',
   'activity.consent_denied': 'Eine Person hat den Zugriff abgelehnt',
   'activity.consent_withdrawn': 'Eine Person hat die App getrennt',
+  'activity.device_authorized': 'Eine Person hat ein Gerät verbunden',
+  'activity.device_denied': 'Eine Person hat ein Gerät abgelehnt',
   'activity.client_created': 'App angelegt',
   'activity.client_updated': 'App geändert',
   'activity.client_disabled': 'App deaktiviert',
   'activity.client_enabled': 'App aktiviert',
+  'activity.client_withdrawn': 'Das Dokument der App fehlt oder ist nicht mehr gültig',
   'activity.secret_added': 'Secret hinzugefügt, das auf {hint} endet',
   'activity.secret_deleted': 'Secret gelöscht, das auf {hint} endet',
   'activity.tokens_revoked': 'Tokens widerrufen',
+  'activity.tool_called': 'Werkzeug aufgerufen',
+  'activity.tool': 'Werkzeug',
   'activity.grantType': 'Grant Type',
   'activity.error': 'Fehler',
   'activity.reason': 'Grund',
@@ -315,6 +431,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'activity.owner': 'der Person, der sie gehört',
   'activity.administrator': 'der Administration',
   'activity.address': 'IP-Adresse',
+  'activity.deviceAddress': 'Gerät',
 
   'error.code': 'Fehler',
   'error.description': 'Einzelheiten',
@@ -322,6 +439,15 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'error.access_denied.heading': 'Der Zugriff wurde nicht erlaubt',
   'error.access_denied.lead':
     'Die App hat nichts erhalten. Kehren Sie zu ihr zurück, um es noch einmal zu versuchen.',
+  'error.client_metadata_unavailable.heading': 'Diese App lässt sich gerade nicht prüfen',
+  'error.client_metadata_unavailable.lead':
+    'Ihre Beschreibung, die der Entwickler ins Netz gestellt hat, war nicht abrufbar. Versuchen Sie es in einer Minute noch einmal; bleibt es dabei, nennen Sie dem Entwickler die Einzelheiten unten.',
+  'error.client_metadata_invalid.heading': 'Die Beschreibung dieser App ist fehlerhaft',
+  'error.client_metadata_invalid.lead':
+    'Die Beschreibung, die der Entwickler ins Netz gestellt hat, fehlt oder enthält Fehler. Gehen Sie zurück zur App, und nennen Sie dem Entwickler die Einzelheiten unten.',
+  'error.client_metadata_refused.heading': 'Diese App ist hier nicht zugelassen',
+  'error.client_metadata_refused.lead':
+    'Hier sind nur bestimmte Apps zugelassen, und diese gehört nicht dazu. Wenn Sie sie brauchen, fragen Sie einen Administrator.',
   'error.cross_site.heading': 'Dieses Formular kam von einer anderen Website',
   'error.cross_site.lead':
     'Um Ihr Konto zu schützen, wurde es nicht angenommen. Kehren Sie dorthin zurück, wo Sie hergekommen sind, und beginnen Sie von vorn.',

@@ -47,6 +47,46 @@ export const en = {
   'consent.destination': 'You will be sent to',
   'consent.authorize': 'Authorize',
   'consent.deny': 'Deny',
+  'consent.quoted': '“{name}”',
+  'consent.caution': 'Nobody has checked this app',
+  'consent.caution.document':
+    '{name} calls its app “{client}”. Authorize it only if you know {name} and have just started this yourself.',
+  'consent.caution.dynamic':
+    'It calls itself “{client}”; anybody can register an app at {brand} under this name. Authorize it only if you have just started this yourself.',
+  'consent.caution.device':
+    'It leads to a program on the device that you are using. Any program there can pass itself off as this app.',
+
+  'device.heading': 'Connect a device',
+  'device.lead': 'Enter the code that your device or command line shows.',
+  'device.leadFilledIn': 'Continue only if your device or command line shows exactly this code.',
+  'device.code': 'Code',
+  'device.codeHint': 'Eight letters, such as WDJB-MJHT.',
+  'device.codeMissing': 'Enter the code that the device shows.',
+  'device.codeUnknown':
+    'This code is not open. Check each letter. If it is the same as on the device, it has expired or was used: start again on the device.',
+  'device.throttled.one': 'Too many wrong codes. Try again in {count} minute.',
+  'device.throttled.other': 'Too many wrong codes. Try again in {count} minutes.',
+  'device.submit': 'Continue',
+  'device.requestHeading': 'Connect {client} on a device?',
+  'device.requestLead':
+    'A device or command line that runs {client} is asking for access to your {brand} account.',
+  'device.compare': 'The device in front of you must show this code:',
+  'device.warning':
+    'Did someone send you this code, or ask you to open this page? Then choose Deny: with your approval, that person gets the access, not you.',
+  'device.address': 'The request came from',
+  'device.sameNetwork': 'the network that you use now',
+  'device.otherNetwork': 'not the network that you use now',
+  'device.userAgent': 'The program says that it is',
+  'device.requested': 'When',
+  'device.now': 'just now',
+  'device.ago.one': '{count} minute ago',
+  'device.ago.other': '{count} minutes ago',
+  'device.approve': 'Connect',
+  'device.approvedHeading': 'Your device is connected',
+  'device.approvedLead':
+    'You can return to your device and close this page. You can disconnect it at any time, among your connected apps.',
+  'device.deniedHeading': 'The device was refused',
+  'device.deniedLead': 'It has no access to your account. You can close this page.',
 
   'logout.heading': 'Sign out of {brand}?',
   'logout.lead': 'You are signed in as {user}.',
@@ -74,6 +114,7 @@ export const en = {
   'authorizedApps.since': 'Authorized',
   'authorizedApps.lastUsed': 'Last used',
   'authorizedApps.neverUsed': 'Not used yet',
+  'authorizedApps.tools': 'What it did lately:',
   'authorizedApps.disabled': 'Switched off',
   'authorizedApps.disconnect': 'Disconnect',
   'authorizedApps.disconnectHeading': 'Disconnect {client}?',
@@ -110,12 +151,16 @@ export const en = {
   'apps.grantType.client_credentials': 'Client credentials',
   'apps.grantType.client_credentialsHint':
     'A program on a server acts for itself, without a person. It has permissions of its own.',
+  'apps.grantType.device_code': 'Device code',
+  'apps.grantType.device_codeHint':
+    'For a device or command line: people enter a code that it shows. It acts for them, with their permissions.',
   'apps.forPeople': 'For apps with authorization code',
   'apps.redirectUris': 'Redirect URIs',
   'apps.redirectUrisHint':
     'One per line, such as https://app.example/callback. People return to exactly these addresses.',
   'apps.place': 'Where does it run?',
   'apps.kind.service.name': 'Client credentials',
+  'apps.kind.device_code.name': 'Device code',
   'apps.kind.server.name': 'Authorization code, on a server',
   'apps.kind.browser.name': 'Authorization code, in a browser',
   'apps.kind.device.name': 'Authorization code, on a device',
@@ -130,11 +175,20 @@ export const en = {
   'apps.firstPartyHint': 'It belongs to the platform itself: people are not asked to authorize it.',
   'apps.firstPartyFixed':
     'This app belongs to the platform itself. Only an administrator changes its name, its redirect URIs, and where it runs.',
+  'apps.documentFixed':
+    'This app describes itself in a document at the address that is its client ID. Its name and its redirect URIs are changed there.',
+  'apps.registration': 'Registered',
+  'apps.registration.dynamic': 'By the app itself',
+  'apps.registration.metadata_document': 'By nobody: it has a document',
+  'apps.callsItself': 'Calls itself',
+  'apps.disabledDocument':
+    'It cannot be deleted while it is disabled: its document would let it back in. Leave it disabled, or enable it first.',
   'apps.create': 'Create app',
   'apps.createdHeading': '{client} is created',
   'apps.secretOnce': 'Copy the secret now. It is shown only once and cannot be read again.',
   'apps.connect': 'Connect it',
   'apps.authorizeUrl': 'Authorization URL',
+  'apps.deviceUrl': 'Device authorization URL',
   'apps.tokenUrl': 'Token URL',
   'apps.curl': 'Get a token with curl',
   'apps.givePermissions': 'Give it permissions',
@@ -144,6 +198,7 @@ export const en = {
   'apps.tab.settings': 'Settings',
   'apps.tab.permissions': 'Permissions',
   'apps.tab.secrets': 'Secrets',
+  'apps.tab.keys': 'Keys',
   'apps.tab.activity': 'Activity',
   'apps.isDisabled': 'This app is disabled: it gets no tokens, and those that it has do not work.',
   'apps.cannotEnable': 'Only an administrator can enable it again.',
@@ -178,6 +233,7 @@ export const en = {
   'apps.done.secretAddedBefore':
     'This form was sent before: the secret is added, and listed here. If you do not have its value, delete it and add another one.',
   'apps.done.secretDeleted': 'The secret is deleted.',
+  'apps.done.keysRemoved': 'The keys are removed.',
 
   'apps.problem.name_length': 'Give a name of 1 to {most} characters.',
   'apps.problem.control_characters':
@@ -187,6 +243,13 @@ export const en = {
   'apps.problem.first_party_fixed': 'Only an administrator changes this of a first-party app.',
   'apps.problem.name_reserved':
     'This name, or one that looks like it, belongs to the platform. Choose another one.',
+  'apps.problem.from_document': 'This comes from the document of the app, and is changed there.',
+  'apps.problem.unregistered_first_party':
+    'Nobody has registered this app, so people are always asked to authorize it.',
+  'apps.problem.unregistered_scopes':
+    'Nobody has registered this app, so it cannot have every scope. Choose some.',
+  'apps.problem.disabled_document':
+    'A disabled app cannot be deleted when its document would let it back in. Leave it disabled, or enable it first.',
   'apps.problem.name_mixed_scripts':
     'The name mixes letters of several scripts, some of which look the same. Use those of one script.',
   'apps.problem.too_many_apps': 'You have {most} apps, the most that one person can have. Delete one first.',
@@ -216,6 +279,25 @@ export const en = {
   'apps.problem.too_many_secrets':
     'The app has {most} secrets, the most that there can be. Delete one first.',
   'apps.problem.public_client': 'This app runs where it cannot keep a secret.',
+  'apps.problem.key': 'Key {number}: {problem}',
+  'apps.problem.keys_not_accepted': 'This server does not accept keys.',
+  'apps.problem.jwks_form': 'This is not a JSON Web Key Set: an object with a list of keys.',
+  'apps.problem.keys_count': 'Give 1 to {most} keys.',
+  'apps.problem.keys_size': 'Give at most {most} characters.',
+  'apps.problem.key_form': 'It is not a JSON Web Key.',
+  'apps.problem.key_private':
+    'This is the private key. It has left the app now, so do not use it any more: make a new pair of keys, and give the public one only.',
+  'apps.problem.key_id_form': 'Its kid is a text of 1 to {most} characters that can all be seen.',
+  'apps.problem.key_duplicate': 'Another key has the kid “{name}” too.',
+  'apps.problem.key_type': 'Give an RSA key, an EC key on P-256, P-384 or P-521, or an Ed25519 key.',
+  'apps.problem.key_algorithm': 'Its alg does not belong to this kind of key. Give {name}, or leave it out.',
+  'apps.problem.key_use': 'It is not for signatures.',
+  'apps.problem.key_invalid': 'It is not a valid public key.',
+  'apps.problem.key_length': 'Give an RSA key of 2048 to 4096 bits.',
+  'apps.problem.jwks_uri_form':
+    'Give an address that begins with https:, of at most {most} characters, without user name, password and #.',
+  'apps.problem.jwks_uri_private':
+    'This server reads keys from public addresses only. Give the keys themselves instead.',
   'apps.problem.other': 'This was not accepted: {problem}.',
   'apps.problem.changed':
     'This app was changed after you opened the form, by another user or in another tab. Check the form and save it again to overwrite that.',
@@ -242,6 +324,7 @@ export const en = {
   'secrets.lead':
     'The app sends one of these as client_secret. To change a secret without a break, add one, put it into the app, and then delete the old one.',
   'secrets.public': 'This app runs where it cannot keep a secret. It proves itself by PKCE instead.',
+  'secrets.noneButKeys': 'It has no secret. It authenticates with its keys.',
   'secrets.none': 'It has no secret and cannot get tokens.',
   'secrets.hint': 'ends in',
   'secrets.unnamed': 'without a label',
@@ -267,6 +350,29 @@ export const en = {
   'secrets.newHeading': 'A new secret of {client}',
   'secrets.back': 'Back to the secrets',
 
+  'keys.lead':
+    'An app can sign an assertion with its private key instead of sending a secret (private_key_jwt). Only public keys are stored here.',
+  'keys.notAccepted': 'This server does not accept keys at the moment.',
+  'keys.secretsToo':
+    'This app also has secrets, and both are accepted. Delete the secrets when the app uses its keys.',
+  'keys.readFrom': 'Its keys are read from',
+  'keys.unnamed': 'without a kid',
+  'keys.thumbprint': 'SHA-256',
+  'keys.add': 'Add keys',
+  'keys.replace': 'Change the keys',
+  'keys.jwks': 'Public keys',
+  'keys.jwksHint':
+    'A JSON Web Key Set, never with a private key. To change a key without a break, add the new one beside the old one, put it into the app, and then remove the old one.',
+  'keys.jwksUri': 'Or the address of the public keys',
+  'keys.jwksUriHint':
+    'Such as https://app.example/jwks.json. It is read again after five minutes, so new keys are found by themselves.',
+  'keys.both': 'Give the keys or their address, not both.',
+  'keys.missing': 'Give the keys, or their address below.',
+  'keys.notJson': 'This is not JSON.',
+  'keys.remove': 'Remove the keys',
+  'keys.removeHeading': 'Remove the keys of {client}?',
+  'keys.removeLead': 'Then it authenticates with its secrets only. Without one, it gets no more tokens.',
+
   'activity.none': 'Nothing has happened yet. Token requests of this app are listed here.',
   'activity.lead': 'What happened with this app, newest first.',
   'activity.first': 'Newest',
@@ -277,13 +383,18 @@ export const en = {
   'activity.consent_given': 'A person authorized the app',
   'activity.consent_denied': 'A person did not authorize the app',
   'activity.consent_withdrawn': 'A person disconnected the app',
+  'activity.device_authorized': 'A person connected a device',
+  'activity.device_denied': 'A person did not connect a device',
   'activity.client_created': 'App created',
   'activity.client_updated': 'App changed',
   'activity.client_disabled': 'App disabled',
   'activity.client_enabled': 'App enabled',
+  'activity.client_withdrawn': 'The document of the app is gone or not valid any more',
   'activity.secret_added': 'Secret ending in {hint} added',
   'activity.secret_deleted': 'Secret ending in {hint} deleted',
   'activity.tokens_revoked': 'Tokens revoked',
+  'activity.tool_called': 'Tool called',
+  'activity.tool': 'Tool',
   'activity.grantType': 'Grant type',
   'activity.error': 'Error',
   'activity.reason': 'Why',
@@ -296,12 +407,22 @@ export const en = {
   'activity.owner': 'its owner',
   'activity.administrator': 'an administrator',
   'activity.address': 'From',
+  'activity.deviceAddress': 'Device at',
 
   'error.code': 'Error',
   'error.description': 'Details',
   'error.reference': 'Reference',
   'error.access_denied.heading': 'Access was not given',
   'error.access_denied.lead': 'Nothing was shared with the app. Go back to it to try again.',
+  'error.client_metadata_unavailable.heading': 'This app cannot be checked right now',
+  'error.client_metadata_unavailable.lead':
+    'Its description, which its developer has put on the web, could not be fetched. Try again in a minute; if it stays like this, tell its developer the details below.',
+  'error.client_metadata_invalid.heading': 'The description of this app is wrong',
+  'error.client_metadata_invalid.lead':
+    'The description that its developer has put on the web is missing or has mistakes. Go back to the app and tell its developer the details below.',
+  'error.client_metadata_refused.heading': 'This app is not allowed here',
+  'error.client_metadata_refused.lead':
+    'This platform lets in certain apps only, and this one is not among them. If you need it, ask an administrator.',
   'error.cross_site.heading': 'This form came from another site',
   'error.cross_site.lead':
     'It was stopped to protect your account. Go back to where you came from and start again.',

@@ -1,5 +1,8 @@
 import { ConfigError } from '../errors.ts';
+import type { Duration } from '../contracts/duration.ts';
+import { checkDuration } from '../options/checks.ts';
 import { checkKnownOptions } from '../options/known-options.ts';
+import { checkInteger } from '../options/values.ts';
 
 /** The limits of a bulk request. */
 export interface BulkLimits {
@@ -19,6 +22,14 @@ export interface UploadLimits {
   readonly maxFiles?: number;
   /** The largest number of fields, also of urlencoded forms. @default 100 */
   readonly maxFields?: number;
+}
+
+/** A limit of requests in a window of time. */
+export interface RequestLimit {
+  /** The largest number of requests, from 1 to 1,000,000,000. */
+  readonly requests: number;
+  /** The length of the window, at most a day. It begins with the first request. */
+  readonly per: Duration;
 }
 
 /** The limits of an API, with defaults applied. */
@@ -64,6 +75,22 @@ export function checkLimits({
     bulk: { maximum, concurrency, bodyLimit: bulkBodyLimit },
     uploads: { bodyLimit: uploadLimit, maxFiles, maxFields },
   };
+}
+
+const DAY = 86_400;
+
+/**
+ * @param option - the limit's name in errors
+ * @throws ConfigError for a wrong limit
+ */
+export function checkRequestLimit(
+  option: string,
+  limit: RequestLimit,
+): { readonly requests: number; readonly window: number } {
+  const { requests, per } = checkKnownOptions(limit, { requests: true, per: true }, option);
+  const window = checkDuration(`${option}.per`, per, 1);
+  if (window > DAY) throw new ConfigError(`${option}.per`, 'give at most 1 day');
+  return Object.freeze({ requests: checkInteger(`${option}.requests`, requests, 1, 1_000_000_000), window });
 }
 
 const MEBIBYTE = 1024 * 1024;

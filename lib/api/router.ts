@@ -5,9 +5,7 @@ import { Router, RouterEvents } from 'koa-router';
 import type { GuardMiddleware } from '../access/guard.ts';
 import type { Requires } from '../access/requires.ts';
 import type { Gate, GuardedState, User } from '../contracts/index.ts';
-import { ConfigError } from '../errors.ts';
-import { overloadProblem } from '../http/concurrency-limit.ts';
-import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
+import { limitConcurrency } from '../http/limit-concurrency.ts';
 import { problems, sendProblem } from '../http/problem.ts';
 import { serverPartsOf } from '../http/server-parts.ts';
 import { checkBoolean } from '../options/values.ts';
@@ -15,6 +13,7 @@ import { checkKnownOptions } from '../options/known-options.ts';
 import { describeAction, indexActions, listActions, withAction } from './actions/action-index.ts';
 import type { Action } from './actions/define-action.ts';
 import { executeOnCollection, executeOnInstance } from './actions/execute.ts';
+import { createPerformAction } from './actions/perform-action.ts';
 import { runBulk } from './bulk/bulk.ts';
 import { createAnswerOnce } from './idempotency/answer-once.ts';
 import { identity } from './identity.ts';
@@ -23,6 +22,9 @@ import type { BulkLimits, UploadLimits } from './limits.ts';
 import { serveDescription } from './openapi/serve-description.ts';
 import type { OpenApiOptions } from './openapi/document.ts';
 import { guardEveryRoute, parseHostBodies } from './matched-routes.ts';
+import { baseUrlOf, checkPath, pathOf } from './paths.ts';
+import { createRequestLimits } from './request-limits.ts';
+import type { RequestLimits } from './request-limits.ts';
 import { createRouteBodies } from './route-bodies.ts';
 import type { RouteBody } from './route-bodies.ts';
 
@@ -64,6 +66,12 @@ export interface ApiRouterOptions<
   readonly bodyLimit?: number;
   /** The limits of a bulk. */
   readonly bulk?: BulkLimits;
+  /**
+   * How many requests a user and a client may send, and how often they may run an action: `{ user: { requests: 600, per:
+   * '1 minute' } }`. They are counted on all nodes together, in the storage. Over a limit, the response is 429 with `Retry-After`.
+   * @default none
+   */
+  readonly limits?: RequestLimits;
   /** The limits of a multipart body that is sent to a route of yours. */
   readonly uploads?: UploadLimits;
   /**
@@ -108,28 +116,32 @@ export function createApiRouter<
   A extends string = string,
 >(options: ApiRouterOptions<P, U, S, A>): ApiRouter<P, U, S> {
   const { auth, openapi = {}, parseBodies = true } = checkKnownOptions(options, OPTIONS);
-  const { concurrencyLimit, logger, mountPath, resources, storage } = serverPartsOf(auth);
+  const { concurrencyLimit, logger, mountPath, requestCounter, resources, storage } = serverPartsOf(auth);
   const { gate, issuer } = auth;
   const guard = auth.guard(options.resource === undefined ? {} : { resource: options.resource });
   const resource: string = options.resource ?? issuer;
   const { prefix = resource === issuer ? `${mountPath}/api/v1` : pathOf(resource, { issuer, mountPath }) } =
     options;
-  checkPrefix(prefix);
+  checkPath('prefix', prefix, '/api/v1');
   checkBoolean('parseBodies', parseBodies);
-  const limits = checkLimits(options);
-  const { bodyLimit, bulk } = limits;
+  const sizes = checkLimits(options);
+  const { bodyLimit, bulk } = sizes;
   const actions = indexActions(options.actions, auth);
+  const limiter = createRequestLimits(options.limits, { actions: actions.all, counter: requestCounter });
+  const { countRequest, countRuns, isLimited, mostRuns } = limiter;
+  const maximum = (action: Action): number => Math.min(bulk.maximum, mostRuns(action));
   const { scopes } = resources.get(resource)!;
   const baseUrl =
     resource === issuer || options.prefix !== undefined ? baseUrlOf({ issuer, mountPath }, prefix) : resource;
   const answerOnce = createAnswerOnce({ store: storage.idempotency, logger });
-  const execute = { logger, answerOnce, bodyLimit };
+  const execute = { perform: createPerformAction({ logger, answerOnce }), bodyLimit, countRuns };
 
   const router: ApiRouter<P, U, S> = new Router({ prefix, sensitive: true });
   const guardRoute = compose<ParameterizedContext<GuardedState<P, U, S>>>([
     limitConcurrency(concurrencyLimit),
     problems({ logger }),
     guard,
+    ...(countRequest ? [countRequest] : []),
   ]);
   const addPublicRoute = guardEveryRoute(router, guardRoute);
   answerUnmatched(router, guardRoute, prefix);
@@ -140,18 +152,18 @@ export function createApiRouter<
   // The names of actions end in `-action`, so `bulk` in the next path is never one of them.
   router.post(
     '/actions/:type/:action/bulk',
-    withAction(actions, runBulk({ storage, logger, answerOnce, ...bulk })),
+    withAction(actions, runBulk({ storage, logger, answerOnce, countRuns, ...bulk, maximum })),
   );
   router.post('/actions/:type/:id/:action', withAction(actions, executeOnInstance(execute)));
   router.get(OBJECT_PATHS, notImplemented);
   if (openapi !== false) {
-    const described = { actions: actions.all, gate, issuer, baseUrl, scopes, maximum: bulk.maximum };
+    const described = { actions: actions.all, gate, issuer, baseUrl, scopes, maximum, isLimited };
     for (const [path, handler] of Object.entries(serveDescription(described, openapi))) {
       if (openapi.access === 'public') addPublicRoute(path, handler);
       else router.get(path, handler);
     }
   }
-  if (parseBodies) parseHostBodies(router, createRouteBodies(limits, logger));
+  if (parseBodies) parseHostBodies(router, createRouteBodies(sizes, logger));
   return router;
 }
 
@@ -162,45 +174,11 @@ const OPTIONS: Readonly<Record<keyof ApiRouterOptions, true>> = {
   actions: true,
   bodyLimit: true,
   bulk: true,
+  limits: true,
   uploads: true,
   parseBodies: true,
   openapi: true,
 };
-
-/** The path of a URL in this app: without the part of the issuer's path that a proxy removes from requests. */
-function pathOf(
-  resource: string,
-  { issuer, mountPath }: { readonly issuer: string; readonly mountPath: string },
-): string {
-  if (resource.startsWith(`${issuer}/`)) return mountPath + resource.slice(issuer.length);
-  return new URL(resource).pathname;
-}
-
-/** The public URL of the API. It includes the part of the issuer's path that a proxy removes from requests. */
-function baseUrlOf(
-  { issuer, mountPath }: { readonly issuer: string; readonly mountPath: string },
-  prefix: string,
-): string {
-  return prefix.startsWith(`${mountPath}/`)
-    ? issuer + prefix.slice(mountPath.length)
-    : new URL(issuer).origin + prefix;
-}
-
-// koa-router interprets some of the other characters as parameters or wildcards.
-const PLAIN_PATH = /^(\/[\w.~%@-]+)+$/;
-
-function checkPrefix(prefix: unknown): void {
-  if (typeof prefix !== 'string' || !PLAIN_PATH.test(prefix)) {
-    throw new ConfigError('prefix', "give a path with a leading and no trailing slash, such as '/api/v1'");
-  }
-}
-
-/** Applies the server's limit of concurrent requests to the API. */
-function limitConcurrency(limit: Pick<ConcurrencyLimit, 'run'>): Middleware {
-  return async function run(ctx, next) {
-    return limit.run(ctx, next, (overload) => sendProblem(ctx, overloadProblem(overload)));
-  };
-}
 
 /** The planned paths of the Objects API, all of them `GET`. */
 const OBJECT_PATHS: string[] = [

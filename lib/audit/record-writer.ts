@@ -83,8 +83,7 @@ export function createRecordWriter(
 
   function report(): void {
     if (lost > 0) logger.error({ lost }, 'audit events lost: the storage did not accept them in time');
-    if (Object.keys(dropped).length > 0)
-      logger.warn({ left_out: dropped }, 'audit events of refused requests dropped: too many');
+    if (Object.keys(dropped).length > 0) logger.warn({ left_out: dropped }, 'audit events dropped: too many');
     lost = 0;
     dropped = {};
   }

@@ -1,26 +1,22 @@
 import type { Client, ClientSecret } from 'koa-gatehouse';
 
+import { keysText } from './client-keys.ts';
 import { timeText } from './report.ts';
 import { properties, table } from './table.ts';
 
 /** A client as text. Members that its grant type does not use are left out. */
 export function clientText(client: Client): string {
-  const isCode = client.grantType === 'authorization_code';
   return properties([
     ['Client ID', client.id],
     ['Name', client.name],
+    ...(client.registration === 'manual'
+      ? []
+      : ([['Registered', REGISTRATION[client.registration]]] as const)),
     ['Grant type', client.grantType],
     ['Kind', client.confidential ? 'confidential' : client.native ? 'public, native' : 'public'],
+    ...(client.keys ? ([['Keys', keysText(client)]] as const) : []),
     ['Status', client.disabled ? 'disabled' : 'enabled'],
-    ...(isCode
-      ? ([
-          ['Redirect URIs', client.redirectUris],
-          ['Consent', client.firstParty ? 'not asked: first-party' : 'asked'],
-        ] as const)
-      : ([
-          ['Roles', client.roles],
-          ['Permissions', client.permissions],
-        ] as const)),
+    ...ownRows(client),
     ['Scopes', client.scopes ?? 'all'],
     ['Owner', client.ownerId ?? []],
     ['Lifetimes', lifetimesText(client.lifetimes)],
@@ -28,6 +24,27 @@ export function clientText(client: Client): string {
     ['Updated (UTC)', timeText(client.updatedAt)],
   ]);
 }
+
+/** How a client became known, in words. */
+export const REGISTRATION: Readonly<Record<Client['registration'], string>> = {
+  manual: 'by hand',
+  dynamic: 'by the app itself',
+  metadata_document: 'by its metadata document',
+};
+function ownRows({ firstParty, grantType, permissions, redirectUris, roles }: Client): Row[] {
+  const consent: Row = ['Consent', firstParty ? 'not asked: first-party' : 'asked'];
+  const rows: Readonly<Record<Client['grantType'], Row[]>> = {
+    authorization_code: [['Redirect URIs', redirectUris], consent],
+    client_credentials: [
+      ['Roles', roles],
+      ['Permissions', permissions],
+    ],
+    device_code: [['Consent', 'asked each time']],
+  };
+  return rows[grantType];
+}
+
+type Row = [label: string, value: string | readonly string[]];
 
 function lifetimesText({ accessToken, refreshToken, refreshTokenAbsolute }: Client['lifetimes']): string[] {
   const own = [

@@ -1,5 +1,7 @@
 import type { Client, ClientSecret, SigningKey } from 'koa-gatehouse';
 
+import { keysJson } from './client-keys.ts';
+
 /** The output of a command. */
 export interface Report {
   /** The document that `--json` prints. */
@@ -24,17 +26,20 @@ export function print({ json, text, notes, exitCode = 0 }: Report, { asJson }: {
 }
 
 /**
- * A client as `--json` prints it: `client_id`, `name`, `grant_type`, `redirect_uris`, `confidential`, `native`,
- * `first_party`, `scopes` (`null`: all), `roles`, `permissions`, `owner_id`, `disabled`, `disabled_by`, `lifetimes`
+ * A client as `--json` prints it: `client_id`, `name`, `registration` (`manual`, `dynamic` or `metadata_document`), `grant_type`,
+ * `redirect_uris`, `confidential`, `keys` (`kid`, `kind`, `alg`, `thumbprint` of each; `null`: none, or those at `jwks_uri`),
+ * `jwks_uri`, `native`, `first_party`, `scopes` (`null`: all), `roles`, `permissions`, `owner_id`, `disabled`, `disabled_by`, `lifetimes`
  * (`access_token`, `refresh_token`, `refresh_token_absolute`, in seconds; `null`: the server's), `created_at`, `updated_at`.
  */
 export function clientJson(client: Client): Record<string, unknown> {
   return {
     client_id: client.id,
     name: client.name,
+    registration: client.registration,
     grant_type: client.grantType,
     redirect_uris: client.redirectUris,
     confidential: client.confidential,
+    ...keysJson(client),
     native: client.native,
     first_party: client.firstParty,
     scopes: client.scopes ?? null,

@@ -6,6 +6,7 @@ import { ClientInvalidError, fieldError } from '../errors.ts';
 import type { FieldError, FieldErrorCode, FieldErrorParameters } from '../errors.ts';
 import { checkLifetimes } from './lifetimes.ts';
 import type { AddMistake, CompleteLifetimes } from './lifetimes.ts';
+import { checkClientKeys } from './public-keys.ts';
 
 /** The configuration of the server that a client is checked against. `undefined`: not known, so that any value is accepted. */
 export interface KnownNames {
@@ -13,6 +14,10 @@ export interface KnownNames {
   readonly scopes: ReadonlyMap<string, unknown> | undefined;
   /** The lifetimes of the server, which are the longest for a client. */
   readonly lifetimes: CompleteLifetimes | undefined;
+  /** Whether clients may authenticate with keys. */
+  readonly privateKeyJwt: boolean | undefined;
+  /** Whether the server authorizes devices. @default not known */
+  readonly authorizesDevices?: boolean | undefined;
 }
 
 // Control characters, and format characters such as the Unicode bidi controls, which change how the text around them is
@@ -27,9 +32,9 @@ const UNSAFE_IN_NAME = /[\p{Cc}\p{Cf}]/u;
  */
 export function checkClientFields(
   given: ClientFields,
-  { gate, lifetimes: server, scopes }: KnownNames,
-  registered?: Pick<Client, 'lifetimes' | 'redirectUris'>,
-): Omit<Client, 'id' | 'createdAt' | 'updatedAt' | 'disabled' | 'disabledBy'> {
+  { authorizesDevices, gate, lifetimes: server, privateKeyJwt, scopes }: KnownNames,
+  registered?: Pick<Client, 'keys' | 'lifetimes' | 'redirectUris'>,
+): Omit<Client, 'id' | 'registration' | 'createdAt' | 'updatedAt' | 'disabled' | 'disabledBy'> {
   const mistakes: FieldError[] = [];
   const addMistake: AddMistake = (...mistake) => void mistakes.push(fieldError(...mistake));
   // A caller in JavaScript can leave the argument out.
@@ -47,6 +52,11 @@ export function checkClientFields(
     addMistake,
   );
 
+  const keys = checkClientKeys(fields.keys, addMistake);
+
+  if (keys && privateKeyJwt === false && !isDeepStrictEqual(keys, registered?.keys))
+    addMistake('keys', 'keys_not_accepted');
+  if (fields.keys !== undefined && !confidential) addMistake('keys', 'keys_of_public_client');
   if (name === '' || name.length > LONGEST_NAME) addMistake('name', 'name_length', { most: LONGEST_NAME });
   if (UNSAFE_IN_NAME.test(name)) addMistake('name', 'control_characters');
   for (const [field, value] of Object.entries({ confidential, firstParty, native })) {
@@ -59,7 +69,9 @@ export function checkClientFields(
   if (redirectUris.length > MOST_REDIRECT_URIS)
     addMistake('redirectUris', 'too_many_redirect_uris', { most: MOST_REDIRECT_URIS });
   if (grantType === 'authorization_code') {
-    if (redirectUris.length === 0) addMistake('redirectUris', 'redirect_uri_missing');
+    // That of a client whose metadata document is not valid any more is empty.
+    if (redirectUris.length === 0 && registered?.redirectUris.length !== 0)
+      addMistake('redirectUris', 'redirect_uri_missing');
     redirectUris.forEach((uri, index) => {
       const mistake = redirectUriMistake(uri, { native });
       // Redirect URIs that were registered before http was refused stay valid, also when other fields of the client are
@@ -81,6 +93,14 @@ export function checkClientFields(
       if (gate?.has(permission) === false)
         addMistake('permissions', 'unknown_permission', { name: permission });
     }
+  } else if (grantType === 'device_code') {
+    if (authorizesDevices === false && !registered) addMistake('grantType', 'device_code_off');
+    if (redirectUris.length > 0) addMistake('redirectUris', 'redirect_uri_unused');
+    // Anybody can begin a request of a device, so each is asked about, also that of the platform's own app.
+    if (native || firstParty) addMistake(native ? 'native' : 'firstParty', 'authorization_code_only');
+    for (const field of ['roles', 'permissions'] as const) {
+      if ((fields[field] ?? []).length > 0) addMistake(field, 'client_credentials_only');
+    }
   } else {
     addMistake('grantType', 'grant_type_unknown');
   }
@@ -90,6 +110,7 @@ export function checkClientFields(
     grantType,
     redirectUris,
     confidential,
+    keys,
     native,
     firstParty,
     scopes: allowed,
@@ -111,7 +132,7 @@ export function checkClientChanges(
   names: KnownNames,
 ): Partial<Client> {
   const { id: _id, createdAt: _createdAt, updatedAt: _updatedAt, ...rest } = client;
-  const { disabled: _disabled, disabledBy: _disabledBy, ...fields } = rest;
+  const { disabled: _disabled, disabledBy: _disabledBy, registration: _registration, ...fields } = rest;
   // `changes` may be a copy of the whole client, so that unchanged fields, such as the grant type, are no mistake.
   const changed = Object.entries(changes ?? {}).filter(
     ([field, value]) => !isDeepStrictEqual(value, client[field as keyof Client]),
@@ -119,7 +140,21 @@ export function checkClientChanges(
   if (changed.some(([field]) => field === 'grantType')) {
     throw new ClientInvalidError([fieldError('grantType', 'grant_type_fixed')]);
   }
+  if (client.registration !== 'manual') refuseForUnregistered(client, new Map(changed));
   return checkClientFields({ ...fields, ...Object.fromEntries(changed) }, names, client);
+}
+
+const FROM_DOCUMENT = ['name', 'redirectUris', 'confidential', 'keys', 'native'];
+
+/** What nobody can change of a client that nobody registered. @throws ClientInvalidError */
+function refuseForUnregistered({ registration }: Client, changed: ReadonlyMap<string, unknown>): void {
+  const mistakes = FROM_DOCUMENT.filter(
+    (field) => registration === 'metadata_document' && changed.has(field),
+  ).map((field) => fieldError(field, 'from_document'));
+  if (changed.get('firstParty') === true) mistakes.push(fieldError('firstParty', 'unregistered_first_party'));
+  if (changed.has('scopes') && changed.get('scopes') === undefined)
+    mistakes.push(fieldError('scopes', 'unregistered_scopes'));
+  if (mistakes.length > 0) throw new ClientInvalidError(mistakes);
 }
 
 const FIELDS: ReadonlySet<string> = new Set<keyof ClientFields>([
@@ -127,6 +162,7 @@ const FIELDS: ReadonlySet<string> = new Set<keyof ClientFields>([
   'grantType',
   'redirectUris',
   'confidential',
+  'keys',
   'native',
   'firstParty',
   'scopes',
@@ -203,14 +239,16 @@ const ENGINE_LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', 
 /**
  * The redirect host that a consent is stored for, and that the consent page shows: the origin of the redirect URI, or the
  * scheme of an installed app. `undefined` for a loopback redirect URI with a port that is not registered: another program may
- * listen on that port the next time, so consent is asked for again (RFC 8252 section 8.6).
+ * listen on that port the next time, so consent is asked for again (RFC 8252 section 8.6). `undefined` too for every loopback
+ * redirect URI of a client that nobody registered: any program can use its id.
  */
 export function redirectHost(
   redirectUri: string,
-  { redirectUris }: Pick<Client, 'redirectUris'>,
+  { redirectUris, registration }: Pick<Client, 'redirectUris' | 'registration'>,
 ): string | undefined {
   if (!redirectUris.includes(redirectUri)) return undefined;
-  const { origin, protocol } = new URL(redirectUri);
+  const { hostname, origin, protocol } = new URL(redirectUri);
+  if (registration !== 'manual' && isLoopback(hostname)) return undefined;
   return origin === 'null' ? protocol : origin;
 }
 

@@ -24,7 +24,7 @@ export interface ImportedClient<P extends string = string, R extends string = st
   readonly createdAt?: number;
   /**
    * Its secret, or the bcrypt hash of it, which is replaced by a SHA-256 hash when the secret is first used. Left out: a
-   * confidential client gets no tokens until a secret is added.
+   * confidential client without keys gets no tokens until a secret is added.
    */
   readonly secret?: { readonly value: string } | { readonly bcrypt: string } | undefined;
 }
@@ -66,7 +66,15 @@ function toStored(
     throw new ClientInvalidError([fieldError('secret', 'public_client')]);
   }
   return {
-    client: { ...checked, id, disabled, disabledBy: undefined, createdAt, updatedAt: now() },
+    client: {
+      ...checked,
+      id,
+      registration: 'manual',
+      disabled,
+      disabledBy: undefined,
+      createdAt,
+      updatedAt: now(),
+    },
     secrets: secret ? [toSecret(secret)] : [],
   };
 }

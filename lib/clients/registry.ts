@@ -67,9 +67,12 @@ export function createClientRegistry(
       return client;
     }
 
-    async function deleteStored(id: string): Promise<{ deleted: boolean; error?: unknown }> {
+    async function deleteStored(
+      id: string,
+      ifUpdatedAt: number | undefined,
+    ): Promise<{ deleted: boolean; error?: unknown }> {
       try {
-        return { deleted: await store.delete(id) };
+        return { deleted: await store.delete(id, ifUpdatedAt) };
       } catch (error) {
         // The client may have been deleted before the deletion of its consents and grants failed.
         const found = await store.find(id).catch(() => 'unknown');
@@ -86,12 +89,13 @@ export function createClientRegistry(
         const client: Client = {
           ...fields,
           id: randomUUID(),
+          registration: 'manual',
           disabled: false,
           disabledBy: undefined,
           createdAt: at,
           updatedAt: at,
         };
-        const first = client.confidential ? makeSecret({ label: 'first' }) : undefined;
+        const first = client.confidential && !client.keys ? makeSecret({ label: 'first' }) : undefined;
         await store.insert(client, first ? [first.stored] : []);
         record({ type: 'client_created', clientId: client.id, name: client.name });
         if (first) record(secretEvent('secret_added', client.id, first.stored));
@@ -110,11 +114,20 @@ export function createClientRegistry(
       disable: async (id) => setDisabled(id, true),
       enable: async (id) => setDisabled(id, false),
       async delete(id) {
-        const found = await store.find(id);
-        const { deleted, error } = await deleteStored(id);
-        if (deleted && found) record({ type: 'client_deleted', clientId: id, name: found.client.name });
-        if (error !== undefined) throw error;
-        return deleted;
+        for (;;) {
+          const found = await store.find(id);
+          const client = found?.client;
+          const isOfDocument = client?.registration === 'metadata_document';
+          // Its document would let it back in with the next consent.
+          if (isOfDocument && client.disabled)
+            throw new ClientInvalidError([fieldError('disabled', 'disabled_document')]);
+          const { deleted, error } = await deleteStored(id, isOfDocument ? client.updatedAt : undefined);
+          if (deleted && client) record({ type: 'client_deleted', clientId: id, name: client.name });
+          if (error !== undefined) throw error;
+          // A concurrent request has changed it, perhaps disabled it.
+          if (!deleted && isOfDocument && (await store.find(id))) continue;
+          return deleted;
+        }
       },
       ...createSecretRegistry(store, { record, onChange }),
     };

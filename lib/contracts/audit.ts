@@ -1,4 +1,9 @@
-/** An event of the audit log. No member holds a credential, or text of a caller that was not authenticated. */
+import type { ClientRegistration } from './clients.ts';
+
+/**
+ * An event of the audit log. No member holds a credential, or text of a caller that was not authenticated but the checked name
+ * of an app that registered itself.
+ */
 export type AuditEvent =
   | {
       readonly type: 'token_issued';
@@ -39,7 +44,28 @@ export type AuditEvent =
       readonly resource?: string | undefined;
     }
   | {
-      readonly type: 'client_created' | 'client_disabled' | 'client_enabled' | 'client_deleted';
+      readonly type: 'device_authorized' | 'device_denied';
+      readonly userId: string;
+      readonly clientId: string;
+      readonly scopes: readonly string[];
+      /** The API that the device is authorized for; absent for the default. */
+      readonly resource?: string | undefined;
+      /** The address that the device's request came from. The record's `address` is that of the browser. */
+      readonly deviceAddress?: string | undefined;
+    }
+  /** A user entered a code of a device that is not open, or, `throttled`, was refused before the code was looked for. */
+  | { readonly type: 'user_code_refused' | 'user_code_throttled'; readonly userId: string }
+  | {
+      /** For `client_created`: also of a client that was first consented to, and then stored. */
+      readonly type: 'client_created';
+      readonly clientId: string;
+      readonly name: string;
+      /** Absent for a client that a person or a program registered. */
+      readonly registration?: Exclude<ClientRegistration, 'manual'> | undefined;
+    }
+  | {
+      /** `client_withdrawn`: the metadata document of the client is gone or not valid any more, so that nobody can authorize it. */
+      readonly type: 'client_disabled' | 'client_enabled' | 'client_deleted' | 'client_withdrawn';
       readonly clientId: string;
       readonly name: string;
     }
@@ -70,6 +96,22 @@ export type AuditEvent =
       readonly userId: string;
       readonly roles: readonly string[];
       readonly permissions: readonly string[];
+    }
+  /** An agent has run an action as a tool: see `koa-gatehouse/mcp`. A repeated call that gets its stored result is none. */
+  | {
+      readonly type: 'tool_called';
+      readonly clientId: string;
+      readonly userId?: string | undefined;
+      /** Such as `rename_school`. */
+      readonly tool: string;
+      /** The type and the name of the action, such as `school/rename-school-action`. */
+      readonly action: string;
+      /** Of an action of the level `instance`. */
+      readonly objectId?: string | undefined;
+      /** The code of the problem, such as `school_not_found`; absent when it succeeded. */
+      readonly error?: string | undefined;
+      /** The URL of the endpoint. */
+      readonly resource: string;
     }
   | { readonly type: 'key_rotated'; readonly keyId: string };
 
@@ -131,9 +173,9 @@ export interface AuditStore {
 export interface AuditLog {
   /**
    * Notifies the listeners at once and stores the event. Events are written in batches within a second, and no request waits
-   * for the write; a crash loses the events of the last second. Refused and failed requests need no credentials, so their
-   * number is limited: of each type, a burst of 1000 is stored, and 10 per second after that. The log says how many were
-   * dropped.
+   * for the write; a crash loses the events of the last second. Refused and failed requests need no credentials, and agents
+   * call tools at any rate, so the number of these events is limited: of each type, a burst of 1000 is stored, and 10 per
+   * second after that. The log says how many were dropped.
    */
   record(event: AuditEvent, origin?: AuditOrigin): void;
   /**

@@ -2,9 +2,10 @@ import type { Duration } from './duration.ts';
 
 /**
  * How a client gets its tokens, chosen at creation. `authorization_code`: users authorize it (RFC 6749 section 4.1).
- * `client_credentials`: it acts for itself (section 4.4).
+ * `client_credentials`: it acts for itself (section 4.4). `device_code`: users authorize it too, by entering a code that a command
+ * line or a television shows (RFC 8628); it needs the option `deviceAuthorization`.
  */
-export type ClientGrantType = 'authorization_code' | 'client_credentials';
+export type ClientGrantType = 'authorization_code' | 'client_credentials' | 'device_code';
 
 /**
  * The lifetimes of a client's tokens, where they are shorter than the server's `lifetimes`. A member that is left out is the
@@ -19,16 +20,51 @@ export interface ClientLifetimes<T = Duration> {
   readonly refreshTokenAbsolute?: T | undefined;
 }
 
+/**
+ * How a client became known to the server. `manual`: an administrator, a developer or a program registered it. `dynamic`: it
+ * registered itself (RFC 7591). `metadata_document`: its id is the URL of a document that describes it (OAuth Client ID Metadata
+ * Document).
+ */
+export type ClientRegistration = 'manual' | 'dynamic' | 'metadata_document';
+
+/** The public keys of a client: a JWK Set (RFC 7517 section 5), or the https URL of one. */
+export type ClientKeys =
+  | { readonly jwks: { readonly keys: readonly Readonly<Record<string, unknown>>[] } }
+  | { readonly jwksUri: string };
+
+/**
+ * The members of a client's metadata document that this server uses, checked (OAuth Client ID Metadata Document, RFC 7591 section
+ * 2). The name is what the client calls itself; anybody may write the same.
+ */
+export interface ClientMetadataDocument {
+  /** The URL of the document. */
+  readonly client_id: string;
+  readonly client_name: string;
+  readonly redirect_uris: readonly string[];
+  readonly token_endpoint_auth_method: 'none' | 'private_key_jwt';
+  readonly jwks?: { readonly keys: readonly Readonly<Record<string, unknown>>[] };
+  readonly jwks_uri?: string;
+}
+
 /** A registered OAuth client; the pages call it an "app". Times are in seconds since 1970. */
 export interface Client {
-  /** The `client_id`: a UUID, or for an imported client the id that the other server gave it. */
+  /**
+   * The `client_id`: a UUID; for an imported client, the id that the other server gave it; for a client with a metadata
+   * document, the URL of the document.
+   */
   readonly id: string;
   readonly name: string;
+  readonly registration: ClientRegistration;
   readonly grantType: ClientGrantType;
-  /** Compared as exact strings (RFC 9700 section 2.1). Empty for client credentials. */
+  /** Compared as exact strings (RFC 9700 section 2.1). Empty unless the grant type is `authorization_code`. */
   readonly redirectUris: readonly string[];
-  /** `true`: it authenticates with a secret. `false`: a public client, which has to use PKCE. */
+  /** `true`: it authenticates with a secret or a key. `false`: a public client, which has to use PKCE. */
   readonly confidential: boolean;
+  /**
+   * The public keys whose private ones it signs client assertions with: `private_key_jwt` (OpenID Connect Core 1.0 section 9,
+   * RFC 7523). While it also has secrets, both are accepted.
+   */
+  readonly keys: ClientKeys | undefined;
   /** An installed app: loopback redirect URIs match on any port (RFC 8252 section 7.3) and private-use schemes are allowed. */
   readonly native: boolean;
   /** Belongs to the platform itself: users are not asked for consent, except where it runs on their devices. */
@@ -120,10 +156,13 @@ export interface ClientStore {
    */
   update(client: Client, ifUpdatedAt?: number): Promise<boolean>;
   /**
-   * Deletes the client with its secrets and ends it (see `RevocationStore.end`) in one step; then deletes its consents and
+   * Deletes the client with its secrets and its registration, and ends it (see `RevocationStore.end`) in one step; then deletes its consents and
    * grants in batches. After an error, a second call deletes the rest (and resolves to `false`).
+   *
+   * @param ifUpdatedAt - nothing is deleted, and it resolves to `false`, when the client's `updatedAt` is another one, or there is no
+   * such client
    */
-  delete(id: string): Promise<boolean>;
+  delete(id: string, ifUpdatedAt?: number): Promise<boolean>;
   /** Ordered by name without regard to case, then id. */
   list(query: ClientQuery): Promise<readonly Client[]>;
   /** Resolves to `false` when there is no such client. */
@@ -136,137 +175,4 @@ export interface ClientStore {
   touchSecret(clientId: string, secretId: string, at: number): Promise<void>;
   /** Replaces a secret's hash if it is still `hashes.from`. Resolves to `false` when it is not. */
   rehashSecret(clientId: string, secretId: string, hashes: { from: string; to: string }): Promise<boolean>;
-}
-
-/** The fields to register a client with. */
-export interface ClientFields<P extends string = string, R extends string = string> {
-  /** The name that users see on the consent page: 1 to 100 characters. */
-  readonly name: string;
-  /** How it gets tokens; cannot be changed later. */
-  readonly grantType: ClientGrantType;
-  /** 1 to 100 for `authorization_code`, refused for `client_credentials`. Matched as exact strings (RFC 9700 section 2.1). */
-  readonly redirectUris?: readonly string[];
-  /** `false`: it cannot store a secret (a browser or installed app), and must use PKCE. @default true */
-  readonly confidential?: boolean;
-  /** An installed app: loopback redirect URIs match on any port, and private-use URI schemes are allowed. @default false */
-  readonly native?: boolean;
-  /** Belongs to the platform itself: users are not asked for consent, except where it runs on their devices. @default false */
-  readonly firstParty?: boolean;
-  /**
-   * The scopes that it may request, and that a request without `scope` gets; empty: none.
-   * @default all, and without one no limit
-   */
-  readonly scopes?: readonly string[] | undefined;
-  /** For `client_credentials`: its roles. */
-  readonly roles?: readonly R[];
-  /** For `client_credentials`: permissions besides those of its roles. */
-  readonly permissions?: readonly P[];
-  /** Id of the user who owns it. */
-  readonly ownerId?: string | undefined;
-  /**
-   * Lifetimes of the client's tokens, such as `{ accessToken: '15 minutes' }`, each at most the server's; those of refresh
-   * tokens are for `authorization_code`. A change replaces all of them and applies from the next token on.
-   * @default the server's
-   */
-  readonly lifetimes?: ClientLifetimes;
-}
-
-/** The fields of a client that can be changed: all but the grant type. */
-export type ClientChanges<P extends string = string, R extends string = string> = Partial<
-  Omit<ClientFields<P, R>, 'grantType'>
->;
-
-/** A new secret together with its value, which is available only once. */
-export interface NewSecret extends ClientSecret {
-  /** The `client_secret` that the client sends. It cannot be read again, because only its hash is stored. */
-  readonly value: string;
-}
-
-/**
- * The registered clients. Every change is checked, and takes effect on this node at once, on the others within `revocationLag`.
- *
- * Every method throws `StorageError` when the storage cannot be reached.
- */
-export interface ClientRegistry<P extends string = string, R extends string = string> {
-  /**
-   * Registers a client, with a UUID as its `client_id`. A confidential client gets its first secret, whose `value` is returned
-   * here only; a public client gets none.
-   * @throws ClientInvalidError with one entry per mistake
-   */
-  create(fields: ClientFields<P, R>): Promise<{ client: Client; secret: NewSecret | undefined }>;
-  /** Finds a client by its `client_id`, disabled ones included. */
-  find(id: string): Promise<Client | undefined>;
-  /**
-   * Lists clients by name, one page of 1 to 200, by default 50.
-   * @throws ClientInvalidError with one entry per mistake
-   */
-  list(query?: ClientQuery): Promise<readonly Client[]>;
-  /**
-   * Changes the given fields; the grant type cannot change. Concurrent changes of different fields are all saved.
-   *
-   * @param changes - the new values, or a function that returns them for the current client. The function is called again when
-   * a concurrent request has changed the client before the values are saved; when it throws, nothing is saved
-   * @throws ClientInvalidError with one entry per mistake
-   * @throws ClientNotFoundError when there is no such client
-   */
-  update(
-    id: string,
-    changes: ClientChanges<P, R> | ((client: Client) => ClientChanges<P, R>),
-  ): Promise<Client>;
-  /**
-   * Disables the client: it gets no tokens, and its tokens are refused, until it is enabled again.
-   * @throws ClientNotFoundError when there is no such client
-   */
-  disable(id: string): Promise<Client>;
-  /**
-   * Enables a disabled client: its tokens that have not expired are accepted again.
-   * @throws ClientNotFoundError when there is no such client
-   */
-  enable(id: string): Promise<Client>;
-  /** Deletes the client with its secrets, consents and grants. Resolves to `false` when there is no such client. */
-  delete(id: string): Promise<boolean>;
-  /**
-   * Lists the client's secrets without their values, oldest first, expired ones included.
-   * @throws ClientNotFoundError when there is no such client
-   */
-  secrets(id: string): Promise<readonly ClientSecret[]>;
-  /**
-   * Adds a secret; the existing ones stay valid, so that a rotation without downtime is: add, deploy, delete the old one. A
-   * client has at most 20; at the limit, expired secrets are deleted first.
-   *
-   * @param options.label - a label, at most 100 characters. Left out: none
-   * @param options.expiresAt - in seconds since 1970. Left out: it does not expire
-   * @throws ClientInvalidError for a label that is too long, an expiry that has passed, a public client, or too many
-   * secrets
-   * @throws ClientNotFoundError when there is no such client
-   */
-  addSecret(
-    id: string,
-    options?: { label?: string | undefined; expiresAt?: number | undefined },
-  ): Promise<NewSecret>;
-  /** Deletes a secret; requests with it are refused at once. Resolves to `false` when the client has no such secret. */
-  deleteSecret(id: string, secretId: string): Promise<boolean>;
-  /**
-   * Replaces all secrets by a new one.
-   *
-   * @param options.label - a label, at most 100 characters. Left out: none
-   * @param options.overlap - how long the old secrets stay valid, such as `'1 hour'`. Left out: they are deleted at once
-   * @throws ClientInvalidError as `addSecret`, and for an overlap that is not a duration
-   * @throws ClientNotFoundError when there is no such client
-   */
-  rotateSecret(
-    id: string,
-    options?: { label?: string | undefined; overlap?: Duration | undefined },
-  ): Promise<NewSecret>;
-}
-
-/** The registry for the developer area, where a user's rights to a client depend on the client's state when it is saved. */
-export interface CheckedClientRegistry extends ClientRegistry {
-  /**
-   * As `disable()` and `enable()`.
-   *
-   * @param check - called with the client as it is before the change, and again when a concurrent request has changed it;
-   * nothing is saved when it throws
-   */
-  setDisabled(id: string, disabled: boolean, check: (client: Client) => void): Promise<Client>;
 }

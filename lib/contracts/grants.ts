@@ -11,8 +11,8 @@ export interface Consent {
    */
   readonly scopes: readonly string[];
   /**
-   * The scopes consented to by redirect host. A host is an origin such as `https://reports.example`, or the URI scheme of an
-   * installed app such as `com.example.reports:`. The scopes of a list are unique and sorted; an empty list means a request
+   * The scopes consented to by redirect host. A host is an origin such as `https://reports.example`, the URI scheme of an
+   * installed app such as `com.example.reports:`, or `device:` for the device authorization grant. The scopes of a list are unique and sorted; an empty list means a request
    * that named no scope and permitted nothing. For a host without an entry, the user has not been asked. Each API other than
    * the default has entries of its own: in front of the host are the URL of the API and a space.
    */
@@ -31,8 +31,13 @@ export interface ConsentStore {
    * Inserts a consent, or adds its scopes, and the scopes of each host, to the stored one, which keeps its `createdAt` and
    * `lastUsedAt` and gets the later `updatedAt`. Concurrent calls are all stored, and a call does not restore what was deleted
    * before it.
+   *
+   * @param basis.registration - whether the consent depends on the {@link StoredRegistration} of the client. It then moves
+   * `removableAt` of the registration to `unusedAfter` after the consent, unless that is later already. When there is no
+   * registration, because the client was deleted, nothing is stored and the call resolves to `false`. A concurrent deletion is
+   * serialized before or after this call, and one after it deletes the consent
    */
-  add(consent: Consent): Promise<void>;
+  add(consent: Consent, basis?: { readonly registration: boolean }): Promise<boolean>;
   /** Records that the client acted for the user, in seconds since 1970. May lose a record; no request waits for it. */
   touch(userId: string, clientId: string, at: number): Promise<void>;
   /** Resolves to `false` when there was none. The grants stay; the caller revokes them with `GrantStore.revoke`. */
@@ -135,9 +140,9 @@ export interface GrantStore {
   revoke(selector: GrantSelector, at: number): Promise<readonly string[]>;
 }
 
-/** A one-time credential: an authorization code or a refresh token. */
+/** A one-time credential: an authorization code, the device code of an approved request, or a refresh token. */
 export interface Credential {
-  readonly kind: 'code' | 'refresh_token';
+  readonly kind: 'code' | 'device_code' | 'refresh_token';
   /** SHA-256 of the value, base64url. */
   readonly id: string;
   readonly grantId: string;

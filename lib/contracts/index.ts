@@ -6,9 +6,15 @@
  */
 export type * from './people.ts';
 export type * from './clients.ts';
+export type * from './client-registry.ts';
+export type * from './registrations.ts';
 export type * from './grants.ts';
+export type * from './devices.ts';
 export type * from './audit.ts';
 export type * from './storage.ts';
+export type * from './idempotency.ts';
+export type * from './attempts.ts';
 export type * from './principals.ts';
 export type * from './pages.ts';
+export type * from './developer.ts';
 export type * from './operation.ts';

@@ -1,3 +1,5 @@
+import type { Client } from './clients.ts';
+
 /**
  * A logger with the methods of pino. No line contains a credential.
  *
@@ -17,11 +19,12 @@ export interface Logger {
 }
 
 /** An endpoint that clients call with a request body. */
-export type ClientEndpoint = 'token' | 'revocation' | 'introspection';
+export type ClientEndpoint = 'token' | 'revocation' | 'introspection' | 'device_authorization';
 
 /** The result of a request to an endpoint for clients. No member is text from the request. */
 export interface EndpointOutcome {
-  readonly endpoint: ClientEndpoint;
+  /** `registration`: with the option `dynamicRegistration` only. */
+  readonly endpoint: ClientEndpoint | 'registration';
   /** The id that `requestIdOf()` returns. */
   readonly requestId: string;
   /** `undefined` when no client has the `client_id` of the request. */
@@ -36,7 +39,7 @@ export interface EndpointOutcome {
   readonly seconds: number;
 }
 
-/** The decision of the guard, or of `requires()` behind it, about a request. */
+/** The decision of the guard, or of `requires()` and the limits of requests behind it, about a request. */
 export type GuardOutcome =
   | { readonly admitted: true; readonly remembered: true }
   | {
@@ -59,8 +62,8 @@ export interface Observer {
   /** Called when an endpoint for clients has responded. */
   answered?(outcome: EndpointOutcome): void;
   /**
-   * Called when the guard has accepted or refused a request. For a request without the required permission it is called twice:
-   * when the guard accepts the token, and when `requires()` refuses the request.
+   * Called when the guard has accepted or refused a request. For a request without the required permission, or over a limit, it
+   * is called twice: when the guard accepts the token, and when `requires()` or the limit refuses the request.
    */
   guarded?(outcome: GuardOutcome): void;
 }
@@ -120,4 +123,54 @@ export interface ClientThrottle {
   check(clientId: string, address: string): void;
   /** @throws TooManyAttemptsError when too many have failed */
   countFailure(clientId: string, address: string): Promise<void>;
+}
+
+/** Limits how often users enter a wrong user code (RFC 8628 section 5.1). */
+export interface UserCodeThrottle {
+  /**
+   * Counts an attempt and then runs `find`. The attempt is uncounted when it finds something or throws.
+   *
+   * @throws TooManyAttemptsError without running `find`, when too many codes were wrong
+   */
+  attempt<T>(userId: string, address: string, find: () => Promise<T | undefined>): Promise<T | undefined>;
+}
+
+/** Limits the device authorization requests of a client and of an address. */
+export interface DeviceRequestThrottle {
+  /** @throws TooManyAttemptsError when there were too many */
+  count(client: Pick<Client, 'id' | 'confidential'>, address: string): Promise<void>;
+}
+
+/** A limit of the requests of one caller. */
+export interface RequestPolicy {
+  /** Such as `user`. Lower-case letters, digits, hyphens and slashes, because it is sent in header fields. */
+  readonly name: string;
+  /** The largest number of requests in a window. */
+  readonly requests: number;
+  /** In seconds, from the first request on. */
+  readonly window: number;
+}
+
+/** Counts the requests of callers on all nodes together. */
+export interface RequestCounter {
+  /** Returns a function that finds the quota of a caller. Equal policies have the same quotas. */
+  quotasOf(policy: RequestPolicy): (caller: string) => CallerQuota;
+  /** Reports a refused request to the observers. */
+  refused(): void;
+}
+
+/** What a caller may still send under a policy, as this node knows it. */
+export interface CallerQuota {
+  /**
+   * Counts requests, all or none. Most calls return at once; others take a share of the limit from the storage first.
+   *
+   * @returns the window in which they were counted; `undefined`: fewer are left
+   * @throws StorageError when the storage cannot be reached
+   */
+  take(count: number): number | undefined | Promise<number | undefined>;
+  /** Uncounts requests on this node, unless their window has ended. */
+  giveBack(count: number, window: number): void;
+  readonly remaining: number;
+  /** The time to the end of the window, in seconds. */
+  readonly seconds: number;
 }

@@ -1,7 +1,11 @@
+import type { AssertionStore, AttemptStore } from './attempts.ts';
 import type { AuditStore } from './audit.ts';
 import type { ClientStore } from './clients.ts';
+import type { DeviceCodeStore } from './devices.ts';
 import type { ConsentStore, CredentialStore, GrantStore, RevocationStore } from './grants.ts';
+import type { IdempotencyStore } from './idempotency.ts';
 import type { AssignmentStore } from './people.ts';
+import type { RegistrationStore } from './registrations.ts';
 
 /** A problem that `auth.check()` or `gatehouse doctor` has found, with its remedy. */
 export interface Finding {
@@ -73,6 +77,7 @@ export interface Storage {
   /** Whether the data outlives the process, in a file, a database server or a backup, where others may read it. */
   readonly durable: boolean;
   readonly clients: ClientStore;
+  readonly registrations: RegistrationStore;
   readonly consents: ConsentStore;
   readonly grants: GrantStore;
   readonly credentials: CredentialStore;
@@ -83,6 +88,8 @@ export interface Storage {
   readonly audit: AuditStore;
   readonly idempotency: IdempotencyStore;
   readonly attempts: AttemptStore;
+  readonly assertions: AssertionStore;
+  readonly deviceCodes: DeviceCodeStore;
   /** Tells other nodes of changes at once; absent where the storage has no means for that. */
   readonly changes?: ChangeFeed;
   /**
@@ -174,92 +181,4 @@ export interface KeyStore {
   add(key: StoredKey): Promise<boolean>;
   /** Sets when a key retires, in seconds since 1970. */
   retire(id: string, retiresAt: number): Promise<void>;
-}
-
-/** The response to a request with an `Idempotency-Key`, sent again when the request is repeated. */
-export interface StoredAnswer {
-  readonly status: number;
-  /** JSON text. */
-  readonly body: string;
-}
-
-/** A request with an `Idempotency-Key`. Times are in seconds since 1970. */
-export interface StoredRequest {
-  /** SHA-256 of the caller and the key, base64url. */
-  readonly id: string;
-  /** SHA-256 of the method, the path and the body, base64url: a key that is sent again with another request is refused. */
-  readonly fingerprint: string;
-  /**
-   * A random id of the attempt that runs the request, so that an attempt whose lease has ended cannot finish another one's run.
-   */
-  readonly attempt: string;
-  /** Until when no other attempt may take the request over. */
-  readonly leasedUntil: number;
-  readonly expiresAt: number;
-  /** `undefined` while the request runs. */
-  readonly answer: StoredAnswer | undefined;
-}
-
-/**
- * Stores the responses to requests with an `Idempotency-Key`, so that a repeated request runs once: the `idempotency` of a
- * {@link Storage}.
- */
-export interface IdempotencyStore {
-  /**
-   * Starts a request. Exactly one caller gets `undefined` and runs it; every other one gets the stored request. A request whose
-   * lease ended before `now` without an answer is taken over by one caller with the same fingerprint; an expired one by any
-   * caller. The attempt that runs the request gets `undefined` again when it repeats the call, such as after a lost database
-   * response.
-   *
-   * @param now - in seconds since 1970
-   */
-  begin(request: StoredRequest, now: number): Promise<StoredRequest | undefined>;
-  /**
-   * Moves the end of the lease, and `expiresAt` too when that is earlier. Resolves to `false` when the request has an answer,
-   * or another attempt has taken it over.
-   *
-   * @param leasedUntil - in seconds since 1970
-   */
-  extend(request: Pick<StoredRequest, 'id' | 'attempt'>, leasedUntil: number): Promise<boolean>;
-  /**
-   * Stores the answer; a repeated call keeps the first one. Resolves to `false` when another attempt has taken the request
-   * over, whose answer is stored instead.
-   *
-   * @param transaction - the running transaction of {@link Storage.transaction}, with which the answer is committed or rolled
-   * back
-   */
-  finish(
-    request: Pick<StoredRequest, 'id' | 'attempt'>,
-    answer: StoredAnswer,
-    transaction?: unknown,
-  ): Promise<boolean>;
-  /** Deletes a request that had no effect, so that the key can be used again. A request with an answer stays. */
-  abandon(request: Pick<StoredRequest, 'id' | 'attempt'>): Promise<void>;
-}
-
-/** A limit of attempts in a window of time. Times are in seconds since 1970. */
-export interface AttemptWindow {
-  /** At least 1. */
-  readonly limit: number;
-  readonly now: number;
-  /** When a window ends that this attempt opens. An open window keeps its own end. */
-  readonly expiresAt: number;
-}
-
-/**
- * Counts attempts to authenticate: the `attempts` of a {@link Storage}. The ids are keyed hashes, so that a row does not reveal
- * the account or the address.
- */
-export interface AttemptStore {
-  /**
-   * Counts one attempt, unless `limit` of them are counted already. Concurrent callers on any number of nodes never count more
-   * than `limit` in total until the window ends, which is at its `expiresAt`.
-   *
-   * @returns `undefined` when the attempt is counted; else the end of the window, in seconds since 1970
-   */
-  count(id: string, window: AttemptWindow): Promise<number | undefined>;
-  /** Uncounts one attempt. */
-  giveBack(id: string): Promise<void>;
-  /** Uncounts all attempts. */
-  forget(id: string): Promise<void>;
 }

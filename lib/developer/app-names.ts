@@ -8,6 +8,17 @@ interface PropertyNames {
   readonly default: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
+/** Makes the check of the names of apps that nobody registered by hand. Its data is loaded once, on first use. */
+export function createNameMistake(
+  reserved: ReadonlySet<string>,
+): (name: string) => Promise<FieldErrorCode | undefined> {
+  let check: ReturnType<typeof loadAppNameCheck> | undefined;
+  return async (name) => {
+    check ??= loadAppNameCheck();
+    return (await check)(name, [...reserved]);
+  };
+}
+
 /**
  * Loads the check of names by Unicode Technical Standard 39, with its data. It refuses names that look like a reserved name,
  * mix scripts, or contain invisible characters.

@@ -4,11 +4,13 @@ import { now } from '../contracts/clock.ts';
 import type {
   AuditLog,
   AuditOrigin,
+  AuditRecord,
   AuthorizedApp,
   AuthorizedApps,
   Client,
   Consent,
   Storage,
+  ToolUse,
   User,
 } from '../contracts/index.ts';
 
@@ -19,7 +21,7 @@ export interface AuthorizedAppsPorts {
   readonly issuer: string;
   /** The APIs with their scopes, by URL. */
   readonly resources: ReadonlyMap<string, DescribedResource>;
-  readonly audit: Pick<AuditLog, 'record'>;
+  readonly audit: Pick<AuditLog, 'record' | 'list'>;
 }
 
 interface DescribedResource {
@@ -36,7 +38,10 @@ export function createAuthorizedApps({
 }: AuthorizedAppsPorts): (user: User, origin?: Omit<AuditOrigin, 'actorId'>) => AuthorizedApps {
   const { clients, consents, grants } = storage;
 
-  async function describe(consent: Consent): Promise<AuthorizedApp | undefined> {
+  async function describe(
+    consent: Consent,
+    calls: readonly AuditRecord[],
+  ): Promise<AuthorizedApp | undefined> {
     const stored = await clients.find(consent.clientId);
     if (!stored) return undefined;
     const { client } = stored;
@@ -57,6 +62,7 @@ export function createAuthorizedApps({
       ),
       createdAt: consent.createdAt,
       lastUsedAt: consent.lastUsedAt,
+      tools: toolsOf(client.id, calls),
     };
   }
 
@@ -79,7 +85,11 @@ export function createAuthorizedApps({
   return function authorizedAppsOf(user, origin = {}) {
     return {
       async list() {
-        const described = await Promise.all((await consents.list(user.id)).map(describe));
+        const [found, calls] = await Promise.all([
+          consents.list(user.id),
+          audit.list({ userId: user.id, types: ['tool_called'], limit: LATEST_CALLS }),
+        ]);
+        const described = await Promise.all(found.map(async (consent) => describe(consent, calls)));
         return described.filter((app) => app !== undefined);
       },
       async disconnect(clientId) {
@@ -102,6 +112,19 @@ export function createAuthorizedApps({
       },
     };
   };
+}
+
+// Of all apps of a user: those of one app may be missing while another one calls many.
+const LATEST_CALLS = 200;
+
+/** In the order of the calls, which is newest first. */
+function toolsOf(clientId: string, calls: readonly AuditRecord[]): readonly ToolUse[] {
+  const lastUses = new Map<string, ToolUse>();
+  for (const call of calls) {
+    if (call.type !== 'tool_called' || call.clientId !== clientId || lastUses.has(call.tool)) continue;
+    lastUses.set(call.tool, { name: call.tool, at: call.at });
+  }
+  return [...lastUses.values()];
 }
 
 // The user has consented to requests for other APIs only.

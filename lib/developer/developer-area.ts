@@ -47,6 +47,8 @@ export interface DeveloperAreaPorts {
   /** Names that apps of users may not have. */
   readonly reservedNames: ReadonlySet<string>;
   readonly idempotency: IdempotencyStore;
+  /** Whether apps can authenticate with keys. */
+  readonly privateKeyJwt: boolean;
 }
 
 // Bounds the rows that one user can add by a form; far more than a user needs. Concurrent requests may exceed it by a few,
@@ -97,6 +99,7 @@ export function createDeveloperArea(
     return {
       user,
       administrator,
+      acceptsKeys: ports.privateKeyJwt,
       ...assignable,
       async list(query = {}) {
         if (query.after !== undefined && !(await findOwn(query.after))) return [];
@@ -237,10 +240,13 @@ const APP_EVENTS: readonly AuditEventType[] = [
   'consent_given',
   'consent_denied',
   'consent_withdrawn',
+  'device_authorized',
+  'device_denied',
   'client_created',
   'client_updated',
   'client_disabled',
   'client_enabled',
+  'client_withdrawn',
   'secret_added',
   'secret_deleted',
   'tokens_revoked',
@@ -258,6 +264,8 @@ async function listActivity(
     // A client-credentials app runs at the developer's address; in any other event the address is that of a user's browser.
     if (client.grantType === 'client_credentials' && record.actorId === undefined) return record;
     const { address: _address, ...rest } = record;
-    return rest;
+    if (!('deviceAddress' in rest)) return rest;
+    const { deviceAddress: _deviceAddress, ...withoutAddresses } = rest;
+    return withoutAddresses;
   });
 }

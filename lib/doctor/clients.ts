@@ -107,18 +107,23 @@ function isInsecure(uri: string): boolean {
 // In seconds: two weeks to deploy a new secret.
 const SOON = 14 * 86_400;
 
-/** Finds confidential clients whose last secret has expired or expires soon. */
+/** Finds confidential clients without keys whose last secret has expired or expires soon, and those with keys and secrets. */
 function checkSecrets(): ClientCheck {
   const without = new NamedClients();
   const expiring = new NamedClients();
+  const both = new NamedClients();
   return {
     add({ client, secrets }) {
       if (!client.confidential) return;
       const lastExpiry = Math.max(0, ...secrets.map(({ expiresAt = Infinity }) => expiresAt));
+      if (client.keys) {
+        if (lastExpiry > now()) both.add(client, '');
+        return;
+      }
       if (lastExpiry <= now()) without.add(client, secrets.length > 0 ? `since ${day(lastExpiry)}` : '');
       else if (lastExpiry <= now() + SOON) expiring.add(client, day(lastExpiry));
     },
-    findings: () => [...withoutSecret(without), ...expiresSoon(expiring)],
+    findings: () => [...withoutSecret(without), ...expiresSoon(expiring), ...besidesKeys(both)],
   };
 }
 
@@ -146,6 +151,18 @@ function expiresSoon(clients: NamedClients): Finding[] {
       severity: 'warning',
       message: `The last valid secret expires within two weeks: ${clients.toString()}.`,
       remedy: 'Add another with `gatehouse client secrets add` and give it to the app.',
+    },
+  ];
+}
+
+function besidesKeys(clients: NamedClients): Finding[] {
+  if (clients.count === 0) return [];
+  return [
+    {
+      code: 'secret_besides_keys',
+      severity: 'warning',
+      message: `Clients with keys also have valid secrets, so that a stolen secret is enough: ${clients.toString()}.`,
+      remedy: 'When the app uses its keys, delete them with `gatehouse client secrets delete`.',
     },
   ];
 }

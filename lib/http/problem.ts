@@ -121,6 +121,7 @@ const CODES: Readonly<Record<GatehouseErrorCode, string>> = {
   ERR_MIGRATIONS_PENDING: 'temporarily_unavailable',
   ERR_CLIENT_INVALID: 'client_invalid',
   ERR_CLIENT_CHANGED: 'client_changed',
+  ERR_CLIENT_METADATA: 'client_metadata',
   ERR_CLIENT_NOT_FOUND: 'client_not_found',
   ERR_ASSIGNMENT_INVALID: 'assignment_invalid',
   ERR_PERMISSION_MISSING: 'missing_permission',

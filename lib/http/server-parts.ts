@@ -1,18 +1,21 @@
-import type { Logger, Storage } from '../contracts/index.ts';
+import type { AuditLog, Logger, RequestCounter, Storage } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
 
 /** The parts of an authorization server that the API and the metrics use, and that are not public. */
 export interface ServerParts {
+  readonly audit: Pick<AuditLog, 'record'>;
   /** Limits and counts the running requests, including those to the API. */
   readonly concurrencyLimit: Pick<ConcurrencyLimit, 'run' | 'count'>;
   readonly logger: Logger;
   /** Where the server's paths begin in the requests of this app, without a trailing slash: `''` or `/auth`. */
   readonly mountPath: string;
-  /** The scopes of each API, by URL; for the default API, the issuer. */
+  /** Counts the requests of callers, for the limits of APIs. */
+  readonly requestCounter: RequestCounter;
+  /** The name and the scopes of each API, by URL; for the default API, the issuer. */
   readonly resources: ReadonlyMap<
     string,
-    { readonly scopes: ReadonlyMap<string, { readonly description: string }> }
+    { readonly name: string; readonly scopes: ReadonlyMap<string, { readonly description: string }> }
   >;
   readonly storage: Pick<Storage, 'idempotency' | 'transaction'>;
 }

@@ -7,9 +7,12 @@ export function hashCredential(value: string): string {
   return crypto.hash('sha256', value, 'base64url');
 }
 
-/** Compares a presented credential with a stored hash in constant time. */
+/**
+ * Compares a presented credential with a stored hash in constant time. Both hashes are compared as text: SHA-256 has one spelling
+ * in base64url.
+ */
 export function matchesHash(value: string, stored: string): boolean {
-  const presented = crypto.hash('sha256', value, 'buffer');
-  const expected = Buffer.from(stored, 'base64url');
+  const presented = Buffer.from(hashCredential(value), 'latin1');
+  const expected = Buffer.from(stored, 'latin1');
   return expected.length === presented.length && timingSafeEqual(presented, expected);
 }

@@ -59,8 +59,9 @@ export interface Metrics {
  * - `gatehouse_tokens_issued_total{grant_type}`
  * - `gatehouse_tokens_refused_total{grant_type, error}`
  * - `gatehouse_token_request_duration_seconds{grant_type}`: a histogram
+ * - `gatehouse_registration_requests_total{error}`: to register or manage apps (RFC 7591, RFC 7592); `none` for a success
  * - `gatehouse_guard_admitted_total{cache}`: `warm`, the token was in the cache, or `cold`, it was verified
- * - `gatehouse_guard_refused_total{code}`: the code of the problem, such as `token_missing` or `missing_permission`
+ * - `gatehouse_guard_refused_total{code}`: the code of the problem, such as `token_missing`, `missing_permission` or `too_many_requests`
  * - `gatehouse_guard_cold_duration_seconds`: a histogram of the verification of tokens that are not in the cache
  * - `gatehouse_logins_total{outcome}`: `succeeded`, `failed`, `throttled`
  * - `gatehouse_revocations_total{target}`: `token`, `grant`, `user`, `client`
@@ -80,6 +81,7 @@ export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}
   const { concurrencyLimit } = serverPartsOf(auth);
   const registers = [register];
   const stops = [
+    auth.observe({ answered: countRegistrations(registers) }),
     auth.observe({ answered: countTokens(registers), guarded: countGuard(registers) }),
     auth.events.on('*', countEvents(registers)),
   ];
@@ -164,7 +166,7 @@ function countGuard(registers: MetricsRegister[]): (outcome: GuardOutcome) => vo
   });
   const refused = new Counter({
     name: 'gatehouse_guard_refused_total',
-    help: 'Requests refused for their access token or for a missing permission.',
+    help: 'Requests refused for their access token, a missing permission or a limit.',
     labelNames: ['code'],
     registers,
   });
@@ -192,7 +194,12 @@ function countGuard(registers: MetricsRegister[]): (outcome: GuardOutcome) => vo
   };
 }
 
-const GRANT_TYPES = ['authorization_code', 'refresh_token', 'client_credentials'];
+const GRANT_TYPES = [
+  'authorization_code',
+  'refresh_token',
+  'client_credentials',
+  'urn:ietf:params:oauth:grant-type:device_code',
+];
 
 /** Registers the metrics of the token endpoint. The returned function counts a request. */
 function countTokens(registers: MetricsRegister[]): (outcome: EndpointOutcome) => void {
@@ -224,6 +231,20 @@ function countTokens(registers: MetricsRegister[]): (outcome: EndpointOutcome) =
     duration.observe(labels, seconds);
     if (status < 400) issued.inc(labels);
     else refused.inc({ ...labels, error: error ?? 'other' });
+  };
+}
+
+/** Registers the metric of the registration endpoint. The returned function counts a request. */
+function countRegistrations(registers: MetricsRegister[]): (outcome: EndpointOutcome) => void {
+  const requests = new Counter({
+    name: 'gatehouse_registration_requests_total',
+    help: 'Requests of apps to register themselves, or to manage their registration.',
+    labelNames: ['error'],
+    registers,
+  });
+
+  return function count({ endpoint, error = 'none' }) {
+    if (endpoint === 'registration') requests.inc({ error });
   };
 }
 

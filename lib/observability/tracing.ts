@@ -12,7 +12,8 @@ const require = createRequire(import.meta.url ?? __filename);
 export function createTracing(): Trace {
   const file = findApi();
   let traced: Trace | undefined;
-  return async function trace(name, work) {
+  // Not async: without an SDK it adds nothing to the work.
+  return function trace(name, work) {
     // Loading the API takes 20 ms of CPU time. An SDK loads it itself, so without it in the cache there is no SDK.
     if (file === undefined || !(file in require.cache)) return work();
     traced ??= traceWith(require('@opentelemetry/api') as Api);

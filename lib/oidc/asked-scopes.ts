@@ -56,6 +56,20 @@ export function withGrantedScopes(
   const requested = requestedScopes(request);
   if (chosen === undefined || requested.length === 0) return request;
   const { optional = [], parameters } = request;
+  const granted = grantedScopes({ requested, optional }, chosen);
+  return { ...request, parameters: { ...parameters, scope: granted.join(' ') } };
+}
+
+/**
+ * The scopes that the user grants of those that are requested.
+ *
+ * @param chosen - those of the optional ones
+ * @throws ConsentInvalidError for a scope that was not requested, and when no scope would be left
+ */
+export function grantedScopes(
+  { optional, requested }: { readonly optional: readonly string[]; readonly requested: readonly string[] },
+  chosen: readonly string[],
+): string[] {
   const unknown = chosen.filter((name) => !requested.includes(name));
   if (unknown.length > 0)
     throw new ConsentInvalidError(`The app has not asked for this access: ${unknown.join(' ')}`);
@@ -63,5 +77,5 @@ export function withGrantedScopes(
   // A request without scopes would be one for all that the client may have.
   if (granted.length === 0)
     throw new ConsentInvalidError('Every scope was declined: grant one, or deny the request.');
-  return { ...request, parameters: { ...parameters, scope: granted.join(' ') } };
+  return granted;
 }

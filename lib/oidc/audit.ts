@@ -9,6 +9,7 @@ import type { OAuthError } from './outcome.ts';
 import { clientIdOf, oauthErrorOf, grantOf, grantTypeOf, originOf } from './request-facts.ts';
 import { besidesDefault } from './resource-parameter.ts';
 import { TooManyAttempts } from './token-response.ts';
+import { isPollAnswer } from './user-codes.ts';
 
 /** Writes audit records of the engine's events, and the time at which a user's authorized app was last used. */
 export function recordAuditEvents(provider: Provider, audit: AuditLog, recordUse: RecordUse): void {
@@ -24,6 +25,8 @@ export function recordAuditEvents(provider: Provider, audit: AuditLog, recordUse
     if (userId !== undefined) recordUse(userId, clientId);
   });
   provider.on('grant.error', (ctx, error) => {
+    // A device polls every few seconds until its user has decided.
+    if (isPollAnswer(error.error)) return;
     recordRefusedToken(ctx, oauthErrorOf(ctx, error));
   });
   provider.on('server_error', (ctx, error) => {
@@ -32,6 +35,12 @@ export function recordAuditEvents(provider: Provider, audit: AuditLog, recordUse
       error: errorOfFailure(error),
       reason: `the server failed; see ${requestOf(ctx).requestId} in its log`,
     });
+  });
+  provider.on('device_authorization.error', (ctx, error) => {
+    audit.record(
+      { type: 'authorization_refused', clientId: clientIdOf(ctx), ...oauthErrorOf(ctx, error) },
+      hostOriginOf(ctx),
+    );
   });
   provider.on('authorization.error', (ctx, error) => {
     // The browser sends this request again; the audit record is written for that one.
@@ -96,6 +105,7 @@ export function recordOutcomes(provider: Provider): void {
   provider.on('revocation.error', recordError);
   provider.on('introspection.error', recordError);
   provider.on('authorization.error', recordError);
+  provider.on('device_authorization.error', recordError);
   provider.on('grant.revoked', (ctx, grantId) => {
     requestOf(ctx).outcome.revokeGrant(grantId);
   });

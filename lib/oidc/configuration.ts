@@ -10,15 +10,18 @@ import type {
 } from 'oidc-provider';
 
 import type { ClientDirectory } from '../clients/directory.ts';
+import type { DocumentDirectory } from '../clients/metadata-documents.ts';
 import { effectiveLifetimes } from '../clients/lifetimes.ts';
 import type { CompleteLifetimes } from '../clients/lifetimes.ts';
 import { now } from '../contracts/clock.ts';
 import type { Pages, StoredClient, UserStore } from '../contracts/index.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
+import type { DeviceCodeParts } from './adapter/device-codes.ts';
 import { createAdapterFactory } from './adapter/index.ts';
 import { consentQuestion } from './asked-scopes.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
 import { createLoadGrant } from './consent.ts';
+import { ASSERTION_CONFIGURATION } from './client-assertion.ts';
 import { cookieScope, createCookieKeys } from './cookie-keys.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { createPrompts } from './prompts.ts';
@@ -31,9 +34,10 @@ import { createServerClaims, toAccount } from './token-claims.ts';
 
 /** The parts of the server that the configuration needs besides the options. */
 export interface ConfigurationParts {
-  readonly clients: ClientDirectory;
+  readonly clients: DocumentDirectory;
   readonly cookieKeys: readonly string[];
   readonly clientPermissions: FindClientPermissions;
+  readonly devices: DeviceCodeParts;
   readonly pages: Pages;
   readonly requests: AuthorizationRequests;
   /** Private JWKs. The first signs. */
@@ -43,15 +47,25 @@ export interface ConfigurationParts {
 /** Translates the options into the engine's configuration. */
 export function engineConfiguration(
   options: ResolvedOptions,
-  { clients, cookieKeys, clientPermissions, keys, pages, requests }: ConfigurationParts,
+  { clients, cookieKeys, clientPermissions, devices, keys, pages, requests }: ConfigurationParts,
 ): Configuration {
-  const { issuer, basePath, lifetimes, requirePkce, resources, secure, signingAlgorithm, storage } = options;
+  const {
+    deviceAuthorization,
+    issuer,
+    basePath,
+    lifetimes,
+    requirePkce,
+    resources,
+    secure,
+    signingAlgorithm,
+    storage,
+  } = options;
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
   const { path, prefix, suffix } = cookieScope(options);
   const lifetimesOf = (resource: unknown): CompleteLifetimes =>
     resources.get(resource as string)?.lifetimes ?? lifetimes;
   return {
-    adapter: createAdapterFactory(storage, clients, options),
+    adapter: createAdapterFactory(storage, clients, options, devices),
     jwks: { keys: [...keys.signing] },
     routes: {
       authorization: ENDPOINTS.authorization,
@@ -60,6 +74,9 @@ export function engineConfiguration(
       introspection: ENDPOINTS.introspection,
       jwks: ENDPOINTS.jwks,
       end_session: ENDPOINTS.end_session,
+      device_authorization: ENDPOINTS.device_authorization,
+      // Its page is not the engine's (see middleware.ts); this is the URL of `verification_uri`.
+      code_verification: ENDPOINTS.device,
     },
     cookies: {
       keys: createCookieKeys(cookieKeys),
@@ -77,7 +94,13 @@ export function engineConfiguration(
     responseTypes: ['code'],
     subjectTypes: ['public'],
     allowOmittingSingleRegisteredRedirectUri: false,
-    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
+    clientAuthMethods: [
+      'client_secret_basic',
+      'client_secret_post',
+      'none',
+      ...(options.privateKeyJwt ? (['private_key_jwt'] as const) : []),
+    ],
+    ...(options.privateKeyJwt ? ASSERTION_CONFIGURATION : {}),
     clientDefaults: {
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
@@ -91,6 +114,7 @@ export function engineConfiguration(
       userinfo: { enabled: false },
       rpInitiatedLogout: { enabled: false },
       clientCredentials: { enabled: true },
+      deviceFlow: { enabled: deviceAuthorization !== undefined, charset: 'base-20', mask: '****-****' },
       revocation: {
         enabled: true,
         allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId,
@@ -123,6 +147,7 @@ export function engineConfiguration(
       ClientCredentials: (ctx, token, client) =>
         clientLifetimes(ctx, client, lifetimesOf(token.aud)).accessToken,
       AuthorizationCode: lifetimes.authorizationCode,
+      ...(deviceAuthorization && { DeviceCode: deviceAuthorization.lifetime }),
       RefreshToken: (ctx, token, client) => {
         const { refreshToken, refreshTokenAbsolute } = clientLifetimes(
           ctx,
@@ -165,9 +190,9 @@ function clientLifetimes(ctx: object, { clientId }: Client, server: CompleteLife
 /** Finds the engine's account of a user. A deleted user has none, which makes their codes and refresh tokens invalid. */
 function createFindAccount(users: UserStore): FindAccount {
   return async (ctx, sub, token) => {
-    // Here, because the engine has no more specific hook before it resolves the resource of a code. That of a refresh token is
+    // Here, because the engine has no more specific hook before it resolves the resource of these two. That of a refresh token is
     // checked in `createRotation`.
-    if (token?.kind === 'AuthorizationCode') checkGrantedResource(ctx, token);
+    if (token?.kind === 'AuthorizationCode' || token?.kind === 'DeviceCode') checkGrantedResource(ctx, token);
     const user = await users.find(sub);
     return user && toAccount(user);
   };

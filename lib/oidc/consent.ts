@@ -4,9 +4,10 @@ import type { Configuration, Grant, KoaContextWithOIDC } from 'oidc-provider';
 
 import { consentScopes, isUnlimited, ofResource } from '../clients/consents.ts';
 import type { RequestedScopes } from '../clients/consents.ts';
-import type { ClientDirectory } from '../clients/directory.ts';
+import type { DocumentDirectory } from '../clients/metadata-documents.ts';
 import { isOnDevice, redirectHost } from '../clients/fields.ts';
 import type { Client, ConsentStore } from '../contracts/index.ts';
+import { InteractionExpiredError } from '../errors.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
 import { requestOf } from './engine-request.ts';
 import { besidesDefault } from './resource-parameter.ts';
@@ -24,7 +25,7 @@ export function createLoadGrant({
   issuer,
   requests,
 }: {
-  clients: ClientDirectory;
+  clients: DocumentDirectory;
   consents: ConsentStore;
   issuer: string;
   requests: Pick<AuthorizationRequests, 'read'>;
@@ -60,7 +61,9 @@ export function createLoadGrant({
     const redirectUri = ctx.oidc.params!['redirect_uri'] as string;
     const stored = await clients.find(clientId);
     if (stored?.client.firstParty && !isOnDevice(redirectUri, stored.client)) return 'all';
-    const consent = stored && (await consents.find(ctx.oidc.account!.accountId, clientId));
+    // A client that was deleted and is known again by its document begins anew, whatever the deletion has left.
+    if (!stored || !clients.isStored(stored)) return undefined;
+    const consent = await consents.find(ctx.oidc.account!.accountId, clientId);
     if (!consent) return undefined;
     requestOf(ctx).recordConsent(consent);
     const host = redirectHost(redirectUri, stored.client);
@@ -103,6 +106,7 @@ export function isConsentMissing(ctx: KoaContextWithOIDC): boolean {
 /**
  * Adds a consent to the consents that the user gave the client before.
  *
+ * @throws InteractionExpiredError when the client registered itself and was removed
  * @returns `false` when the next request has to ask again, because its redirect URI is not a registered one, such as a loopback
  * URI with another port
  */
@@ -112,15 +116,20 @@ export async function rememberConsent(
 ): Promise<boolean> {
   const scopes = consentScopes(consented);
   const host = redirectHost(consented.redirectUri, consented.client);
-  await consents.add({
-    userId: consented.userId,
-    clientId: consented.client.id,
-    scopes,
-    hosts: host === undefined ? {} : { [ofResource(consented.resource, host)]: scopes },
-    createdAt: consented.at,
-    updatedAt: consented.at,
-    lastUsedAt: undefined,
-  });
+  const isStored = await consents.add(
+    {
+      userId: consented.userId,
+      clientId: consented.client.id,
+      scopes,
+      hosts: host === undefined ? {} : { [ofResource(consented.resource, host)]: scopes },
+      createdAt: consented.at,
+      updatedAt: consented.at,
+      lastUsedAt: undefined,
+    },
+    { registration: consented.client.registration === 'dynamic' },
+  );
+  // The app was removed in the meantime.
+  if (!isStored) throw new InteractionExpiredError();
   return host !== undefined;
 }
 

@@ -3,6 +3,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import { now } from '../contracts/clock.ts';
 import type { ClientThrottle, Storage } from '../contracts/index.ts';
 import { StorageError, TooManyAttemptsError } from '../errors.ts';
+import { explainRefusedAssertion, presentsAssertion } from './client-assertion.ts';
 import { clientEndpointAt } from './endpoints.ts';
 import { grantOf } from './request-facts.ts';
 import { requestOf } from './engine-request.ts';
@@ -46,6 +47,8 @@ function isClientRefused(ctx: KoaContextWithOIDC): boolean {
 }
 
 async function countFailedClient(ctx: KoaContextWithOIDC, clients: ClientThrottle): Promise<void> {
+  // A signature cannot be guessed.
+  if (presentsAssertion(ctx)) return explainRefusedAssertion(ctx);
   const { clientId = '', host } = requestOf(ctx);
   await clients.countFailure(clientId, host.ip);
 }

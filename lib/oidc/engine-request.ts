@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import { Provider } from 'oidc-provider';
 
+import type { KeySet } from '../clients/remote-keys.ts';
 import type { AccessTokenClaims, Consent, StoredClient } from '../contracts/index.ts';
 import { requestIdOf } from '../http/request-id.ts';
 import type { Endpoint } from './endpoints.ts';
@@ -29,6 +30,7 @@ export class EngineRequest {
   #isLimitedToNoScope = false;
   #presented: PresentedCredential | PresentedAccessToken | undefined;
   #authorization: AuthorizationBasis | undefined;
+  #assertion: PresentedAssertion | undefined;
 
   constructor(host: Context, endpoint: Endpoint | undefined) {
     this.host = host;
@@ -93,6 +95,20 @@ export class EngineRequest {
     this.#presented = presented;
   }
 
+  /** The client assertion of an existing client; `undefined`: the request presents none. */
+  get assertion(): PresentedAssertion | undefined {
+    return this.#assertion;
+  }
+
+  presentAssertion(presented: PresentedAssertion | undefined): void {
+    this.#assertion = presented;
+  }
+
+  /** Records that the assertion was used before. */
+  markReplayed(): void {
+    this.#assertion = this.#assertion && { ...this.#assertion, isReplayed: true };
+  }
+
   /** The session and consent that a code of this request depends on; `undefined`: no user is logged in on this browser. */
   get authorization(): AuthorizationBasis | undefined {
     return this.#authorization;
@@ -113,6 +129,15 @@ export class EngineRequest {
 export interface PresentedAccessToken {
   readonly kind: 'access_token';
   readonly claims: AccessTokenClaims;
+}
+
+/** What is known of a client assertion (RFC 7523) and its client. */
+export interface PresentedAssertion {
+  /** The keys to verify it with. `undefined`: there are none, for the reason in `problem`. */
+  readonly keys: KeySet | undefined;
+  readonly problem: string | undefined;
+  /** Whether its signature was verified, and it was used before. */
+  readonly isReplayed: boolean;
 }
 
 /** The session and the consent that must still be stored, unchanged, when the code is stored. */

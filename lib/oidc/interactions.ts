@@ -1,8 +1,8 @@
 import type { Context } from 'koa';
 
-import type { ClientDirectory } from '../clients/directory.ts';
+import type { DocumentDirectory } from '../clients/metadata-documents.ts';
 import { now } from '../contracts/clock.ts';
-import type { Client, Interaction, InteractionFlow, User } from '../contracts/index.ts';
+import type { Interaction, InteractionFlow, StoredClient, User } from '../contracts/index.ts';
 import { InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { requestedScopes, scopesToConsent, withGrantedScopes } from './asked-scopes.ts';
@@ -20,8 +20,9 @@ import { originOf } from './request-facts.ts';
 /** The parts of the server that the interactions need. */
 export interface InteractionParts
   extends AuthenticationParts, Pick<InteractionFlow, 'authorizedApps' | 'developer'> {
-  readonly clients: ClientDirectory;
+  readonly clients: DocumentDirectory;
   readonly requests: AuthorizationRequests;
+  readonly devices: InteractionFlow['devices'];
 }
 
 /** An authorization request that waits for this browser. */
@@ -33,7 +34,7 @@ interface OpenInteraction {
 
 /** Makes the flow that the pages use; `InteractionFlow` documents each step. */
 export function createInteractionFlow(options: ResolvedOptions, parts: InteractionParts): InteractionFlow {
-  const { audit, clients, authorizedApps, developer, provider, requests } = parts;
+  const { audit, clients, authorizedApps, developer, devices, provider, requests } = parts;
   const { accountPath, basePath, currentUser, developerPath, logger, loginUrl, origin } = options;
   const { storage, users } = options;
   const sessions = createLoginSessions(options, { audit, provider });
@@ -50,6 +51,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
   return {
     origin,
     basePath,
+    devices,
     developerPath,
     accountPath,
     developer,
@@ -63,7 +65,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
       audit.record({ type: 'login', userId: user.id }, originOf(ctx));
     },
     async find(ctx, uid) {
-      return describe(await findOpen(ctx, uid), uid);
+      return describe(ctx, await findOpen(ctx, uid), uid);
     },
     authenticate,
     login: (ctx, { uid }, user) => finishLogin(ctx, uid, user),
@@ -74,9 +76,11 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
       const next = withoutPrompts(request, ['login', 'consent']);
       // All that the page asked for was declined: the request continues with the earlier consent, if that still exists.
       if (consent.scopes.length === 0 && requestedScopes(request).length > 0) return requests.urlOf(next);
+      const stored = await enabledClient(ctx, request);
+      await clients.keep(stored, originOf(ctx));
       const isRemembered = await rememberConsent(storage.consents, {
         ...consent,
-        client: await enabledClient(request),
+        client: stored.client,
         limited: isLimited(request),
         redirectUri: request.parameters['redirect_uri']!,
         at: now(),
@@ -87,7 +91,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     },
     async deny(ctx, { uid }) {
       const { consent, request } = pendingConsent(await findOpen(ctx, uid, 'consent'), options.issuer);
-      await checkRedirectUri(request);
+      await checkRedirectUri(ctx, request);
       audit.record({ type: 'consent_denied', ...consent }, originOf(ctx));
       return accessDeniedUrl(request.parameters, options.issuer);
     },
@@ -152,19 +156,24 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
   }
 
   /** The redirect URI may have been removed from the client since the engine checked it. */
-  async function checkRedirectUri({ parameters }: AuthorizationRequest): Promise<void> {
+  async function checkRedirectUri(ctx: Context, { parameters }: AuthorizationRequest): Promise<void> {
+    await clients.resolve(parameters['client_id']!, ctx.ip);
     const client = await provider().Client.find(parameters['client_id']!);
     if (!client?.redirectUriAllowed(parameters['redirect_uri']!)) throw new InteractionExpiredError();
   }
 
   /** The client may have been deleted or disabled since the engine checked it. */
-  async function enabledClient({ parameters }: AuthorizationRequest): Promise<Client> {
-    const stored = await clients.find(parameters['client_id']!);
+  async function enabledClient(ctx: Context, { parameters }: AuthorizationRequest): Promise<StoredClient> {
+    const stored = await clients.resolve(parameters['client_id']!, ctx.ip);
     if (!stored || stored.client.disabled) throw new InteractionExpiredError();
-    return stored.client;
+    return stored;
   }
 
-  async function describe({ request, userId }: OpenInteraction, uid: string): Promise<Interaction> {
+  async function describe(
+    ctx: Context,
+    { request, userId }: OpenInteraction,
+    uid: string,
+  ): Promise<Interaction> {
     const { parameters, prompt } = request;
     const api = options.resources.get(parameters['resource'] ?? options.issuer);
     // Removed from the options since the engine checked it.
@@ -172,7 +181,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     return {
       uid,
       prompt,
-      client: await enabledClient(request),
+      client: (await enabledClient(ctx, request)).client,
       user: userId === undefined ? undefined : await users.find(userId),
       resource: api.resource === options.issuer ? undefined : { resource: api.resource, name: api.name },
       limited: isLimited(request),

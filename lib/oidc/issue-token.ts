@@ -21,7 +21,7 @@ export interface IssueTokenOptions {
   /** The `client_id` of an enabled client. */
   readonly client: string;
   /**
-   * The id of the user whom the token speaks for; the client's grant type is `authorization_code`. Without it the token speaks
+   * The id of the user whom the token speaks for; the client's grant type is `authorization_code` or `device_code`. Without it the token speaks
    * for the client itself, and the grant type is `client_credentials`.
    */
   readonly user?: string;
@@ -170,10 +170,10 @@ function checkClient({ disabled, grantType, id }: Client, userId: string | undef
   if (disabled) {
     throw new ConfigError('issueToken({ client })', `the client ${id} is disabled; enable it first`);
   }
-  if (userId === undefined && grantType === 'authorization_code') {
+  if (userId === undefined && grantType !== 'client_credentials') {
     throw new ConfigError(
       'issueToken({ user })',
-      `the client ${id} acts for users only (grant type authorization_code); pass the id of a user`,
+      `the client ${id} acts for users only (grant type ${grantType}); pass the id of a user`,
     );
   }
   if (userId !== undefined && grantType === 'client_credentials') {

@@ -1,5 +1,6 @@
 import type { Middleware } from 'koa';
 
+import { ENDPOINTS } from './endpoints.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 
 const SUPPORTED_MEMBERS = [
@@ -8,6 +9,7 @@ const SUPPORTED_MEMBERS = [
   'token_endpoint',
   'revocation_endpoint',
   'introspection_endpoint',
+  'device_authorization_endpoint',
   'jwks_uri',
   'response_types_supported',
   'grant_types_supported',
@@ -22,16 +24,34 @@ const SUPPORTED_MEMBERS = [
  */
 export function serverMetadata(
   announced: Readonly<Record<string, unknown>>,
-  { scopes }: Pick<ResolvedOptions, 'scopes'>,
+  {
+    clientIdMetadata,
+    dynamicRegistration,
+    issuer,
+    privateKeyJwt,
+    scopes,
+  }: Pick<
+    ResolvedOptions,
+    'clientIdMetadata' | 'dynamicRegistration' | 'issuer' | 'privateKeyJwt' | 'scopes'
+  >,
 ): Record<string, unknown> {
   const members = Object.fromEntries(SUPPORTED_MEMBERS.map((name) => [name, announced[name]]));
-  const confidential = ['client_secret_basic', 'client_secret_post'];
+  const secret = ['client_secret_basic', 'client_secret_post'];
+  const confidential = privateKeyJwt ? [...secret, 'private_key_jwt'] : secret;
+  const algorithms = announced['token_endpoint_auth_signing_alg_values_supported'];
   return {
     ...members,
+    ...(dynamicRegistration ? { registration_endpoint: issuer + ENDPOINTS.registration } : {}),
     response_modes_supported: [...RESPONSE_MODES],
     scopes_supported: [...scopes.keys()],
     revocation_endpoint_auth_methods_supported: [...confidential, 'none'],
     introspection_endpoint_auth_methods_supported: confidential,
+    ...(privateKeyJwt && {
+      token_endpoint_auth_signing_alg_values_supported: algorithms,
+      revocation_endpoint_auth_signing_alg_values_supported: algorithms,
+      introspection_endpoint_auth_signing_alg_values_supported: algorithms,
+    }),
+    ...(clientIdMetadata && { client_id_metadata_document_supported: true }),
   };
 }
 
@@ -56,7 +76,19 @@ export const refuseUnsupported: Middleware = async (ctx, next) => {
   await next();
 };
 
-const OPENID_ONLY = new Set(['acr_values', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'nonce']);
+const OPENID_ONLY: ReadonlySet<string> = new Set([
+  'acr_values',
+  'claims',
+  'claims_locales',
+  'id_token_hint',
+  'max_age',
+  'nonce',
+]);
+
+/** The same for a device authorization request. Returns the form without them. */
+export function withoutOpenIdParameters(form: URLSearchParams): URLSearchParams {
+  return new URLSearchParams([...form].filter(([name]) => !OPENID_ONLY.has(name)));
+}
 
 /**
  * Removes the parameters of OpenID Connect from an authorization request. The engine refuses them without the scope `openid`,

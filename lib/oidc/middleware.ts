@@ -1,5 +1,4 @@
 import type { Context, Middleware, Next } from 'koa';
-import compose from 'koa-compose';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 
 import type { ClientThrottle, Pages, StoredChange, Trace, WorkSpan } from '../contracts/index.ts';
@@ -8,19 +7,19 @@ import type { ConcurrencyLimit, Overload } from '../http/concurrency-limit.ts';
 import { requestIdOf, sendRequestId } from '../http/request-id.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { countGuesses } from './count-guesses.ts';
-import { clientEndpointAt, workAt } from './endpoints.ts';
-import type { Endpoint } from './endpoints.ts';
+import { clientEndpointAt, registrationAt, workAt } from './endpoints.ts';
+import type { EngineEndpoint } from './endpoints.ts';
+import { createEngineMiddleware } from './engine-middleware.ts';
 import { requestOf, startRequest } from './engine-request.ts';
 import type { EngineRequest } from './engine-request.ts';
-import { ignoreOpenIdParameters, refuseUnsupported, serverMetadata } from './metadata.ts';
-import { createNameResources, nameRequestedResource } from './resource-parameter.ts';
-import type { NameResources } from './resource-parameter.ts';
+import { serverMetadata } from './metadata.ts';
+import { createNameResources } from './resource-parameter.ts';
 import { createResourceMetadata } from './resource-metadata.ts';
 import { clientErrorStatus, showError } from './render-error.ts';
+import type { RegistrationEndpoint } from './registration-endpoint.ts';
 import type { Report } from './report.ts';
-import { tokenBody } from './token-body.ts';
 import type { UnwrapToken } from './token-body.ts';
-import { handleCors, completeResponse } from './token-response.ts';
+import { completeResponse } from './token-response.ts';
 
 const ENGINE_PATH = /^\/(?:oauth|\.well-known)\//i;
 const WELL_KNOWN = '/.well-known/oauth-authorization-server';
@@ -28,6 +27,12 @@ const WELL_KNOWN = '/.well-known/oauth-authorization-server';
 // The form target of the engine's logout page, which it shows when the user changes. This server never shows that page, so
 // requests to its target fall through to the host.
 const ENGINE_LOGOUT = /^\/oauth\/logout\/confirm\/?$/i;
+
+// The path of the engine's own page for user codes, and the paths below it. The pages have one instead.
+const ENGINE_DEVICE = /^\/oauth\/device(?:\/|$)/i;
+
+// Without the option, nothing of this is here.
+const DEVICE = /^\/oauth\/device(?:_authorization)?(?:\/|$)/i;
 
 /**
  * Makes the middleware with the OAuth endpoints and the pages. Any other request falls through to the host unchanged.
@@ -42,6 +47,7 @@ export function createMount(
     invalidate,
     pages,
     provider,
+    registration,
     report,
     throttle,
     trace,
@@ -52,31 +58,46 @@ export function createMount(
     invalidate: (revoked: StoredChange) => void;
     pages: Pages;
     provider: () => Provider;
+    /** `undefined`: apps cannot register themselves. */
+    registration: RegistrationEndpoint | undefined;
     report: Report;
     throttle: ClientThrottle;
     trace: Trace;
     unwrapToken: UnwrapToken;
   },
 ): Middleware {
-  const { basePath, logger, mountPath, storage } = options;
+  const { basePath, deviceAuthorization, logger, mountPath, storage } = options;
   const engineMiddleware = createEngineMiddleware(unwrapToken, createNameResources(options));
   const serveResourceMetadata = createResourceMetadata(options);
   const pagePaths = [options.developerPath, options.accountPath].filter((path) => path !== undefined);
 
-  return async function gatehouse(ctx, next) {
+  // Not async: the requests for the host's own routes pass through here, and each would pay for a promise.
+  return function gatehouse(ctx, next) {
     // For the host's own routes too, which come after this middleware.
     if (concurrencyLimit.isDraining) ctx.set('Connection', 'close');
     if (serveResourceMetadata?.(ctx)) return sendRequestId(ctx);
     const path = pathBelow(mountPath, ctx.path) ?? insertedWellKnown(basePath, ctx.path);
     if (path === undefined) return next();
     const isEnginePath = ENGINE_PATH.test(path) && !ENGINE_LOGOUT.test(path);
+    if (isEnginePath && !deviceAuthorization && DEVICE.test(path)) return next();
     if (!isEnginePath && !pagePaths.some((page) => path === page || path.startsWith(`${page}/`)))
       return next();
-    const work = isEnginePath ? workAt(path) : 'page';
-    const endpoint = work === 'page' ? undefined : work;
+    return handle(ctx, next, { path, isEnginePath });
+  };
+
+  async function handle(
+    ctx: Context,
+    next: Next,
+    { isEnginePath, path }: { readonly isEnginePath: boolean; readonly path: string },
+  ): Promise<unknown> {
+    const registered = registration && isEnginePath ? registrationAt(path) : undefined;
+    const work = registered ? 'registration' : isEnginePath ? workAt(path) : 'page';
+    const endpoint = work === 'page' || work === 'registration' ? undefined : work;
     const answer = async (span?: WorkSpan) =>
-      (endpoint === undefined && (await showPage(ctx, span))) ||
-      (isEnginePath && runEngine(ctx, endpoint, span));
+      registered
+        ? answerRegistration(ctx, registered, span)
+        : (endpoint === undefined && (await showPage(ctx, span))) ||
+          (isEnginePath && !ENGINE_DEVICE.test(path) && runEngine(ctx, endpoint, span));
     const handled = await atPath(ctx, path, async () => {
       // The metadata, the keys and unknown paths are not counted by the concurrency limit.
       if (work === undefined) return answer();
@@ -92,7 +113,7 @@ export function createMount(
     if (!handled) return next();
     sendRequestId(ctx);
     return undefined;
-  };
+  }
 
   async function showPage(ctx: Context, span: WorkSpan | undefined): Promise<boolean> {
     try {
@@ -113,9 +134,20 @@ export function createMount(
     }
   }
 
+  async function answerRegistration(
+    ctx: Context,
+    { clientId }: { readonly clientId: string | undefined },
+    span: WorkSpan | undefined,
+  ): Promise<true> {
+    const request = startRequest(ctx, ctx, 'registration');
+    await registration!(ctx, request, clientId);
+    report.answered(ctx, span);
+    return true;
+  }
+
   async function runEngine(
     ctx: Context,
-    endpoint: Endpoint | undefined,
+    endpoint: EngineEndpoint | undefined,
     span: WorkSpan | undefined,
   ): Promise<boolean> {
     const engine = provider();
@@ -174,6 +206,8 @@ export function createMount(
     } else {
       await countGuesses(engineContext, { clients: throttle, storage });
       completeResponse(engineContext);
+      if (engineContext.oidc.route === 'device_authorization' && engineContext.status === 200)
+        engineContext.body = { ...(engineContext.body as object), interval: deviceAuthorization!.interval };
       if (engineContext.oidc.route === 'revocation' && engineContext.status === 200)
         forgetRevoked(requestOf(engineContext));
     }
@@ -193,8 +227,11 @@ export function createMount(
  * Calls `run` with the URL changed to the path below the mount path, and restores the URL afterwards: it is a property of
  * Node's request, which the contexts of the pages, the engine and the host share.
  */
-async function atPath<T>(ctx: Context, path: string, run: () => Promise<T>): Promise<T> {
-  if (path === ctx.path) return run();
+function atPath<T>(ctx: Context, path: string, run: () => Promise<T>): Promise<T> {
+  return path === ctx.path ? run() : atOtherPath(ctx, path, run);
+}
+
+async function atOtherPath<T>(ctx: Context, path: string, run: () => Promise<T>): Promise<T> {
   const { url } = ctx;
   // Not `ctx.path = path`, which caches the parsed URL with the changed path, so that the host would read that path later.
   ctx.url = path + ctx.search;
@@ -224,38 +261,10 @@ function insertedWellKnown(basePath: string, path: string): string | undefined {
   return basePath !== '' && path === WELL_KNOWN + basePath ? WELL_KNOWN : undefined;
 }
 
-/** Composes the middleware of each endpoint with that of the engine. */
-function createEngineMiddleware(
-  unwrapToken: UnwrapToken,
-  nameResources: NameResources | undefined,
-): (engine: Provider, endpoint: Endpoint | undefined) => Middleware {
-  const forClients: readonly Middleware[] = [handleCors, tokenBody(unwrapToken, nameResources)];
-  const named = nameResources ? [nameRequestedResource(nameResources)] : [];
-  const steps: Readonly<Record<Endpoint | 'other', readonly Middleware[]>> = {
-    authorization: [refuseUnsupported, ignoreOpenIdParameters, ...named],
-    token: forClients,
-    revocation: forClients,
-    introspection: forClients,
-    other: [],
-  };
-  // Composed once per engine. A new engine is made when the signing keys change.
-  const composed = new WeakMap<Provider, Map<Endpoint | 'other', Middleware>>();
-
-  return (engine, endpoint) => {
-    const kind = endpoint ?? 'other';
-    const ofEngine = composed.get(engine) ?? new Map<typeof kind, Middleware>();
-    const cached = ofEngine.get(kind);
-    if (cached) return cached;
-    const middleware = compose([...steps[kind], ...engine.middleware]);
-    composed.set(engine, ofEngine.set(kind, middleware));
-    return middleware;
-  };
-}
-
 /** Answers a request that exceeds the limit: clients get an OAuth error (RFC 6749 section 5.2), users a page. */
 async function refuseRequest(pages: Pages, ctx: Context, overload: Overload): Promise<true> {
   const unavailable = { status: 503, error: 'temporarily_unavailable' };
-  if (clientEndpointAt(ctx.path)) {
+  if (clientEndpointAt(ctx.path) ?? registrationAt(ctx.path)) {
     ctx.status = unavailable.status;
     ctx.set('Cache-Control', 'no-store');
     ctx.body = { error: unavailable.error, error_description: OVERLOAD_REASONS[overload] };

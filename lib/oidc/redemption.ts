@@ -18,7 +18,7 @@ const CLOCK_MARGIN = 60;
 
 export type RedemptionSettings = Pick<ResolvedOptions, 'lifetimes' | 'refreshGrace'>;
 
-/** A code or refresh token that a request presents in order to redeem, revoke or introspect it. */
+/** A code, device code or refresh token that a request presents in order to redeem, revoke or introspect it. */
 export class PresentedCredential {
   readonly kind: Credential['kind'];
   /** The id of its row. */
@@ -70,10 +70,10 @@ export class PresentedCredential {
   /**
    * Spends the credential and stores the refresh token that it is exchanged for, in one transaction.
    *
-   * When a refresh token was spent within the grace, the request gets the successor that the first request got: the successor
-   * is sealed with a key from the presented token. In any other case a spent credential is `invalid_grant`.
+   * When a refresh token or a device code was spent within the grace, the request gets the successor that the first request got:
+   * the successor is sealed with a key from the presented token. In any other case a spent credential is `invalid_grant`.
    *
-   * When the process dies between the transaction and the response, a refresh token can be sent again within the grace. A code
+   * When the process dies between the transaction and the response, these two can be sent again within the grace. A code
    * cannot, so the user has to authorize the app again.
    *
    * @throws InvalidGrant of the engine when another request has spent the credential
@@ -88,7 +88,7 @@ export class PresentedCredential {
       now() + lifetimes.accessToken + refreshGrace + CLOCK_MARGIN,
       successor?.credential.expiresAt ?? 0,
     );
-    const replayable = successor !== undefined && this.kind === 'refresh_token' && refreshGrace > 0;
+    const replayable = successor !== undefined && this.kind !== 'code' && refreshGrace > 0;
     const spent = { kind: this.kind, id: this.id };
     const redemption = await credentials.redeem(spent, {
       at: Date.now(),
@@ -106,7 +106,7 @@ export class PresentedCredential {
 
 /**
  * Whether presenting this credential is a replay, which revokes all tokens of its grant (RFC 6749 section 4.1.2, RFC 9700
- * section 4.14.2). A spent code always is. A spent refresh token is not while the client may have missed the response: within
+ * section 4.14.2), unless it is a device code. A spent code always is. A spent refresh token or device code is not while the client may have missed the response: within
  * the grace, and until its successor is used, which proves that the response arrived.
  */
 export async function isReplay(
@@ -117,7 +117,8 @@ export async function isReplay(
   if (consumedAt === undefined) return false;
   if (kind === 'code' || sealedSuccessor === undefined) return true;
   if (Date.now() - consumedAt >= settings.refreshGrace * 1000) return true;
-  const successor = await credentials.find(kind, hashCredential(openSuccessor(sealedSuccessor, value)));
+  const id = hashCredential(openSuccessor(sealedSuccessor, value));
+  const successor = await credentials.find('refresh_token', id);
   return successor === undefined || successor.credential.consumedAt !== undefined;
 }
 

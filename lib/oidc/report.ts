@@ -3,11 +3,12 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 
 import type { AuditLog, EndpointOutcome, Logger, WorkSpan } from '../contracts/index.ts';
 import { requestIdOf } from '../http/request-id.ts';
-import { endpointAt } from './endpoints.ts';
+import { endpointAt, registrationAt } from './endpoints.ts';
 import type { Endpoint } from './endpoints.ts';
 import { requestOf } from './engine-request.ts';
 import type { Outcome } from './outcome.ts';
 import { clientIdOf, grantTypeOf } from './request-facts.ts';
+import { isPollAnswer } from './user-codes.ts';
 
 /**
  * Reports the outcome of a request to the engine to the log, the trace and the observers. One method is called, once per
@@ -53,7 +54,8 @@ export function createReport(
         error,
         seconds: 0,
       };
-      notify(isPreflight(ctx) ? undefined : endpointAt(ctx.path), answer, { oauthError: { error, reason } });
+      const endpoint = registrationAt(ctx.path) ? 'registration' : endpointAt(ctx.path);
+      notify(isPreflight(ctx) ? undefined : endpoint, answer, { oauthError: { error, reason } });
     },
   };
 }
@@ -69,7 +71,7 @@ function isPreflight({ method }: Context): boolean {
  * - `error`: a failure of the server, with `err`
  * - `warn`: a spent code or refresh token was presented again, and its grant was revoked
  * - `info`: a token was issued or revoked, or the request was refused
- * - `debug`: a token was introspected, which a resource server may do for each of its own requests
+ * - `debug`: a device polled and has to wait, or a token was introspected, which a resource server may do for each of its own requests
  */
 function logAnswer(
   logger: Logger,
@@ -94,10 +96,12 @@ function logAnswer(
     logger[level](withoutEmpty(fields), message);
   };
   if (failure !== undefined) write('error', 'failed', 'request failed');
+  else if (isPollAnswer(error)) write('debug', 'polled');
   else if (oauthError && endpoint !== undefined)
     write(revokedGrantId === undefined ? 'info' : 'warn', 'refused');
   else if (endpoint === 'token') write('info', 'issued');
-  else if (endpoint === 'revocation') write('info', 'answered');
+  else if (endpoint === 'revocation' || endpoint === 'registration' || endpoint === 'device_authorization')
+    write('info', 'answered');
   else if (endpoint === 'introspection') write('debug', 'answered');
 }
 
@@ -129,12 +133,12 @@ type LoggedOutcome = Partial<Pick<Outcome, 'oauthError' | 'failure' | 'revokedGr
 
 /** Reads the outcome from the engine's context when the response is complete, or when the engine threw. */
 function answerOf(engineContext: Context): Answer {
-  const { outcome, requestId, startedAt } = requestOf(engineContext);
+  const { clientId, outcome, requestId, startedAt } = requestOf(engineContext);
   // The engine sets `oidc`; a request that was answered before it ran has none.
   const oidcContext = 'oidc' in engineContext ? (engineContext as unknown as KoaContextWithOIDC) : undefined;
   return {
     requestId,
-    clientId: oidcContext && clientIdOf(oidcContext),
+    clientId: oidcContext ? clientIdOf(oidcContext) : clientId,
     grantType: oidcContext && grantTypeOf(oidcContext),
     status: engineContext.status,
     error: outcome.error,

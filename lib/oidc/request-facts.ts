@@ -1,10 +1,13 @@
 import type { Context } from 'koa';
-import type { errors, KoaContextWithOIDC } from 'oidc-provider';
+import { errors } from 'oidc-provider';
+import type { KoaContextWithOIDC } from 'oidc-provider';
 
 import type { AuditOrigin } from '../contracts/index.ts';
 import { requestIdOf } from '../http/request-id.ts';
+import { assertionRefusal } from './client-assertion.ts';
 import { requestOf } from './engine-request.ts';
 import type { OAuthError } from './outcome.ts';
+import { DEVICE_GRANT } from './user-codes.ts';
 
 /*
  * The facts of a request that may appear in logs and audit records. Parameters contain secrets, codes and tokens, sometimes in
@@ -20,6 +23,7 @@ const GRANT_TYPES: ReadonlySet<string> = new Set([
   'authorization_code',
   'refresh_token',
   'client_credentials',
+  DEVICE_GRANT,
 ]);
 
 /**
@@ -37,10 +41,10 @@ export function grantOf(ctx: KoaContextWithOIDC): { id: string; userId: string }
   return grant?.clientId === ctx.oidc.client?.clientId ? grant : undefined;
 }
 
-/** Whether the engine refused the token request because the client may not use the grant type. */
+/** Whether the engine refused the request because the client may not use the grant type. */
 export function isGrantTypeRefused(ctx: KoaContextWithOIDC): boolean {
-  const { client, params } = ctx.oidc;
-  const grantType = params?.['grant_type'];
+  const { client, params, route } = ctx.oidc;
+  const grantType = route === 'device_authorization' ? DEVICE_GRANT : params?.['grant_type'];
   return (
     (ctx.body as { error?: string } | undefined)?.error === 'invalid_request' &&
     typeof grantType === 'string' &&
@@ -58,6 +62,8 @@ export function oauthErrorOf(ctx: KoaContextWithOIDC, error: errors.OIDCProvider
 }
 
 function reasonOf(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): string {
+  const refusal = error instanceof errors.InvalidClientAuth ? assertionRefusal(ctx) : undefined;
+  if (refusal) return refusal.reason;
   if (requestOf(ctx).disabledClientId !== undefined) return 'the app is disabled';
   if (error.error_detail !== undefined) return error.error_detail;
   // The one error of the engine whose description repeats text of the request.

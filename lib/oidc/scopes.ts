@@ -28,16 +28,22 @@ export function createResourceServerInfo(
     checkOneResource(ctx);
     const api = options.resources.get(resource);
     if (!api) throw new errors.InvalidTarget();
-    const { isListed, scopes: allowed } = await allowedScopes(client.clientId, api, clients);
-    const { AuthorizationCode: code, RefreshToken: refreshToken } = ctx.oidc.entities;
-    const source = refreshToken ?? code;
+    const {
+      defaults,
+      isListed,
+      knowsScopes,
+      scopes: allowed,
+    } = await allowedScopes(client.clientId, api, clients, options);
+    const { AuthorizationCode: code, DeviceCode: deviceCode, RefreshToken: refreshToken } = ctx.oidc.entities;
+    const source = refreshToken ?? code ?? deviceCode;
     if (source) {
       refuseWithoutAllowedScopes(ctx, source, allowed);
     } else {
       const isForAll = removeAllScopes(ctx, api);
+      if (!knowsScopes) dropRefusedScopes(ctx, api, allowed);
       refuseUnknownScopes(ctx, allowed);
       if (isForAll && ctx.oidc.route === 'token') ctx.oidc.params!['scope'] = undefined;
-      if (isListed) requestDefaultScopes(ctx, allowed);
+      if (isListed) requestDefaultScopes(ctx, defaults);
     }
     return describeResource(options, api, allowed);
   };
@@ -71,7 +77,7 @@ export function createRotation(
       checkGrantedResource(ctx, refreshToken);
       const api = options.resources.get(refreshToken.resource as string);
       if (!api) throw new errors.InvalidTarget();
-      const { isListed, scopes: allowed } = await allowedScopes(client.clientId, api, clients);
+      const { isListed, scopes: allowed } = await allowedScopes(client.clientId, api, clients, options);
       refuseWithoutAllowedScopes(ctx, refreshToken, allowed);
       const isWithoutScopes = [...refreshToken.scopes].every((scope) => scope === '');
       // The client was registered with a list of scopes since the grant: the next token is limited to that list.
@@ -84,16 +90,32 @@ export function createRotation(
   };
 }
 
-/** The scopes that the API has and the client may ask for. */
+/** The scopes that the API has and the client may ask for, and those of them that a request without `scope` gets. */
 async function allowedScopes(
   clientId: string,
-  { scopes }: Pick<ResolvedResource, 'scopes'>,
+  { scopes: known }: Pick<ResolvedResource, 'scopes'>,
   clients: ClientDirectory,
-): Promise<{ readonly isListed: boolean; readonly scopes: readonly string[] }> {
-  const registered = (await clients.find(clientId))?.client.scopes;
+  { clientIdMetadata }: Pick<ResolvedOptions, 'clientIdMetadata'>,
+): Promise<{
+  readonly isListed: boolean;
+  /** Whether the client could know which scopes are for it: a registration says so. */
+  readonly knowsScopes: boolean;
+  readonly scopes: readonly string[];
+  readonly defaults: readonly string[];
+}> {
+  const stored = await clients.find(clientId);
+  if (!stored) throw new errors.InvalidClient('client not found');
+  const { registration, scopes: registered } = stored.client;
+  const scopes = [...known.keys()].filter((scope) => registered === undefined || registered.includes(scope));
+  const defaults =
+    registration === 'metadata_document'
+      ? scopes.filter((scope) => clientIdMetadata?.defaultScopes.includes(scope))
+      : scopes;
   return {
     isListed: registered !== undefined,
-    scopes: [...scopes.keys()].filter((scope) => registered === undefined || registered.includes(scope)),
+    knowsScopes: registration !== 'metadata_document',
+    scopes,
+    defaults,
   };
 }
 
@@ -109,6 +131,23 @@ function removeAllScopes(ctx: KoaContextWithOIDC, { scopes }: Pick<ResolvedResou
   return true;
 }
 
+/**
+ * Removes the scopes that the policy for clients with metadata documents refuses, where others remain (RFC 6749 section 3.3). Such
+ * clients request all scopes that the metadata or a challenge names, and cannot know which are for them; the token response says what
+ * was granted.
+ */
+function dropRefusedScopes(
+  ctx: KoaContextWithOIDC,
+  { scopes: known }: Pick<ResolvedResource, 'scopes'>,
+  allowed: readonly string[],
+): void {
+  const requested = ctx.oidc.requestParamScopes;
+  const refused = [...requested].filter((scope) => known.has(scope) && !allowed.includes(scope));
+  if (refused.length === 0 || refused.length === requested.size) return;
+  for (const scope of refused) requested.delete(scope);
+  ctx.oidc.params!['scope'] = [...requested].join(' ');
+}
+
 function refuseUnknownScopes(ctx: KoaContextWithOIDC, allowed: readonly string[]): void {
   const refused = [...ctx.oidc.requestParamScopes].filter((scope) => !allowed.includes(scope));
   // The engine has removed `offline_access` by now. A request for that scope alone would become one without scopes, which is
@@ -120,10 +159,13 @@ function refuseUnknownScopes(ctx: KoaContextWithOIDC, allowed: readonly string[]
   if (refused.length > 0) throw new errors.InvalidScope('requested scope is not allowed', refused.join(' '));
 }
 
-/** RFC 6749 section 3.3: a request without scopes gets the default, which is the list that the client is registered with. */
-function requestDefaultScopes(ctx: KoaContextWithOIDC, allowed: readonly string[]): void {
+/**
+ * RFC 6749 section 3.3: a request without scopes gets the default, which is the list that the client is registered with. For a client
+ * that nobody registered it is what the option for those says.
+ */
+function requestDefaultScopes(ctx: KoaContextWithOIDC, defaults: readonly string[]): void {
   if (ctx.oidc.requestParamScopes.size > 0) return;
-  if (allowed.length > 0) ctx.oidc.params!['scope'] = allowed.join(' ');
+  if (defaults.length > 0) ctx.oidc.params!['scope'] = defaults.join(' ');
   else requestOf(ctx).limitToNoScope();
 }
 

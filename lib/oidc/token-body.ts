@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 
 import type { Context, Middleware } from 'koa';
 
@@ -8,19 +8,26 @@ import { BodyError } from '../errors.ts';
 import { FORM, JSON_TYPE, readBody, textOf } from '../http/body.ts';
 import { parseJson, refuseDuplicates } from '../http/json.ts';
 import { requestOf } from './engine-request.ts';
+import { formRequest } from './form-request.ts';
+import { withoutOpenIdParameters } from './metadata.ts';
 import type { NameResources } from './resource-parameter.ts';
 
 // The limit is the engine's own (shared/selective_body.js).
 const RULES = { limit: 56 * 1024, name: 'body', types: [FORM, JSON_TYPE] } as const;
 
 /**
- * Reads the body of a token, revocation or introspection request, JSON or form, and passes it to the engine as an unread form,
+ * Reads the body of a request to an endpoint for clients, JSON or form, and passes it to the engine as an unread form,
  * so that both content types are handled alike. Works in front of a host's body parser and behind one.
  *
  * @param unwrapToken - changes the parameters of revocation and introspection requests before the engine reads them
- * @param nameResources - changes those of token requests. `undefined`: they stay as received
+ * @param nameResources - changes those of token and device authorization requests. `undefined`: they stay as received
+ * @param isStream - whether more than the engine itself may read the form
  */
-export function tokenBody(unwrapToken: UnwrapToken, nameResources: NameResources | undefined): Middleware {
+export function tokenBody(
+  unwrapToken: UnwrapToken,
+  nameResources: NameResources | undefined,
+  { isStream }: { readonly isStream: boolean },
+): Middleware {
   return async function readTokenBody(ctx, next) {
     const { endpoint } = requestOf(ctx);
     if (ctx.method === 'OPTIONS') return next();
@@ -32,19 +39,24 @@ export function tokenBody(unwrapToken: UnwrapToken, nameResources: NameResources
     let form: Form;
     try {
       form = await readForm(ctx);
-      if (endpoint !== 'token') {
-        form = new URLSearchParams(String(form));
-        await unwrapToken(ctx, form);
+      if (endpoint === 'device_authorization') {
+        const parameters = withoutOpenIdParameters(new URLSearchParams(String(form)));
+        nameResources?.(parameters);
+        form = String(parameters);
+      } else if (endpoint !== 'token') {
+        const parameters = new URLSearchParams(String(form));
+        await unwrapToken(ctx, parameters);
+        form = String(parameters);
       } else if (nameResources) {
         const parameters = new URLSearchParams(String(form));
-        if (nameResources(parameters)) form = parameters;
+        if (nameResources(parameters)) form = String(parameters);
       }
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
       // RFC 6749 section 5.2 defines 400 only for a malformed request. 408 tells the client that it may send the request again.
       return refuse(ctx, error.status === 408 ? 408 : 400, error.message);
     }
-    setRequest(ctx, formRequest(hostRequest, form));
+    setRequest(ctx, formRequest(hostRequest, form, { isStream }));
     try {
       return await next();
     } finally {
@@ -53,8 +65,8 @@ export function tokenBody(unwrapToken: UnwrapToken, nameResources: NameResources
   };
 }
 
-/** Parameters, or their text as received: a form that is not changed here is not parsed and serialized again. */
-type Form = URLSearchParams | string | Buffer;
+/** A form that is not changed here stays as received: it is not parsed and serialized again. */
+type Form = string | Buffer;
 
 async function readForm(ctx: Context): Promise<Form> {
   // A host's parser sets `body` on the host's request, not on the engine's.
@@ -63,28 +75,10 @@ async function readForm(ctx: Context): Promise<Form> {
   if ('value' in body) return objectToForm(body.value);
   if (body.type === FORM) return 'bytes' in body ? body.bytes : body.text;
   const text = textOf(body);
-  const form = objectToForm(parseJson(text));
-  refuseDuplicates(text, form.size);
+  const value = parseJson(text);
+  const form = objectToForm(value);
+  refuseDuplicates(text, Object.keys(value as object).length);
   return form;
-}
-
-/** An unread request with the header of the original and the form as its body. */
-function formRequest(original: IncomingMessage, form: Form): IncomingMessage {
-  const bytes = Buffer.isBuffer(form) ? form : Buffer.from(String(form));
-  const { 'transfer-encoding': _transfer, 'content-encoding': _encoding, ...headers } = original.headers;
-  const { method, url, httpVersion, httpVersionMajor, httpVersionMinor } = original;
-  const request = Object.assign(new IncomingMessage(original.socket), {
-    method,
-    url,
-    httpVersion,
-    httpVersionMajor,
-    httpVersionMinor,
-    complete: true,
-  });
-  request.headers = { ...headers, 'content-type': FORM, 'content-length': String(bytes.length) };
-  request.push(bytes);
-  request.push(null);
-  return request;
 }
 
 function setRequest(ctx: Context, request: IncomingMessage): void {
@@ -102,16 +96,22 @@ function refuse(ctx: Context, status: number, description: string): void {
  * Converts an object of parameters to a form. Strings, and integers as their decimal text (ids of older clients), are accepted;
  * any other value is refused, so that no value of another type reaches the engine or a query.
  */
-function objectToForm(value: unknown): URLSearchParams {
+function objectToForm(value: unknown): string {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new BodyError('The body must be an object of parameters.');
   }
-  const form = new URLSearchParams();
+  const fields: string[] = [];
   for (const [name, member] of Object.entries(value)) {
-    if (typeof member === 'string' || Number.isSafeInteger(member)) form.append(name, String(member));
+    if (typeof member === 'string') fields.push(`${encode(name)}=${encode(member)}`);
+    else if (Number.isSafeInteger(member)) fields.push(`${encode(name)}=${member}`);
     else throw new BodyError('Every parameter must be a string.');
   }
-  return form;
+  return fields.join('&');
+}
+
+/** As URLSearchParams, without its cost: a lone surrogate, which `encodeURIComponent()` refuses, becomes U+FFFD. */
+function encode(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
 }
 
 // Three parts of base64url with dots between them. Refresh tokens of this server contain no dot.

@@ -15,7 +15,6 @@ export function completeResponse(ctx: KoaContextWithOIDC): void {
   if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
   // RFC 7009 does not define the body; clients that parse each response as JSON fail on an empty one.
   if (ctx.oidc.route === 'revocation' && ctx.status === 200) ctx.body = {};
-  if (ctx.oidc.route !== 'token') return;
   if (ctx.status !== 200) return answerUnauthorizedClient(ctx);
   if (credential?.successor !== undefined) {
     ctx.body = { ...(ctx.body as object), refresh_token: credential.successor };
@@ -37,8 +36,9 @@ function answerUnauthorizedClient(ctx: KoaContextWithOIDC): void {
 }
 
 /*
- * A client that failed to authenticate too often gets 429 (RFC 6585 section 4) with `Retry-After`. RFC 6749 section 5.2 has no
- * code for that: `invalid_client` would mean that the secret is wrong, but the secret was not compared.
+ * A client that failed to authenticate too often, or made too many device authorization requests, gets 429 (RFC 6585 section 4) with `Retry-After`. RFC 6749 section 5.2 has no
+ * code for that: `invalid_client` would mean that the secret is wrong, but the secret was
+ * not compared.
  * `temporarily_unavailable` is the code of the same RFC for a server that cannot answer now (section 4.1.2.1).
  */
 
@@ -49,8 +49,8 @@ export class TooManyAttempts extends errors.CustomOIDCProviderError {
   /** In seconds. */
   readonly retryAfter: number;
 
-  constructor({ retryAfter }: TooManyAttemptsError) {
-    const { error, error_description: description } = bodyOf(retryAfter);
+  constructor({ retryAfter }: TooManyAttemptsError, what?: string) {
+    const { error, error_description: description } = bodyOf(retryAfter, what);
     super(error, description);
     this.retryAfter = retryAfter;
   }
@@ -65,10 +65,13 @@ export function answerTooManyAttempts(ctx: KoaContextWithOIDC, { retryAfter }: T
   ctx.body = body;
 }
 
-function bodyOf(retryAfter: number): { readonly error: string; readonly error_description: string } {
+function bodyOf(
+  retryAfter: number,
+  what = 'attempts to authenticate this client',
+): { readonly error: string; readonly error_description: string } {
   return {
     error: 'temporarily_unavailable',
-    error_description: `too many attempts to authenticate this client; try again in ${retryAfter} seconds`,
+    error_description: `too many ${what}; try again in ${retryAfter} seconds`,
   };
 }
 
@@ -112,7 +115,8 @@ function allowPreflight(ctx: Context, origin: string): void {
 }
 
 function hasCorsHeaders(ctx: Context): boolean {
-  return Object.keys(ctx.response.headers).some((name) => name.startsWith('access-control-'));
+  // Koa's `response.headers` would copy them.
+  return ctx.res.getHeaderNames().some((name) => name.startsWith('access-control-'));
 }
 
 function clientOf(ctx: Context): Client | undefined {

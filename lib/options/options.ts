@@ -12,6 +12,9 @@ import type {
   UserStore,
 } from '../contracts/index.ts';
 import type { Duration } from '../contracts/duration.ts';
+import type { DynamicRegistrationOptions } from './registration-options.ts';
+import type { ClientIdMetadata } from './client-id-metadata.ts';
+import type { DeviceAuthorization } from './device-options.ts';
 import type { Throttling } from './throttling-options.ts';
 
 /** A scope: its description for the consent page, and the permissions that it allows. */
@@ -179,6 +182,25 @@ export interface AuthServerOptions<
    * @default the default API alone, without metadata
    */
   readonly resources?: Readonly<Record<A, Resource<NoInfer<P>>>>;
+  /**
+   * Lets apps register themselves at `POST /oauth/register` (RFC 7591), as agents do, and manage their registration (RFC 7592).
+   * Users are asked for consent before such an app gets a token.
+   *
+   *     dynamicRegistration: { scopes: ['schools:read'] }
+   *
+   * @default off: apps are registered by people and programs of the platform
+   */
+  readonly dynamicRegistration?: DynamicRegistrationOptions;
+  /**
+   * Lets apps connect that nobody registered: their `client_id` is the https URL of a document that describes them (OAuth Client ID
+   * Metadata Document). The server fetches it from public addresses only. Users see the host of the URL first, and are asked at
+   * each authorization that leads to their own device.
+   *
+   *     clientIdMetadata: { allow: (url) => hosts.has(new URL(url).host), scopes: ['schools:read'] }
+   *
+   * @default such apps are refused, also those that users have authorized before
+   */
+  readonly clientIdMetadata?: ClientIdMetadata;
   /** A preset's name, or single lifetimes. @default 'long' */
   readonly lifetimes?: LifetimePreset | Lifetimes;
   /**
@@ -187,6 +209,14 @@ export interface AuthServerOptions<
    * @default false
    */
   readonly requirePkce?: boolean;
+  /**
+   * Whether confidential clients can be registered with public keys, and authenticate by assertions that they sign, instead of a
+   * secret: `private_key_jwt` (RFC 7523, OpenID Connect Core 1.0 section 9). An assertion is for this server (its `aud`), expires
+   * within 10 minutes, and is accepted once on all nodes (its `jti`). When `false`, such clients cannot authenticate with their
+   * keys.
+   * @default false
+   */
+  readonly privateKeyJwt?: boolean;
   /**
    * Adds claims of your own to access tokens, such as a tenant, for APIs that read tokens themselves. Called for each access
    * token of the token endpoint and of `auth.issueToken()`. When it throws, no token is issued and the client gets
@@ -199,6 +229,13 @@ export interface AuthServerOptions<
    * @default no additional claims
    */
   readonly tokenClaims?: TokenClaims<NoInfer<U>>;
+  /**
+   * The device authorization grant (RFC 8628), for command lines, televisions and other devices without a browser: their clients
+   * have the grant type `device_code`, and users enter the code that the device shows at `/oauth/device`. `true`, or an object with
+   * settings. `false`: no endpoint and no page, and no client gets tokens for a device code.
+   * @default false
+   */
+  readonly deviceAuthorization?: boolean | DeviceAuthorization;
   /** The algorithm that signs access tokens. @default 'ES256' */
   readonly signingAlgorithm?: SigningAlgorithm;
   /**

@@ -15,6 +15,8 @@ import {
   checkPositiveInteger,
   checkSecrets,
 } from './checks.ts';
+import { checkClientIdMetadata } from './client-id-metadata.ts';
+import { checkDeviceAuthorization } from './device-authorization.ts';
 import { checkKnownOptions } from './known-options.ts';
 import {
   checkGate,
@@ -24,6 +26,7 @@ import {
   checkUsers,
   requireKeyEncryptionKey,
 } from './ports.ts';
+import { checkRegistration } from './registration.ts';
 import { checkResources, scopesOfAll } from './resources.ts';
 import { checkThrottling } from './throttling.ts';
 import { checkBoolean, checkFunction } from './values.ts';
@@ -46,9 +49,13 @@ const OPTIONS: Readonly<Record<keyof AuthServerOptions, true>> = {
   gate: true,
   scopes: true,
   resources: true,
+  dynamicRegistration: true,
+  clientIdMetadata: true,
   lifetimes: true,
   requirePkce: true,
+  privateKeyJwt: true,
   tokenClaims: true,
+  deviceAuthorization: true,
   signingAlgorithm: true,
   cookieKeys: true,
   keyEncryptionKey: true,
@@ -93,6 +100,7 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     maxBodyBytes = 32 * 1024 * 1024,
     maxRequests = 1000,
     migrate = false,
+    privateKeyJwt = false,
     pruneInterval = '1 hour',
     refreshGrace = 60,
     requirePkce = false,
@@ -116,6 +124,7 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     scopes,
     lifetimes: checkedLifetimes,
   });
+  const allScopes = scopesOfAll(resources.values());
   const checkedDeveloperPath = checkPagePath('developerPath', developerPath);
   return Object.freeze({
     ...issuer,
@@ -131,11 +140,15 @@ export function resolveOptions<P extends string, R extends string, U extends Use
     migrate: checkBoolean('migrate', migrate),
     interactions: interactions === undefined ? undefined : checkInteractions(interactions),
     gate,
-    scopes: scopesOfAll(resources.values()),
+    scopes: allScopes,
     resources,
+    dynamicRegistration: checkRegistration(options.dynamicRegistration, allScopes),
+    clientIdMetadata: checkClientIdMetadata(options.clientIdMetadata, allScopes),
     lifetimes: checkedLifetimes,
     tokenClaims: checkFunction('tokenClaims', options.tokenClaims) as TokenClaims | undefined,
     requirePkce: checkBoolean('requirePkce', requirePkce),
+    privateKeyJwt: checkBoolean('privateKeyJwt', privateKeyJwt),
+    deviceAuthorization: checkDeviceAuthorization(options.deviceAuthorization, storage),
     signingAlgorithm: checkAlgorithm(signingAlgorithm),
     cookieKeys: options.cookieKeys === undefined ? undefined : checkSecrets('cookieKeys', options.cookieKeys),
     keyEncryptionKeys: checkKeyEncryptionKey(options.keyEncryptionKey),

@@ -1,7 +1,10 @@
 import type { Configuration, Provider } from 'oidc-provider';
 
 import type { ClientLifetimes, Interactions, User } from '../contracts/index.ts';
+import type { ClientIdMetadata } from './client-id-metadata.ts';
 import type { AuthServerOptions, Lifetimes, Scope, TokenClaims } from './options.ts';
+import type { ResolvedRegistration } from './registration-options.ts';
+import type { ResolvedDeviceAuthorization } from './device-options.ts';
 import type { ResolvedThrottling } from './throttling-options.ts';
 
 /** An API, checked and with its defaults. */
@@ -25,7 +28,15 @@ export interface ResolvedOptions<
   Required<
     Pick<
       AuthServerOptions<P, R, U>,
-      'users' | 'storage' | 'migrate' | 'gate' | 'requirePkce' | 'signingAlgorithm' | 'trustProxy' | 'logger'
+      | 'users'
+      | 'storage'
+      | 'migrate'
+      | 'gate'
+      | 'privateKeyJwt'
+      | 'requirePkce'
+      | 'signingAlgorithm'
+      | 'trustProxy'
+      | 'logger'
     >
   >
 > {
@@ -50,8 +61,14 @@ export interface ResolvedOptions<
   readonly scopes: ReadonlyMap<string, Scope<P>>;
   /** All APIs by URL, the default one first. */
   readonly resources: ReadonlyMap<string, ResolvedResource<P>>;
+  /** `undefined`: apps cannot register themselves. */
+  readonly dynamicRegistration: ResolvedRegistration | undefined;
+  /** `undefined`: apps that nobody registered are refused. */
+  readonly clientIdMetadata: Required<ClientIdMetadata> | undefined;
   /** In seconds. */
   readonly lifetimes: Readonly<Record<keyof Omit<Lifetimes, 'preset'>, number>>;
+  /** In seconds. `undefined`: devices are not authorized. */
+  readonly deviceAuthorization: ResolvedDeviceAuthorization | undefined;
   readonly cookieKeys: readonly string[] | undefined;
   /** Newest first; empty: the keys are stored unencrypted. */
   readonly keyEncryptionKeys: readonly string[];

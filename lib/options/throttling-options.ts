@@ -1,7 +1,8 @@
 import type { Duration } from '../contracts/duration.ts';
 
 /**
- * Limits of failed authentications of users and clients. Successful ones are not counted.
+ * Limits of failed authentications of users and clients, of wrong user codes, and of device authorization requests. Of the first
+ * three, successful ones are not counted.
  *
  * An address is Koa's `ctx.ip`, for IPv6 its /64 network. Behind a proxy that the app does not trust (`trustProxy`, or
  * `app.proxy` and `app.maxIpsCount` of your own app) it is the proxy's address for all requests. A limit for an address also
@@ -16,6 +17,16 @@ export interface Throttling {
    * it cannot be guessed, and failed requests of others must not lock the client out.
    */
   readonly clientAuthentication?: ClientThrottling | false;
+  /**
+   * Limits of wrong user codes at `/oauth/device` (RFC 8628 section 5.1); `false`: none. Over a limit, users see the page with 429
+   * and `Retry-After`.
+   */
+  readonly userCodes?: UserCodeThrottling | false;
+  /**
+   * Limits of device authorization requests, each of which stores a row for as long as its code lives; `false`: none. Over a limit,
+   * the response is 429 with `Retry-After`.
+   */
+  readonly deviceRequests?: DeviceRequestThrottling | false;
 }
 
 /** Limits of failed logins in a window. */
@@ -47,8 +58,30 @@ export interface ClientThrottling {
   readonly window?: Duration;
 }
 
+/** Limits of wrong user codes in a window. */
+export interface UserCodeThrottling {
+  /** Entered by one user. @default 5 */
+  readonly perUser?: number;
+  /** From one address by all users together. @default 50 */
+  readonly perAddress?: number;
+  /** The length of the window, from the first wrong code on. @default '15 minutes' */
+  readonly window?: Duration;
+}
+
+/** Limits of device authorization requests in a window. */
+export interface DeviceRequestThrottling {
+  /** From one address for all public clients together. A confidential client has made itself known. @default 50 */
+  readonly perAddress?: number;
+  /** For one client from all addresses together. @default 10000 */
+  readonly perClient?: number;
+  /** The length of the window, from the first request on. @default '10 minutes' */
+  readonly window?: Duration;
+}
+
 /** The limits with their defaults filled in; windows in seconds. `undefined`: no limits. */
 export interface ResolvedThrottling {
   readonly login: Readonly<Record<keyof LoginThrottling, number>> | undefined;
   readonly clientAuthentication: Readonly<Record<keyof ClientThrottling, number>> | undefined;
+  readonly userCodes: Readonly<Record<keyof UserCodeThrottling, number>> | undefined;
+  readonly deviceRequests: Readonly<Record<keyof DeviceRequestThrottling, number>> | undefined;
 }

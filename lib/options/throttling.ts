@@ -11,20 +11,30 @@ const LOGIN = {
   window: '15 minutes',
 } as const;
 const CLIENTS = { perClientAndAddress: 10, perAddress: 100, window: '5 minutes' } as const;
+const USER_CODES = { perUser: 5, perAddress: 50, window: '15 minutes' } as const;
+const DEVICE_REQUESTS = { perAddress: 50, perClient: 10_000, window: '10 minutes' } as const;
 
 // The limit of browsers for a cookie's lifetime (RFC 6265bis section 5.5).
 const LONGEST_DEVICE_LIFETIME = 400 * 86_400;
 
 export function checkThrottling(throttling: Throttling | false): ResolvedThrottling {
-  const off = { login: false, clientAuthentication: false } as const;
-  const { login = {}, clientAuthentication = {} } = checkNames(
-    'throttling',
-    throttling === false ? off : throttling,
-    ['login', 'clientAuthentication'],
-  );
+  const off = {
+    login: false,
+    clientAuthentication: false,
+    userCodes: false,
+    deviceRequests: false,
+  } as const;
+  const {
+    clientAuthentication = {},
+    deviceRequests = {},
+    login = {},
+    userCodes = {},
+  } = checkNames('throttling', throttling === false ? off : throttling, Object.keys(off));
   return Object.freeze({
     login: checkLimits('throttling.login', login, LOGIN),
     clientAuthentication: checkLimits('throttling.clientAuthentication', clientAuthentication, CLIENTS),
+    userCodes: checkLimits('throttling.userCodes', userCodes, USER_CODES),
+    deviceRequests: checkLimits('throttling.deviceRequests', deviceRequests, DEVICE_REQUESTS),
   });
 }
 
@@ -69,5 +79,5 @@ const DURATIONS: Readonly<Record<string, (option: string, duration: unknown) => 
 
 function checkCount(option: string, count: unknown): number {
   if (typeof count === 'number' && Number.isInteger(count) && count >= 1) return count;
-  throw new ConfigError(option, 'give the number of failures that are allowed in a window, at least 1');
+  throw new ConfigError(option, 'give the number that is allowed in a window, at least 1');
 }

@@ -24,7 +24,7 @@ import { checkScopeNames } from '../options/resources.ts';
 import { CacheInvalidation, observeRevocations } from '../tokens/cache-invalidation.ts';
 import { createRevoke } from '../tokens/revoke.ts';
 import type { RevocationTarget } from '../tokens/revoke.ts';
-import { pruneExpired, PAUSES } from './jobs.ts';
+import { createOnRemoved, PAUSES, pruneExpired } from './jobs.ts';
 import type { PruneOptions } from './jobs.ts';
 
 /** The options of `createAdministration()`: those of `createAuthServer()` that concern stored data. */
@@ -84,7 +84,9 @@ export interface Administration<P extends string = string, R extends string = st
    * @throws ConfigError for anything else, a token included: only a server can verify one
    */
   revoke(target: Exclude<RevocationTarget, { readonly token: string }>): Promise<void>;
-  /** Deletes expired rows in small batches. Resolves to the number of rows deleted. */
+  /**
+   * Deletes expired rows, and apps that registered themselves and are unused, in small batches. Resolves to their number.
+   */
   prune(options?: PruneOptions): Promise<number>;
   /**
    * Checks the storage, keys and clients. Resolves to the problems, errors first; an unreachable storage is one of them.
@@ -118,7 +120,9 @@ export function createAdministration<P extends string, R extends string>(
     retention: checkDuration('auditRetention', options.auditRetention ?? '90 days', 0),
   });
   const lifetimes = options.lifetimes === undefined ? undefined : checkLifetimes(options.lifetimes);
-  const names = { gate, scopes, lifetimes };
+  // Not known here: whether the servers accept keys.
+  const names = { gate, scopes, lifetimes, privateKeyJwt: undefined };
+  const onRemoved = createOnRemoved(audit, (clientId) => invalidation.announce({ clientId }));
 
   return {
     clients: createClientRegistry(storage.clients, names, {
@@ -153,7 +157,7 @@ export function createAdministration<P extends string, R extends string>(
       });
       await revoke(target);
     },
-    prune: async (pruning = {}) => pruneExpired(storage, pruning, PAUSES.command),
+    prune: async (pruning = {}) => pruneExpired({ storage, onRemoved }, pruning, PAUSES.command),
     check: async ({ issuer } = {}) =>
       runChecks({
         storage,

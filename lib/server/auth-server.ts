@@ -98,7 +98,8 @@ export interface AuthServer<
     rotate(options?: { after?: Duration }): Promise<SigningKey>;
   };
   /**
-   * Deletes expired rows in small batches, with pauses for concurrent requests. Resolves to the number of rows deleted.
+   * Deletes expired rows, and apps that registered themselves and are unused, in small batches with pauses for concurrent
+   * requests. Resolves to their number.
    * @throws StorageError when the storage cannot be reached; earlier batches stay deleted
    */
   prune(options?: PruneOptions): Promise<number>;

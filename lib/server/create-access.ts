@@ -8,16 +8,21 @@ import {
 } from '../access/principal.ts';
 import type { FindClientPermissions, UserAssignments } from '../access/principal.ts';
 import { createClientDirectory } from '../clients/directory.ts';
-import type { ClientDirectory } from '../clients/directory.ts';
+import { createDocumentDirectory, withoutDocuments } from '../clients/metadata-documents.ts';
+import type { DocumentDirectory } from '../clients/metadata-documents.ts';
 import { createRecordUse } from '../clients/last-use.ts';
 import type { LastUses, RecordUse } from '../clients/last-use.ts';
 import { createClientRegistry } from '../clients/registry.ts';
 import type { RegistryFor } from '../clients/registry.ts';
 import type { Assignments, AuditLog, Trace, User, VerifyAccessToken } from '../contracts/index.ts';
+import { createNameMistake } from '../developer/app-names.ts';
+import { fieldError } from '../errors.ts';
 import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
+import type { PublicFetch } from '../http/public-fetch.ts';
 import type { Observers } from '../observability/observers.ts';
 import { requireResource } from '../options/resources.ts';
 import type { ResolvedOptions, ResolvedResource } from '../options/resolved-options.ts';
+import { createFetchLimit } from '../throttle/fetch-limit.ts';
 import type { CacheInvalidation } from '../tokens/cache-invalidation.ts';
 import { isTokenActive } from '../tokens/revoke.ts';
 
@@ -29,6 +34,10 @@ export interface AccessParts {
   readonly lastUses: LastUses;
   readonly observers: Observers;
   readonly trace: Trace;
+  /** Fetches the documents of clients. */
+  readonly publicFetch: PublicFetch;
+  /** Names that apps may not have. */
+  readonly reservedNames: ReadonlySet<string>;
   /** Makes the verification of tokens that are for an API. */
   readonly verifyFor: (audience: string) => VerifyAccessToken;
 }
@@ -36,7 +45,7 @@ export interface AccessParts {
 /** The guard, the clients, and the permissions of clients and users. */
 export interface Access<P extends string, R extends string, U extends User> {
   readonly assignments: Assignments<P, R>;
-  readonly directory: ClientDirectory;
+  readonly directory: DocumentDirectory;
   /**
    * The guard of an API. @default that of the issuer
    * @throws ConfigError when the server does not have it
@@ -52,19 +61,51 @@ export interface Access<P extends string, R extends string, U extends User> {
 export function createAccess<P extends string, R extends string, U extends User>(
   {
     cachedTokens,
+    clientIdMetadata,
+    deviceAuthorization,
     gate,
     issuer,
     lifetimes,
     logger,
+    privateKeyJwt,
     resources,
     revocationLag,
     scopes,
     storage,
     users,
   }: ResolvedOptions<P, R, U>,
-  { concurrencyLimit, audit, invalidation, lastUses, observers, trace, verifyFor }: AccessParts,
+  {
+    audit,
+    concurrencyLimit,
+    invalidation,
+    lastUses,
+    observers,
+    publicFetch,
+    reservedNames,
+    trace,
+    verifyFor,
+  }: AccessParts,
 ): Access<P, R, U> {
-  const directory = createClientDirectory(lastUses.clients, { maxAge: revocationLag, logger });
+  const onChange = (clientId: string): void => invalidation.announce({ clientId });
+  const registered = createClientDirectory(lastUses.clients, { maxAge: revocationLag, logger });
+  const nameMistake = createNameMistake(reservedNames);
+  const directory = clientIdMetadata
+    ? createDocumentDirectory(registered, {
+        store: storage.clients,
+        fetch: publicFetch,
+        countFetch: createFetchLimit(),
+        policy: clientIdMetadata,
+        async nameMistake(name) {
+          const code = await nameMistake(name);
+          return code && fieldError('name', code).message;
+        },
+        ownHost: new URL(issuer).hostname,
+        privateKeyJwt,
+        audit,
+        logger,
+        onChange,
+      })
+    : withoutDocuments(registered);
   const userAssignments = createUserAssignments({ users, assignments: storage.assignments });
   const clientPermissions = createFindClientPermissions<P>(gate, userAssignments);
   const recordUse = createRecordUse(lastUses.consents, logger);
@@ -103,8 +144,8 @@ export function createAccess<P extends string, R extends string, U extends User>
   });
   const registryFor = createClientRegistry(
     storage.clients,
-    { gate, scopes, lifetimes },
-    { audit, onChange: (clientId) => invalidation.announce({ clientId }) },
+    { gate, scopes, lifetimes, privateKeyJwt, authorizesDevices: deviceAuthorization !== undefined },
+    { audit, onChange },
   );
   const assignments = createAssignments({
     users,

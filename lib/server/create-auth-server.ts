@@ -7,18 +7,21 @@ import { defineGate } from '../access/gate.ts';
 import { createRequires } from '../access/requires.ts';
 import { createAuditLog } from '../audit/audit-log.ts';
 import { trackLastUses } from '../clients/last-use.ts';
+import { createRemoteKeys } from '../clients/remote-keys.ts';
 import type { AuditOrigin, Logger, User, VerifyAccessToken } from '../contracts/index.ts';
 import { createAuthorizedApps } from '../developer/authorized-apps.ts';
 import { createDeveloperArea } from '../developer/developer-area.ts';
 import { runChecks } from '../doctor/run-checks.ts';
 import { MigrationsPendingError } from '../errors.ts';
 import { createConcurrencyLimit, isConnectionError } from '../http/concurrency-limit.ts';
+import { createPublicFetch, networkOf } from '../http/public-fetch.ts';
 import { setServerParts } from '../http/server-parts.ts';
 import { createKeyMaterial, ensureKeys } from '../keys/keys.ts';
 import { createKeyRing } from '../keys/key-ring.ts';
 import { createObservers } from '../observability/observers.ts';
 import { createTracing } from '../observability/tracing.ts';
 import { createAuthorizationRequests } from '../oidc/authorization-request.ts';
+import { createDeviceFlow } from '../oidc/device-flow.ts';
 import { createInteractionFlow } from '../oidc/interactions.ts';
 import { createIssueToken } from '../oidc/issue-token.ts';
 import { createMount } from '../oidc/middleware.ts';
@@ -26,11 +29,13 @@ import { createProvider, Engine } from '../oidc/provider.ts';
 import { createReport, logLogins } from '../oidc/report.ts';
 import { originOf } from '../oidc/request-facts.ts';
 import { createUnwrapToken } from '../oidc/token-body.ts';
+import { createUserCodeIds } from '../oidc/user-codes.ts';
 import { checkDuration } from '../options/checks.ts';
 import { checkKnownOptions } from '../options/known-options.ts';
 import { resolveOptions } from '../options/resolve.ts';
 import type { AuthServerOptions } from '../options/options.ts';
 import { checkPages } from '../options/ports.ts';
+import { isSameNetwork } from '../throttle/attempt-ids.ts';
 import { createThrottles } from '../throttle/throttles.ts';
 import { CacheInvalidation, observeRevocations } from '../tokens/cache-invalidation.ts';
 import { createRevoke } from '../tokens/revoke.ts';
@@ -38,7 +43,8 @@ import { createVerifyAccessToken } from '../tokens/verify-access-token.ts';
 import type { AuthServer } from './auth-server.ts';
 import { createAccess } from './create-access.ts';
 import { createReadiness, healthEndpoints } from './health.ts';
-import { PAUSES, pruneExpired, serverJobs, startJobs } from './jobs.ts';
+import { createOnRemoved, PAUSES, pruneExpired, serverJobs, startJobs } from './jobs.ts';
+import { createRegistration } from './create-registration.ts';
 import { createClose } from './shutdown.ts';
 
 /**
@@ -92,7 +98,7 @@ export async function createAuthServer<
     tokenLifetime: options.lifetimes.accessToken,
     audit,
   });
-  const throttles = createThrottles(storage.attempts, { ...options, secrets: cookieKeys });
+  const throttles = createThrottles(storage.attempts, { ...options, observers, secrets: cookieKeys });
 
   // Tokens, clients and access.
   const verifyFor = (audience: string | string[]): VerifyAccessToken =>
@@ -104,8 +110,21 @@ export async function createAuthServer<
     });
   const verify = verifyFor(resources.size > 1 ? [...resources.keys()] : issuer);
   const lastUses = trackLastUses(storage);
+  const reservedNames = new Set(options.reservedNames);
+  // Documents whose URL a developer or a stranger chose.
+  const publicFetch = createPublicFetch(networkOf(given));
   const { assignments, directory, guardFor, clientPermissions, userAssignments, recordUse, registryFor } =
-    createAccess(options, { concurrencyLimit, audit, invalidation, lastUses, observers, trace, verifyFor });
+    createAccess(options, {
+      concurrencyLimit,
+      audit,
+      invalidation,
+      lastUses,
+      observers,
+      publicFetch,
+      reservedNames,
+      trace,
+      verifyFor,
+    });
   await invalidation.subscribe();
   const revokeFor = (origin?: AuditOrigin): ReturnType<typeof createRevoke> =>
     createRevoke(storage, {
@@ -114,10 +133,11 @@ export async function createAuthServer<
       audit: origin ? { ...audit, record: (event) => audit.record(event, origin) } : audit,
     });
 
+  const remoteKeys = options.privateKeyJwt ? createRemoteKeys(publicFetch, logger) : undefined;
+
   // The engine and the pages call each other, so the engine is started after the pages have been created.
   const engine = new Engine();
   const requests = createAuthorizationRequests(options, cookieKeys);
-  const reservedNames = new Set(options.reservedNames);
   const developerAreaFor = createDeveloperArea({
     registryFor,
     audit,
@@ -129,12 +149,22 @@ export async function createAuthServer<
     revokeFor,
     reservedNames,
     idempotency: storage.idempotency,
+    privateKeyJwt: options.privateKeyJwt,
   });
   const authorizedAppsFor = createAuthorizedApps({ storage, issuer, resources, audit });
+  const userCodeIds = createUserCodeIds(cookieKeys);
+  const deviceFlow = createDeviceFlow(options, {
+    audit,
+    isSameNetwork,
+    provider: engine.provider,
+    userCodeIds,
+    userCodes: throttles.userCodes,
+  });
   const flow = createInteractionFlow(options, {
     audit,
     browsers: throttles.browsers,
     clients: directory,
+    devices: options.deviceAuthorization && deviceFlow,
     logins: throttles.logins,
     requests,
     provider: engine.provider,
@@ -151,9 +181,11 @@ export async function createAuthServer<
       clients: directory,
       cookieKeys,
       clientPermissions,
+      devices: { deviceRequests: throttles.deviceRequests, userCodeIds },
       keys: keyRing,
       recordUse,
       pages,
+      remoteKeys,
       requests,
       throttle: throttles.clients,
     }),
@@ -168,6 +200,12 @@ export async function createAuthServer<
     invalidate: invalidation.notify,
     pages,
     provider: engine.provider,
+    registration: createRegistration(options, {
+      audit,
+      registryFor,
+      reservedNames,
+      throttle: throttles.registrations,
+    }),
     report: createReport(logger, observers),
     throttle: throttles.clients,
     trace,
@@ -177,7 +215,9 @@ export async function createAuthServer<
   // A new key signs after this delay. By then every node has read it, also one whose clock is some seconds ahead, and verifiers
   // elsewhere can fetch it when they first see it: jose fetches a JWK Set at most every 30 seconds.
   const keyDelay = Math.max(60, 2 * revocationLag + 5);
-  const stopJobs = startJobs(serverJobs(options, { keyDelay, keyRing, storage }), logger);
+  const onRemoved = createOnRemoved(audit, (clientId) => invalidation.announce({ clientId }));
+  const pruned = { storage, onRemoved };
+  const stopJobs = startJobs(serverJobs(options, { keyDelay, keyRing, pruned }), logger);
 
   const ready = createReadiness({ storage, server: concurrencyLimit, logger });
   const health = healthEndpoints(ready);
@@ -199,7 +239,7 @@ export async function createAuthServer<
       list: () => keyRing.list(),
       rotate: async ({ after = keyDelay } = {}) => keyRing.rotate(checkDuration('after', after, 0)),
     },
-    prune: async (pruning = {}) => pruneExpired(storage, pruning, PAUSES.server),
+    prune: async (pruning = {}) => pruneExpired(pruned, pruning, PAUSES.server),
     check: async () =>
       runChecks({
         storage,
@@ -221,7 +261,15 @@ export async function createAuthServer<
       return engine.provider();
     },
   };
-  setServerParts(auth, { concurrencyLimit, logger, mountPath: options.mountPath, resources, storage });
+  setServerParts(auth, {
+    audit,
+    concurrencyLimit,
+    logger,
+    mountPath: options.mountPath,
+    requestCounter: throttles.requests,
+    resources,
+    storage,
+  });
   return auth;
 }
 

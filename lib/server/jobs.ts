@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 
 import { now } from '../contracts/clock.ts';
-import type { Logger, Storage } from '../contracts/index.ts';
+import type { AuditLog, Client, Logger, Storage } from '../contracts/index.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 
@@ -55,12 +55,12 @@ export function serverJobs(
   {
     keyDelay,
     keyRing,
-    storage,
+    pruned,
   }: {
     /** The delay after which a new key signs, in seconds. */
     readonly keyDelay: number;
     readonly keyRing: KeyRing;
-    readonly storage: Pick<Storage, 'prune'>;
+    readonly pruned: Pruned;
   },
 ): readonly Job[] {
   return [
@@ -73,7 +73,7 @@ export function serverJobs(
     {
       name: 'prune',
       every: pruneInterval,
-      run: (signal) => pruneExpired(storage, { signal }, PAUSES.server),
+      run: (signal) => pruneExpired(pruned, { signal }, PAUSES.server),
     },
   ];
 }
@@ -94,24 +94,59 @@ const BATCH = 100;
  */
 export const PAUSES = { server: 3, command: 1 } as const;
 
+/** What is pruned, and who learns of it. */
+export interface Pruned {
+  readonly storage: Pick<Storage, 'prune' | 'registrations'>;
+  /** Called with each client that registered itself and was removed because it is unused. */
+  readonly onRemoved: (client: Pick<Client, 'id' | 'name'>) => void;
+}
+
+/** Records the removal of an unused client, and removes it from the caches. */
+export function createOnRemoved(
+  audit: Pick<AuditLog, 'record'>,
+  onChange: (clientId: string) => void,
+): Pruned['onRemoved'] {
+  return ({ id: clientId, name }) => {
+    onChange(clientId);
+    audit.record({ type: 'client_deleted', clientId, name });
+  };
+}
+
 /**
- * Deletes expired rows in small batches, while servers use the storage. Resolves to the number of rows deleted.
+ * Deletes expired rows and unused clients in small batches, while servers use the storage. Resolves to the number of rows and
+ * clients deleted.
  *
  * @param pause - the pause for requests after each batch, as a multiple of the duration of the batch
  */
 export async function pruneExpired(
-  storage: Pick<Storage, 'prune'>,
+  { onRemoved, storage }: Pruned,
   { onProgress, signal }: PruneOptions,
   pause: number,
 ): Promise<number> {
   let total = 0;
-  for (;;) {
-    if (signal?.aborted) return total;
-    const startedAt = performance.now();
-    const removed = await storage.prune(now(), BATCH);
-    if (removed === 0) return total;
-    total += removed;
-    onProgress?.(total);
-    await setTimeout((performance.now() - startedAt) * pause);
+
+  /** @param prune - resolves to the number of rows deleted, and whether none is left */
+  async function repeat(prune: () => Promise<{ count: number; isDone: boolean }>): Promise<void> {
+    for (;;) {
+      if (signal?.aborted) return;
+      const startedAt = performance.now();
+      const { count, isDone } = await prune();
+      total += count;
+      if (count > 0) onProgress?.(total);
+      if (isDone) return;
+      await setTimeout((performance.now() - startedAt) * pause);
+    }
   }
+
+  await repeat(async () => {
+    const count = await storage.prune(now(), BATCH);
+    return { count, isDone: count === 0 };
+  });
+  // Afterwards, because expired grants no longer keep their client.
+  await repeat(async () => {
+    const { removed, seen } = await storage.registrations.removeUnused(now(), BATCH);
+    for (const client of removed) onRemoved(client);
+    return { count: removed.length, isDone: seen === 0 };
+  });
+  return total;
 }

@@ -1,12 +1,15 @@
 import type { Storage } from '../contracts/index.ts';
+import { assertionContract } from './storage/assertions.ts';
 import { assignmentContract } from './storage/assignments.ts';
 import { attemptContract } from './storage/attempts.ts';
 import { auditContract, auditPageContract } from './storage/audit.ts';
 import { changeContract } from './storage/changes.ts';
 import { clientListContract, clientSecretContract } from './storage/client-lists-and-secrets.ts';
 import { clientContract } from './storage/clients.ts';
+import { registrationContract } from './storage/registrations.ts';
 import { consentContract } from './storage/consents.ts';
 import { credentialContract } from './storage/credentials.ts';
+import { deviceCodeContract } from './storage/device-codes.ts';
 import { grantContract } from './storage/grants.ts';
 import { idempotencyContract, leaseContract } from './storage/idempotency.ts';
 import { diagnosisContract, pruneContract } from './storage/prune.ts';
@@ -43,12 +46,14 @@ export function storageContract(test: RegisterTest, makeStorage: () => Storage |
 
   migrationContract(onEmptyStorage);
   clientContract(onStorage);
+  registrationContract(onStorage);
   clientListContract(onStorage);
   clientSecretContract(onStorage);
   consentContract(onStorage);
   grantContract(onStorage);
   credentialContract(onStorage);
   redemptionContract(onStorage);
+  deviceCodeContract(onStorage);
   revocationContract(onStorage);
   sessionContract(onStorage);
   keyContract(onStorage);
@@ -58,6 +63,7 @@ export function storageContract(test: RegisterTest, makeStorage: () => Storage |
   idempotencyContract(onStorage);
   leaseContract(onStorage);
   attemptContract(onStorage);
+  assertionContract(onStorage);
   transactionContract(onStorage);
   pruneContract(onStorage);
   diagnosisContract(onStorage);

@@ -68,6 +68,12 @@ export function networksOf(address: string): readonly [Network, ...Network[]] {
   ];
 }
 
+/** Whether two addresses are one IPv4 address, or are of one IPv6 /64, as those of a subscriber are. */
+export function isSameNetwork(a: string, b: string): boolean {
+  const [{ name }] = networksOf(a);
+  return addressOf(a) !== undefined && name === networksOf(b)[0].name;
+}
+
 function ofIPv4(address: string): readonly [Network, Network] {
   return [
     { name: address, multiplier: 1 },

@@ -2,16 +2,30 @@ import { now } from '../contracts/clock.ts';
 import type {
   AttemptStore,
   ClientThrottle,
+  DeviceRequestThrottle,
+  GuardOutcome,
   KnownBrowsers,
   Logger,
   LoginThrottle,
+  RequestCounter,
+  UserCodeThrottle,
 } from '../contracts/index.ts';
 import { createAttemptId, networksOf } from './attempt-ids.ts';
 import type { AttemptId } from './attempt-ids.ts';
 import { createBlockedAttempts } from './attempts.ts';
+import {
+  createDeviceRequestThrottle,
+  createUserCodeThrottle,
+  unlimitedDeviceRequests,
+  unlimitedUserCodes,
+} from './device-throttles.ts';
+import type { DeviceRequestLimits, UserCodeLimits } from './device-throttles.ts';
 import { createKnownBrowsers } from './known-browsers.ts';
 import { createLoginThrottle, unlimitedLogins } from './login-throttle.ts';
 import type { LoginLimits } from './login-throttle.ts';
+import { createRegistrationThrottle } from './registration-throttle.ts';
+import type { RegistrationThrottle } from './registration-throttle.ts';
+import { createRequestCounter } from './request-counter.ts';
 
 /** The throttles of a server. */
 interface Throttles {
@@ -19,34 +33,55 @@ interface Throttles {
   /** `undefined`: logins are not throttled, so browsers need no device cookie. */
   readonly browsers: KnownBrowsers | undefined;
   readonly clients: ClientThrottle;
+  readonly userCodes: UserCodeThrottle;
+  readonly deviceRequests: DeviceRequestThrottle;
+  /** @param perAddress - the number of apps */
+  readonly registrations: (perAddress: number) => RegistrationThrottle;
+  readonly requests: RequestCounter;
 }
 
 export function createThrottles(
   store: AttemptStore,
   {
     logger,
+    observers,
     secrets,
     throttling,
   }: {
     readonly logger: Logger;
+    /** `guarded` is called for each refused request. */
+    readonly observers: { readonly guarded: ((outcome: GuardOutcome) => void) | undefined };
     /** The same on every node, newest first. */
     readonly secrets: readonly string[];
     readonly throttling: {
       readonly login: (LoginLimits & { readonly deviceLifetime: number }) | undefined;
       readonly clientAuthentication: ClientLimits | undefined;
+      readonly userCodes: UserCodeLimits | undefined;
+      readonly deviceRequests: DeviceRequestLimits | undefined;
     };
   },
 ): Throttles {
   const idOf = createAttemptId(secrets[0]!);
-  const { clientAuthentication, login } = throttling;
+  const { clientAuthentication, deviceRequests, login, userCodes } = throttling;
   return {
     logins: login ? createLoginThrottle(store, { idOf, limits: login, logger }) : unlimitedLogins,
     browsers: login && createKnownBrowsers(secrets, login.deviceLifetime),
     clients: clientAuthentication
       ? createClientThrottle(store, { idOf, limits: clientAuthentication })
       : unlimitedClients,
+    userCodes: userCodes ? createUserCodeThrottle(store, { idOf, limits: userCodes }) : unlimitedUserCodes,
+    deviceRequests: deviceRequests
+      ? createDeviceRequestThrottle(store, { idOf, limits: deviceRequests })
+      : unlimitedDeviceRequests,
+    registrations: (perAddress) => createRegistrationThrottle(store, { idOf, perAddress }),
+    requests: createRequestCounter(store, {
+      idOf,
+      onRefused: () => observers.guarded?.(TOO_MANY_REQUESTS),
+    }),
   };
 }
+
+const TOO_MANY_REQUESTS: GuardOutcome = Object.freeze({ admitted: false, code: 'too_many_requests' });
 
 /** How many authentications of clients may fail within a window of time. */
 interface ClientLimits {

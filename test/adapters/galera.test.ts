@@ -10,6 +10,8 @@ import {
   disconnectDuringAuthorization,
   migrateAtOnce,
   readWhatWasWritten,
+  registerAtOnce,
+  removeDuringConsent,
 } from '../../trials/galera-races.ts';
 import type { Finding } from '../../trials/report.ts';
 
@@ -39,6 +41,8 @@ if (missing !== undefined) {
     kept(t, await readWhatWasWritten(storages, 100));
     kept(t, await disconnectDuringAuthorization(storages, 100));
     kept(t, await deleteDuringNewSecret(storages, 100));
+    kept(t, await registerAtOnce(storages, 20));
+    kept(t, await removeDuringConsent(storages, 50));
   });
 }
 

@@ -223,7 +223,7 @@ onEachDatabase(
     const count = async (): Promise<number> => (await host('gatehouse_grants').select('id')).length;
 
     // MariaDB takes two statements for each batch.
-    failAfter(client === 'pg' ? 8 : 10);
+    failAfter(client === 'pg' ? 9 : 11);
     await t.throwsAsync(storage.clients.delete('timetable'), { code: 'ERR_STORAGE' });
     failAfter(Infinity);
     t.is(await storage.clients.find('timetable'), undefined);

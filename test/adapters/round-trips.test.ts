@@ -168,6 +168,26 @@ const OPERATIONS: readonly {
     statements: { pg: 2, mysql2: 4 },
   },
   {
+    name: 'spend an assertion',
+    run: async ({ assertions }) => assertions.spend('a', NOW + HOUR),
+    statements: { pg: 1, mysql2: 1 },
+  },
+  {
+    name: 'take several attempts for the first time',
+    run: async ({ attempts }) => attempts.take('b', { ...WINDOW, limit: 9, amount: 4 }),
+    statements: { pg: 1, mysql2: 3 },
+  },
+  {
+    name: 'take several more',
+    run: async ({ attempts }) => attempts.take('b', { ...WINDOW, limit: 9, amount: 4 }),
+    statements: { pg: 1, mysql2: 2 },
+  },
+  {
+    name: 'take the last ones',
+    run: async ({ attempts }) => attempts.take('b', { ...WINDOW, limit: 9, amount: 4 }),
+    statements: { pg: 3, mysql2: 5 },
+  },
+  {
     name: "append a second's audit records",
     run: async ({ audit }) => audit.append(MANY, NOW + HOUR),
     statements: { pg: 1, mysql2: 1 },

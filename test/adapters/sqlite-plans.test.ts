@@ -7,7 +7,9 @@ import {
   aClient,
   aCode,
   aConsent,
+  aDeviceCode,
   aGrant,
+  anApproved,
   aKey,
   aRecord,
   aRefreshToken,
@@ -97,8 +99,17 @@ test('no statement reads a whole table, except the list of clients', async (t) =
   const window = { limit: 1, now: NOW, expiresAt: NOW + 60 };
   await storage.attempts.count('a', window);
   await storage.attempts.count('a', window);
+  await storage.attempts.take('a', { ...window, amount: 1 });
   await storage.attempts.giveBack('a');
   await storage.attempts.forget('a');
+  await storage.assertions.spend('a', NOW);
+  await storage.deviceCodes.insert(aDeviceCode());
+  await storage.deviceCodes.find(aDeviceCode().id);
+  await storage.deviceCodes.findByUserCode(aDeviceCode().userCodeId);
+  await storage.deviceCodes.poll(aDeviceCode().id, { at: NOW, since: NOW });
+  await storage.deviceCodes.approve(aGrant({ id: 'device' }), anApproved({ grantId: 'device' }), basis, NOW);
+  await storage.deviceCodes.approve(aGrant({ id: 'device' }), anApproved({ grantId: 'device' }), {}, NOW);
+  await storage.deviceCodes.deny(aDeviceCode().id, NOW);
   await storage.audit.append([aRecord({ id: 'a' }), aRecord({ id: 'b' })], NOW);
   for (const query of AUDIT_QUERIES) {
     await storage.audit.list(query);

@@ -38,9 +38,24 @@ export function authOf(
     guard: () => guard,
     requires,
   };
-  const resources = new Map([[auth.issuer, { scopes: described }]]);
+  const resources = new Map([[auth.issuer, { name: auth.issuer, scopes: described }]]);
+  // Limits are tested with a whole server, in test/api/request-limits.test.ts.
+  const requestCounter = {
+    quotasOf: () => () => {
+      throw new Error('No limit is expected');
+    },
+    refused() {},
+  };
   const concurrencyLimit = createConcurrencyLimit({ maxRequests: 0, bodyTimeout: 30, maxBodyBytes: 0 });
-  setServerParts(auth, { concurrencyLimit, logger, mountPath, resources, storage });
+  setServerParts(auth, {
+    audit: { record() {} },
+    concurrencyLimit,
+    logger,
+    mountPath,
+    requestCounter,
+    resources,
+    storage,
+  });
   return auth;
 }
 

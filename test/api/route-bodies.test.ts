@@ -97,7 +97,7 @@ function file(name: string, value: string, more = ''): string {
 
 /** Waits until all uploaded files are removed. */
 async function filesAreRemoved(t: ExecutionContext): Promise<void> {
-  for (let tries = 0; tries < 200; tries += 1) {
+  for (let tries = 0; tries < 1000; tries += 1) {
     if ((await readdir(tmpdir())).length === 0) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

@@ -13,7 +13,7 @@ const { rename } = schoolActions();
 const mistakes: readonly [given: object, message: string][] = [
   [
     { action: [] },
-    'action: there is no such option; the options are auth, resource, prefix, actions, bodyLimit, bulk, uploads, parseBodies, openapi',
+    'action: there is no such option; the options are auth, resource, prefix, actions, bodyLimit, bulk, limits, uploads, parseBodies, openapi',
   ],
   [{ auth: undefined }, 'auth: pass the server that createAuthServer() resolved to, not a copy of it'],
   [{ auth: null }, 'auth: pass the server that createAuthServer() resolved to, not a copy of it'],
@@ -44,6 +44,27 @@ const mistakes: readonly [given: object, message: string][] = [
     { uploads: { maxFileSize: 5 } },
     'uploads.maxFileSize: there is no such option; the options are bodyLimit, maxFiles, maxFields',
   ],
+  ...[null, 5, []].map((limits): [object, string] => [
+    { limits },
+    'limits: pass an object with some of user, client, action',
+  ]),
+  [
+    { limits: { perUser: { requests: 5, per: 1 } } },
+    'limits.perUser: there is no such option; the options are user, client, action',
+  ],
+  ...[null, 600].map((user): [object, string] => [
+    { limits: { user } },
+    'limits.user: pass an object with some of requests, per',
+  ]),
+  ...[0, 1.5, '600', undefined, 1e10].map((requests): [object, string] => [
+    { limits: { client: { requests, per: '1 minute' } } },
+    'limits.client.requests: give a whole number from 1 to 1000000000',
+  ]),
+  ...[0, '500 ms', undefined].map((per): [object, string] => [
+    { limits: { action: { requests: 5, per } } },
+    "limits.action.per: give seconds, or a number and a unit such as '1 hour' or '30 days'; at least 1 s",
+  ]),
+  [{ limits: { user: { requests: 5, per: '2 days' } } }, 'limits.user.per: give at most 1 day'],
   [{ uploads: false }, 'uploads: pass an object with some of bodyLimit, maxFiles, maxFields'],
   ...[null, 'no', 0].map((parseBodies): [object, string] => [
     { parseBodies },

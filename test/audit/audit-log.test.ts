@@ -269,9 +269,7 @@ test('the number of stored events of refused requests is limited; listeners are 
   t.is((await store.list({ types: ['token_issued'], limit: 5000 })).length, 1500);
   audit.record(ISSUED);
   await audit.flush();
-  const line = logger.lines.find(({ message }) =>
-    message.startsWith('audit events of refused requests dropped'),
-  );
+  const line = logger.lines.find(({ message }) => message.startsWith('audit events dropped'));
   t.deepEqual(line?.fields, { left_out: { token_refused: 1500 - stored.length } });
 });
 
@@ -290,11 +288,26 @@ test('many events of one type of refused request do not displace those of anothe
   }
   audit.record(ISSUED);
   await audit.flush();
-  const line = logger.lines.find(({ message }) =>
-    message.startsWith('audit events of refused requests dropped'),
-  );
+  const line = logger.lines.find(({ message }) => message.startsWith('audit events dropped'));
   const { left_out: leftOut = {} } = (line?.fields ?? {}) as { left_out?: object };
   t.deepEqual(Object.keys(leftOut), ['authorization_refused', 'token_refused']);
+});
+
+test('an agent that calls tools without end cannot fill the database', async (t) => {
+  const { audit, store } = start();
+  const called = {
+    type: 'tool_called',
+    clientId: 'c',
+    tool: 'list_schools',
+    action: 'school/list-schools-action',
+    resource: 'https://platform.example/mcp',
+  } as const;
+  for (let count = 0; count < 2000; count += 1) audit.record(called);
+  audit.record(ISSUED);
+  await audit.flush();
+  const stored = await store.list({ types: ['tool_called'], limit: 5000 });
+  t.true(stored.length >= 1000 && stored.length < 1500, String(stored.length));
+  t.is((await store.list({ types: ['token_issued'] })).length, 1);
 });
 
 test('an address that is not an IP address is not recorded', async (t) => {

@@ -1,6 +1,7 @@
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import type { Page } from 'playwright-core';
 
+import { documentOptions, requestOf, serveApp } from '../clients/documents.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorizeUrl, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
@@ -96,6 +97,46 @@ for (const [name, input] of Object.entries(INPUT_METHODS)) {
     });
     t.is(token.body.scope, 'schools:read');
     t.deepEqual(page.consoleMessages, []);
+  });
+
+  test(`by ${name}: authorize an app that nobody registered, after the page has said who asks`, async (t) => {
+    const site = await serveApp(t, { client_name: 'Reports' });
+    await using setup = await start(documentOptions());
+    site.document = { ...site.document, redirect_uris: [setup.client.redirectUri] };
+    const { host } = new URL(site.id);
+    for (const { lang, login, heading: title, caution, says, button } of [
+      {
+        lang: 'en',
+        login: ['Email', 'Password', 'Sign in'],
+        heading: `Authorize ${host}`,
+        caution: 'Nobody has checked this app',
+        says: /calls its app “Reports”.*Any program there can pass itself off as this app/s,
+        button: 'Authorize',
+      },
+      {
+        lang: 'de',
+        login: ['E-Mail-Adresse', 'Passwort', 'Anmelden'],
+        heading: `Zugriff für ${host} erlauben?`,
+        caution: 'Niemand hat diese App geprüft',
+        says: /nennt diese App „Reports“.*Jedes Programm dort kann sich für diese App ausgeben/s,
+        button: 'Zugriff erlauben',
+      },
+    ] as const) {
+      await using page = await openTab({ ...input.options, locale: lang });
+      const url = requestOf(setup.platform, site.id, { redirect_uri: setup.client.redirectUri });
+      await page.goto(url.href);
+      await input.type(page, login[0], ANN.email);
+      await input.type(page, login[1], ANN.password);
+      await input.choose(page, 'button', login[2]);
+      await heading(page, title);
+      const warning = page.getByRole('region', { name: caution });
+      t.regex((await warning.textContent()) ?? '', says);
+      t.true(await page.getByText(new URL(setup.client.redirectUri).origin).isVisible());
+      await input.choose(page, 'button', button);
+      await arrive(page);
+      t.truthy(setup.client.callbacks.at(-1)?.get('code'));
+      t.deepEqual(page.consoleMessages, []);
+    }
   });
 
   test(`by ${name}: uncheck a scope, and grant it when the app asks again`, async (t) => {

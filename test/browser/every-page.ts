@@ -1,8 +1,12 @@
 import type { Pages } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
 import type { Page } from 'playwright-core';
 
+import { makeKeyPair } from '../harness/client-keys.ts';
+import { CALLBACK, connect, documentOptions, serveDocument } from '../clients/documents.ts';
 import { startDeveloperPlatform } from '../developer/developers.ts';
+import { beginOn } from '../devices/device.ts';
 import type { DeveloperPlatform, Member } from '../developer/developers.ts';
 import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
@@ -20,6 +24,7 @@ const PEOPLE = {
   grantType: 'authorization_code',
   redirectUris: ['https://reports.example/callback'],
 } as const;
+const LOOPBACK = 'http://127.0.0.1/callback';
 const LONG_NAME = `An app with a name of the greatest allowed length, which is ${'andon'.repeat(8)}`;
 
 /** Another API, without a name, and with a URL that does not fit on one line. */
@@ -46,6 +51,9 @@ const GERMAN = {
 const ERRORS = [
   ['interaction_expired', 400],
   ['cross_site', 403],
+  ['client_metadata_unavailable', 400],
+  ['client_metadata_invalid', 400],
+  ['client_metadata_refused', 400],
   ['invalid_client', 400],
   ['invalid_request', 400],
   ['invalid_scope', 400],
@@ -59,7 +67,11 @@ const ERRORS = [
 
 /** Starts a platform in both languages, with data for every page. */
 export async function startEveryPage(): Promise<EveryPage> {
+  const storage = memoryStorage();
+  const site = await serveDocument({ client_name: LONG_NAME, redirect_uris: [CALLBACK, LOOPBACK] });
   const platform = await startDeveloperPlatform({
+    ...documentOptions(),
+    storage,
     interactions: (flow) => withErrorPages(acmePages(flow)),
     resources: {
       [LIBRARY]: {
@@ -76,8 +88,10 @@ export async function startEveryPage(): Promise<EveryPage> {
       },
       'schools:close': { description: 'Close your schools', permissions: ['close_schools'] },
     },
+    privateKeyJwt: true,
+    deviceAuthorization: true,
     // The second wrong password exceeds the limit.
-    throttling: { login: { perAccountAndAddress: 1 } },
+    throttling: { login: { perAccountAndAddress: 1 }, userCodes: { perUser: 1 } },
   });
   const { auth, registerFor } = platform;
   const reports = await registerFor('dora', { name: 'Reports', ...PEOPLE });
@@ -95,8 +109,27 @@ export async function startEveryPage(): Promise<EveryPage> {
   const disabled = await registerFor('dora', { name: 'Old importer' });
   await auth.clients.disable(disabled.client.id);
   await auth.clients.addSecret(service.client.id, { label: 'production, May' });
+  const [ec, rsa] = [await makeKeyPair('production, May'), await makeKeyPair(null, 'RS256')];
+  await auth.clients.update(service.client.id, { keys: { jwks: { keys: [ec.publicJwk, rsa.publicJwk] } } });
+  const atUri = await registerFor('dora', {
+    name: 'Keys elsewhere',
+    keys: { jwksUri: `https://keys.example/${'a-long-path/'.repeat(8)}jwks.json` },
+  });
   for (const client_secret of [service.secret, 'wrong'])
     await platform.token({ grant_type: 'client_credentials', client_id: service.client.id, client_secret });
+  await storage.audit.append(
+    ['rename_school', 'a'.repeat(64)].map((tool, index) => ({
+      type: 'tool_called',
+      id: `call-${index}`,
+      at: Date.now(),
+      clientId: reports.client.id,
+      userId: 'dora',
+      tool,
+      action: 'school/rename-school-action',
+      resource: LIBRARY,
+    })),
+    Date.now() / 1000 + 3600,
+  );
   for (const member of ['dora', 'ann'] as const) {
     const browser = await platform.signInAs(member);
     await runCodeFlow(platform, reports, { browser, parameters: { scope: 'schools:read' } });
@@ -104,9 +137,6 @@ export async function startEveryPage(): Promise<EveryPage> {
     await runCodeFlow(platform, reports, { browser, parameters: { scope: 'books:read', resource: LIBRARY } });
     await runCodeFlow(platform, await registerFor('dora', { name: 'Everything', ...PEOPLE }), { browser });
   }
-  const withoutScopes = await registerFor(undefined, { name: 'Guest book', ...PEOPLE, scopes: [] });
-  const ownFirstParty = await registerFor('dora', { name: 'Portal', ...PEOPLE, firstParty: true });
-  const withConsent = await registerFor(undefined, { name: 'Timetable', ...PEOPLE });
   const authorize = (app: RegisteredApp, scope: string, more: Record<string, string> = {}): string => {
     const pkce = {
       code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
@@ -115,6 +145,26 @@ export async function startEveryPage(): Promise<EveryPage> {
     const { pathname, search } = authorizeUrl(platform, app, { scope, ...pkce, ...more });
     return pathname + search;
   };
+  await connect(platform, site.id, { browser: await platform.signInAs('dora') });
+  const ofNobody = await platform.registerApp({
+    name: 'Agent',
+    confidential: false,
+    native: true,
+    redirectUris: [LOOPBACK],
+  });
+  await storage.clients.update({ ...ofNobody.client, registration: 'dynamic', scopes: ['schools:read'] });
+  const documentAt = (redirectUri: string): string =>
+    authorize({ client: { ...ofNobody.client, id: site.id }, secret: '', redirectUri }, 'schools:read', {
+      prompt: 'consent',
+    });
+  const withoutScopes = await registerFor(undefined, { name: 'Guest book', ...PEOPLE, scopes: [] });
+  const ownFirstParty = await registerFor('dora', { name: 'Portal', ...PEOPLE, firstParty: true });
+  const television = await registerFor('dora', {
+    name: 'Television of the staff room',
+    grantType: 'device_code',
+    confidential: false,
+  });
+  const withConsent = await registerFor(undefined, { name: 'Timetable', ...PEOPLE });
   return {
     platform,
     steps: {
@@ -122,6 +172,7 @@ export async function startEveryPage(): Promise<EveryPage> {
         ...signingIn(authorize(reports, '')),
         'logout-signedOut': at('/oauth/logout'),
         'error-redirect-uri': at(authorize({ ...reports, redirectUri: 'https://evil.example/' }, '')),
+        'device-signedOut': at('/oauth/device'),
         ...Object.fromEntries(
           ERRORS.map(([code, status]) => [`error-${code}`, at(`/account/apps/error/${status}/${code}`)]),
         ),
@@ -142,7 +193,11 @@ export async function startEveryPage(): Promise<EveryPage> {
           await submit(page, '#authorize');
         },
         'consent-device': at(authorize(device, 'schools:read')),
-        ...appsOfDora({ service, reports, device, disabled, firstParty: ownFirstParty }),
+        'consent-document': at(documentAt(CALLBACK)),
+        'consent-document-device': at(documentAt(LOOPBACK)),
+        'consent-dynamic': at(authorize(ofNobody, 'schools:read')),
+        ...devices(platform, television),
+        ...appsOfDora({ service, reports, device, disabled, atUri, firstParty: ownFirstParty, television }),
         'authorized-apps': at('/account/apps?done=disconnected'),
         disconnect: at(`/account/apps/${reports.client.id}/disconnect`),
         logout: at('/oauth/logout'),
@@ -160,6 +215,8 @@ export async function startEveryPage(): Promise<EveryPage> {
         'list-all': at('/developer/apps'),
         'new-first-party': at('/developer/apps/new'),
         'settings-of-others': at(`/developer/apps/${reports.client.id}`),
+        'settings-document': at(`/developer/apps/${encodeURIComponent(site.id)}`),
+        'settings-dynamic': at(`/developer/apps/${ofNobody.client.id}`),
       },
       ann: {
         'authorized-apps-one': at('/account/apps'),
@@ -170,7 +227,10 @@ export async function startEveryPage(): Promise<EveryPage> {
         },
       },
     },
-    [Symbol.asyncDispose]: async () => platform[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await platform[Symbol.asyncDispose]();
+      await site[Symbol.asyncDispose]();
+    },
   };
 }
 
@@ -226,9 +286,51 @@ function signingIn(authorize: string): Record<string, Steps> {
   };
 }
 
+/** Enters a code that nobody has. */
+const enterWrong: Steps = async (page, open) => {
+  await open('/oauth/device?user_code=ZZZZ-ZZZZ');
+  await submit(page, 'main form');
+};
+
+/** The pages for the code of a device, in each state. */
+function devices(platform: DeveloperPlatform, television: RegisteredApp): Record<string, Steps> {
+  const enter = async (
+    page: Page,
+    open: (path: string) => Promise<void>,
+    parameters: Record<string, string>,
+  ): Promise<void> => {
+    const { user_code: code } = await beginOn(platform, television, parameters);
+    await open(`/oauth/device?user_code=${code}`);
+    await submit(page, 'main form');
+  };
+  return {
+    device: at('/oauth/device'),
+    'device-filled-in': at('/oauth/device?user_code=WDJB-MJHT'),
+    'device-request': async (page, open) =>
+      enter(page, open, { scope: 'schools:read schools:write letters:write' }),
+    'device-request-everything': async (page, open) => enter(page, open, {}),
+    'device-request-api': async (page, open) => enter(page, open, { scope: 'books:read', resource: LIBRARY }),
+    async 'device-nothing-left'(page, open) {
+      await enter(page, open, { scope: 'schools:write letters:write' });
+      for (const box of await page.locator('fieldset input').all()) await box.uncheck();
+      await submit(page, '#authorize');
+    },
+    async 'device-approved'(page, open) {
+      await enter(page, open, { scope: 'schools:read' });
+      await submit(page, '#authorize');
+    },
+    'device-denied': at('/oauth/device?done=denied'),
+    'device-unknown': enterWrong,
+    'device-throttled': enterWrong,
+  };
+}
+
 /** The developer area of a user with apps of every kind. */
 function appsOfDora(
-  apps: Record<'service' | 'reports' | 'device' | 'disabled' | 'firstParty', RegisteredApp>,
+  apps: Record<
+    'service' | 'reports' | 'device' | 'disabled' | 'atUri' | 'firstParty' | 'television',
+    RegisteredApp
+  >,
 ): Record<string, Steps> {
   const pathOf = (app: keyof typeof apps, tab = ''): string => `/developer/apps/${apps[app].client.id}${tab}`;
   const secrets = pathOf('service', '/secrets');
@@ -252,6 +354,8 @@ function appsOfDora(
     'settings-service': at(`${pathOf('service')}?done=saved`),
     'settings-people': at(pathOf('reports')),
     'settings-device': at(pathOf('device')),
+    'settings-device-code': at(pathOf('television')),
+    'permissions-device-code': at(pathOf('television', '/permissions')),
     'settings-disabled': at(pathOf('disabled')),
     'settings-first-party': at(pathOf('firstParty')),
     async 'settings-look-alike'(page, open) {
@@ -289,6 +393,21 @@ function appsOfDora(
       await submit(page, 'form.sheet');
       await page.locator('#secret').waitFor();
     },
+    keys: at(`${pathOf('service', '/keys')}?done=saved`),
+    'keys-none': at(pathOf('reports', '/keys')),
+    'keys-at-uri': at(pathOf('atUri', '/keys')),
+    async 'keys-refused'(page, open) {
+      await open(pathOf('service', '/keys'));
+      await page.locator('#jwks').fill('{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}');
+      await submit(page, 'form.sheet');
+    },
+    async 'keys-both'(page, open) {
+      await open(pathOf('service', '/keys'));
+      await page.locator('#jwksUri').fill('https://keys.example/jwks.json');
+      await submit(page, 'form.sheet');
+    },
+    'keys-remove': at(pathOf('service', '/keys/remove')),
+    'secrets-none-but-keys': at(pathOf('atUri', '/secrets')),
     activity: at(pathOf('service', '/activity')),
     'activity-none': at(pathOf('device', '/activity')),
     revoke: at(pathOf('service', '/revoke')),

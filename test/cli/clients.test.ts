@@ -1,11 +1,13 @@
 import { writeFileSync } from 'node:fs';
 
 import test from 'ava';
+import { calculateJwkThumbprint } from 'jose';
 import { createAdministration } from 'koa-gatehouse';
 import type { Administration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
+import { makeKeyPair } from '../harness/client-keys.ts';
 import { startPlatform } from '../harness/platform.ts';
 import { gatehouse, gatehouseJson, gatehouseProcess } from './gatehouse.ts';
 
@@ -46,9 +48,12 @@ test('a client created on the command line gets tokens; its secret is shown once
   t.is(at, updated);
   t.deepEqual(fields, {
     name: 'Nightly',
+    registration: 'manual',
     grant_type: 'client_credentials',
     redirect_uris: [],
     confidential: true,
+    keys: null,
+    jwks_uri: null,
     native: false,
     first_party: false,
     scopes: null,
@@ -105,6 +110,20 @@ test('public and native clients have no secret', async (t) => {
   ]);
   t.like(browser, { client_secret: null, secret: null, client: { confidential: false, native: false } });
   t.like(installed, { client_secret: null, client: { confidential: false, native: true } });
+});
+
+test('a client for devices is created with and without a secret, and shown', async (t) => {
+  await using given = await database();
+  const create = ['create', '--name', 'School CLI', '--grant-type', 'device_code'];
+  const open = await client(given.address, ...create, '--public');
+  t.like(open, { client_secret: null, client: { grant_type: 'device_code', confidential: false } });
+  const { client_secret: secret } = await client(given.address, ...create);
+  t.regex(String(secret), /^gatehouse_secret_/);
+  const { output } = await gatehouse(['client', 'show', open.client.client_id], {
+    DATABASE_URL: given.address,
+  });
+  t.regex(output, /\nGrant type {5}device_code\nKind {11}public\n/);
+  t.regex(output, /\nConsent {8}asked each time\n/);
 });
 
 test('secrets are added, listed, deleted and rotated', async (t) => {
@@ -428,7 +447,7 @@ test('invalid options are errors before the database is opened', async (t) => {
     ],
     [
       ['client', 'create', '--name', 'A', '--grant-type', 'password'],
-      /Allowed choices are authorization_code, client_credentials\./,
+      /Allowed choices are authorization_code, client_credentials, device_code\./,
     ],
     [['client', 'list', '--limit', '0'], /Give a number from 1 to 200\./],
     [['client', 'list', '--limit', 'many'], /Give a number from 1 to 200\./],
@@ -440,5 +459,56 @@ test('invalid options are errors before the database is opened', async (t) => {
     const { code, errors } = await gatehouse(words, { DATABASE_URL: 'postgres://127.0.0.1:1/x' });
     t.is(code, 2, errors);
     t.regex(errors, said);
+  }
+});
+
+test('a client is registered with keys from a file or at a URL, and loses them', async (t) => {
+  await using given = await database();
+  const { privateJwk, publicJwk } = await makeKeyPair('key-1');
+  const file = `${temporaryFile()}.json`;
+  writeFileSync(file, JSON.stringify({ keys: [publicJwk] }));
+  const service = ['create', '--name', 'Nightly', '--grant-type', 'client_credentials'];
+  const created = await client(given.address, ...service, '--jwks', file);
+  const thumbprint = await calculateJwkThumbprint(publicJwk);
+  t.like(created, { client_secret: null, secret: null });
+  t.deepEqual(created.client['keys'], [{ kid: 'key-1', kind: 'P-256', alg: null, thumbprint }]);
+  t.deepEqual(created.notes, ['Servers accept the keys where their option privateKeyJwt is true.']);
+  const { client_id: id } = created.client;
+  const env = { DATABASE_URL: given.address };
+  const shown = await gatehouse(['client', 'show', id], env);
+  t.regex(shown.output, new RegExp(`\\nKeys +P-256, kid key-1, SHA-256 ${thumbprint}\\n`));
+
+  const atUrl = await client(given.address, 'update', id, '--jwks-uri', 'https://app.example/jwks');
+  t.like(atUrl.client, { keys: null, jwks_uri: 'https://app.example/jwks' });
+  const removed = await client(given.address, 'update', id, '--remove-keys');
+  t.like(removed, { client: { keys: null, jwks_uri: null }, notes: [] });
+
+  const { client: plain } = await client(given.address, ...service);
+  const both = await client(given.address, 'update', plain.client_id, '--jwks', file);
+  t.deepEqual(both.notes, [
+    'Servers accept the keys where their option privateKeyJwt is true.',
+    'Its secrets are accepted too: delete them with `gatehouse client secrets delete` when the app uses its keys.',
+  ]);
+
+  writeFileSync(file, JSON.stringify({ keys: [privateJwk] }));
+  const leaked = await gatehouse(['client', ...service, '--jwks', file], env);
+  t.is(leaked.code, 2);
+  t.regex(leaked.errors, /^keys\.jwks\.keys\[0\]: it has its private part .+ give the public one only\n$/);
+  writeFileSync(file, '-----BEGIN PRIVATE KEY-----\nMIGH');
+  const pem = await gatehouse(['client', ...service, '--jwks', file], env);
+  t.deepEqual(
+    [pem.code, pem.errors],
+    [2, `--jwks: ${file} is not JSON. Give a JSON Web Key Set (RFC 7517), {"keys": [...]}.\n`],
+  );
+  for (const [words, message] of [
+    [['--jwks', '/nowhere'], '--jwks: there is no file /nowhere.\n'],
+    [['--jwks', '/dev/zero'], '--jwks: there is no file /dev/zero.\n'],
+    [['--jwks-uri', 'http://app.example'], /^keys\.jwksUri: give an https URL/],
+    [['--jwks', file, '--jwks-uri', 'https://app.example'], /cannot be used with option/],
+  ] as const) {
+    const refused = await gatehouse(['client', ...service, ...words], env);
+    t.is(refused.code, 2);
+    if (typeof message === 'string') t.is(refused.errors, message);
+    else t.regex(refused.errors, message);
   }
 });

@@ -167,7 +167,7 @@ test('revoke takes exactly one target, and asks before it revokes', async (t) =>
 test('a database without tables, or with older ones, has to be migrated first', async (t) => {
   const empty = await gatehouse(['prune', '--database', `sqlite:${emptyFile()}`]);
   t.is(empty.code, 1);
-  t.regex(empty.errors, /^The database lacks \d migration\(s\): .*Run `gatehouse migrate`/);
+  t.regex(empty.errors, /^The database lacks \d+ migration\(s\): .*Run `gatehouse migrate`/);
 
   const file = temporaryFile();
   const storage = knexStorage(`sqlite:${file}`);

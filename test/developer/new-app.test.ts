@@ -165,3 +165,42 @@ test('each error of a redirect URI is shown in the language of the page', async 
     t.true(page.text.includes(`Redirect-URI 1: ${told}`), `${uri}: ${page.text}`);
   }
 });
+
+test('an app for devices is created without a secret, where the server authorizes devices', async (t) => {
+  const { auth, browser, open } = await openArea(t, 'dora', { deviceAuthorization: true });
+  const form = await open('/new');
+  t.regex(form.text, /Device code For a device or command line: people enter a code that it shows\./);
+  const created = await browser.follow(
+    await browser.submit(form, 'Create app', {
+      name: 'School CLI',
+      grantType: 'device_code',
+      place: 'server',
+      redirectUris: 'ignored: hidden by the page',
+    }),
+  );
+  t.true(created.text.startsWith('The app is created.'));
+  t.regex(created.text, /Kind Device code/);
+  t.regex(created.text, /Device authorization URL http:\S+\/oauth\/device_authorization/);
+  t.true(created.text.includes("-d 'grant_type=urn:ietf:params:oauth:grant-type:device_code'"));
+  const id = valueOf(created, 'client-id');
+  t.like(await auth.clients.find(id), {
+    grantType: 'device_code',
+    confidential: false,
+    redirectUris: [],
+    ownerId: 'dora',
+  });
+  const saved = await browser.submit(created, 'Save', { name: 'School tool' });
+  t.is(saved.status, 303);
+  t.is((await auth.clients.find(id))?.name, 'School tool');
+  const permissions = await open(`/${id}/permissions`);
+  t.regex(permissions.text, /This app acts for the people who sign in to it/);
+});
+
+test('without the option, the form has no apps for devices, and a posted one is refused', async (t) => {
+  const { browser, open } = await openArea(t);
+  const form = await open('/new');
+  t.false(form.text.includes('Device code'));
+  const refused = await browser.submit(form, 'Create app', { name: 'School CLI', grantType: 'device_code' });
+  t.is(refused.status, 422);
+  t.regex(refused.text, /set the option deviceAuthorization of the server first/);
+});

@@ -8,7 +8,9 @@ import { defineGate } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { checkLimits } from '../../lib/api/limits.ts';
+import { checkDeviceAuthorization } from '../../lib/options/device-authorization.ts';
 import { readConverterSettings } from '../../lib/html-pdf/settings.ts';
+import { checkRegistration } from '../../lib/options/registration.ts';
 import { resolveOptions } from '../../lib/options/resolve.ts';
 import type { LifetimePreset } from '../../lib/options/options.ts';
 import type { ResolvedOptions } from '../../lib/options/resolved-options.ts';
@@ -42,6 +44,10 @@ const DEFAULTS: ReadonlyMap<string, unknown> = new Map([
   ...entries('lifetimes.', server.lifetimes),
   ...entries('throttling.login.', server.throttling.login!),
   ...entries('throttling.clientAuthentication.', server.throttling.clientAuthentication!),
+  ...entries('throttling.userCodes.', server.throttling.userCodes!),
+  ...entries('throttling.deviceRequests.', server.throttling.deviceRequests!),
+  ...entries('deviceAuthorization.', checkDeviceAuthorization(true, memoryStorage())!),
+  ...entries('dynamicRegistration.', checkRegistration({ scopes: [] }, new Map())!),
   ...entries('api.', checkLimits({})),
   ...entries('api.bulk.', checkLimits({}).bulk),
   ...entries('api.uploads.', checkLimits({}).uploads),
@@ -64,6 +70,10 @@ const INTERFACES: readonly [file: string, name: string, prefix: string][] = [
   ['lib/options/options.ts', 'Lifetimes', 'lifetimes.'],
   ['lib/options/throttling-options.ts', 'LoginThrottling', 'throttling.login.'],
   ['lib/options/throttling-options.ts', 'ClientThrottling', 'throttling.clientAuthentication.'],
+  ['lib/options/throttling-options.ts', 'UserCodeThrottling', 'throttling.userCodes.'],
+  ['lib/options/throttling-options.ts', 'DeviceRequestThrottling', 'throttling.deviceRequests.'],
+  ['lib/options/device-options.ts', 'DeviceAuthorization', 'deviceAuthorization.'],
+  ['lib/options/registration-options.ts', 'DynamicRegistrationOptions', 'dynamicRegistration.'],
   ['lib/api/limits.ts', 'BulkLimits', 'api.bulk.'],
   ['lib/api/limits.ts', 'UploadLimits', 'api.uploads.'],
   ['lib/pdf/options.ts', 'PdfClientOptions', 'pdf.'],
@@ -72,6 +82,7 @@ const INTERFACES: readonly [file: string, name: string, prefix: string][] = [
 
 /** Defaults that are documented in words, and whether the words are true. */
 const IN_WORDS: Readonly<Record<string, boolean>> = {
+  clientIdMetadata: server.clientIdMetadata === undefined,
   mountPath: server.mountPath === server.basePath,
   loginUrl: server.loginUrl === undefined,
   // The brand is tested in options.test.ts.
@@ -82,8 +93,12 @@ const IN_WORDS: Readonly<Record<string, boolean>> = {
   resources: [...server.resources.values()].every(
     ({ metadataUrl, resource }) => resource === server.issuer && metadataUrl === undefined,
   ),
+  dynamicRegistration: server.dynamicRegistration === undefined,
+  'dynamicRegistration.initialAccessTokens': true,
+  'dynamicRegistration.allow': true,
   lifetimes: JSON.stringify(server.lifetimes) === JSON.stringify(resolved('long').lifetimes),
   'lifetimes.preset': true,
+  deviceAuthorization: server.deviceAuthorization === undefined,
   cookieKeys: server.cookieKeys === undefined,
   keyEncryptionKey: server.keyEncryptionKeys.length === 0,
   throttling: server.throttling.login !== undefined && server.throttling.clientAuthentication !== undefined,
@@ -104,6 +119,8 @@ const NONE = new Set([
   'engine',
   'throttling.login',
   'throttling.clientAuthentication',
+  'throttling.userCodes',
+  'throttling.deviceRequests',
   'htmlPdf.observe',
 ]);
 
@@ -177,7 +194,7 @@ function agrees(text: string, value: unknown): boolean | undefined {
 for (const place of INTERFACES) {
   test(`the @default of each option of ${place[1]} is its default`, (t) => {
     const members = documentedIn(place);
-    t.true(members.length >= 3, `${place[1]} was not found`);
+    t.true(members.length >= 2, `${place[1]} was not found`);
     for (const { isOptional, option, text } of members) {
       if (!isOptional || NONE.has(option)) continue;
       if (text === undefined) {
@@ -329,6 +346,10 @@ const LIMITS: Readonly<Record<string, string>> = {
   'login, one address': 'login.perAddress',
   "an app's secret, from one address": 'clientAuthentication.perClientAndAddress',
   "apps' secrets, one address": 'clientAuthentication.perAddress',
+  'wrong codes of devices, one user': 'userCodes.perUser',
+  'wrong codes of devices, one address': 'userCodes.perAddress',
+  'requests of devices, one address, for public clients': 'deviceRequests.perAddress',
+  'requests of devices, one client': 'deviceRequests.perClient',
 };
 
 test('the table of limits has each limit with its window', (t) => {

@@ -3,6 +3,7 @@ import { createAdministration } from 'koa-gatehouse';
 import type { Administration, AuthServer, Client, ClientFields, Finding } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
+import { makeKeyPair } from '../harness/client-keys.ts';
 import { gate, startPlatform } from '../harness/platform.ts';
 import { around, registerAsBefore } from '../harness/storage.ts';
 
@@ -39,6 +40,25 @@ test('redirect URIs with http are reported, except loopback addresses', async (t
   ]);
   await clients.disable(client.id);
   t.deepEqual(await check(), []);
+});
+
+test('a client with keys needs no secret, and one that is left is reported', async (t) => {
+  const operator = await administration();
+  const { clients } = operator;
+  const { publicJwk } = await makeKeyPair();
+  const { client } = await clients.create({ ...SERVICE, keys: { jwks: { keys: [publicJwk] } } });
+  t.deepEqual(await operator.check(), []);
+  const secret = await clients.addSecret(client.id);
+  t.deepEqual(await operator.check(), [
+    {
+      code: 'secret_besides_keys',
+      severity: 'warning',
+      message: `Clients with keys also have valid secrets, so that a stolen secret is enough: "Nightly" (${client.id}).`,
+      remedy: 'When the app uses its keys, delete them with `gatehouse client secrets delete`.',
+    },
+  ]);
+  await clients.deleteSecret(client.id, secret.id);
+  t.deepEqual(await operator.check(), []);
 });
 
 test('confidential clients without a valid secret, or with one that expires soon, are reported', async (t) => {

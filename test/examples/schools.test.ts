@@ -72,9 +72,14 @@ async function create(city: string, names: readonly string[]): Promise<School[]>
 
 test('permissions decide on actions, for user tokens and client tokens', async (t) => {
   const runs = async (token: string) => (await get('/actions', token)).body.data.map(({ name }) => name);
-  t.deepEqual(await runs(ada), ['create-school-action', 'rename-school-action', 'close-school-action']);
-  t.deepEqual(await runs(importer), ['create-school-action', 'rename-school-action']);
-  t.deepEqual(await runs(ruth), []);
+  t.deepEqual(await runs(ada), [
+    'list-schools-action',
+    'create-school-action',
+    'rename-school-action',
+    'close-school-action',
+  ]);
+  t.deepEqual(await runs(importer), ['list-schools-action', 'create-school-action', 'rename-school-action']);
+  t.deepEqual(await runs(ruth), ['list-schools-action']);
   const refused = await post('/harbour/close-school-action', {}, importer);
   t.is(refused.status, 403);
   t.is(refused.body['message'], 'Missing permission to close schools.');

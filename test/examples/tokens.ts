@@ -2,9 +2,13 @@ import { Browser } from '../harness/browser.ts';
 import { postJson } from '../harness/requests.ts';
 import type { Announced, AnnouncedClient } from './running-example.ts';
 
-/** An access token for one of the example's apps. */
-export async function clientToken(announced: Announced, name: string): Promise<string> {
-  return tokenOf(announced, { grant_type: 'client_credentials', ...credentials(announced, name) });
+/** An access token for one of the example's apps, for the default API or another one. */
+export async function clientToken(announced: Announced, name: string, resource?: string): Promise<string> {
+  return tokenOf(announced, {
+    grant_type: 'client_credentials',
+    ...credentials(announced, name),
+    ...(resource === undefined ? {} : { resource }),
+  });
 }
 
 /** An access token for one of the example's users, requested with the real pages. */

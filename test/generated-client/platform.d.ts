@@ -72,6 +72,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/actions/school/list-schools-action": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List schools
+         * @description The schools by name, with their ids: at most 100. Search for a part of a name or a city to find others.
+         */
+        post: operations["school.list-schools-action"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/actions/school/list-schools-action/bulk": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List schools, many times
+         * @description Runs the items independently, or all of them in one transaction. In independent mode the status is 200 even if items fail; the problem of an item is in its result.
+         */
+        post: operations["school.list-schools-action.bulk"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/actions/school/create-school-action": {
         parameters: {
             query?: never;
@@ -246,6 +286,8 @@ export interface components {
             reference?: string;
             /** @description The permission that is missing. */
             permission?: string;
+            /** @description The limits of requests that are reached. */
+            "violated-policies"?: string[];
             /** @description Each mistake in the body. */
             errors?: {
                 /** @description Where, as a JSON Pointer: `#/name`. */
@@ -297,6 +339,19 @@ export interface components {
             input?: Record<string, never>;
             /** @description A JSON Schema, draft 2020-12. */
             output?: Record<string, never>;
+        };
+        "school.list-schools-action.input": {
+            /** @description Part of a name or a city, in any case. */
+            search?: string;
+        };
+        "school.list-schools-action.output": {
+            schools: {
+                id: string;
+                name: string;
+                city: string;
+                /** @description Whether it takes new pupils this year. */
+                open: boolean;
+            }[];
         };
         "school.create-school-action.input": {
             /** @description The name of the school. */
@@ -540,6 +595,112 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["PermissionMissing"];
             404: components["responses"]["NotFound"];
+            500: components["responses"]["ServerFault"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "school.list-schools-action": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours, a request with the same key gets the first response, with the header field Idempotent-Replayed. A key belongs to one request; with another body it is refused with 409. */
+                "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["school.list-schools-action.input"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["school.list-schools-action.output"];
+                    };
+                };
+            };
+            400: components["responses"]["BodyInvalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["PermissionMissing"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["WrongMediaType"];
+            422: components["responses"]["InputInvalid"];
+            500: components["responses"]["ServerFault"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "school.list-schools-action.bulk": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours, a request with the same key gets the first response, with the header field Idempotent-Replayed. A key belongs to one request; with another body it is refused with 409. */
+                "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Up to 1000, each with the `input`. */
+                    items: {
+                        input?: components["schemas"]["school.list-schools-action.input"];
+                    }[];
+                    /**
+                     * @description `independent` (default): each item separately; items with the same id run one after the other. `atomic`: in order and in one transaction, all or none; if one fails, the response is its problem.
+                     * @enum {unknown}
+                     */
+                    mode?: "independent" | "atomic";
+                    /** @description Change nothing. `independent` then only checks the items; `atomic` runs them and rolls back. */
+                    dryRun?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description The result of each item, in the order of the items. With `Accept: application/x-ndjson`, one line per result as it finishes, and a last line with the counts; atomic bulks and requests with an Idempotency-Key send all lines at the end. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {unknown} */
+                            mode: "independent" | "atomic";
+                            dryRun: boolean;
+                            succeeded: number;
+                            failed: number;
+                            results: ({
+                                index: number;
+                                /** @constant */
+                                status: 200;
+                                output?: components["schemas"]["school.list-schools-action.output"];
+                            } | {
+                                index: number;
+                                status: number;
+                                problem: components["schemas"]["Problem"];
+                            })[];
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["BodyInvalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["PermissionMissing"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["WrongMediaType"];
+            422: components["responses"]["InputInvalid"];
             500: components["responses"]["ServerFault"];
             503: components["responses"]["Unavailable"];
         };

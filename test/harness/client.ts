@@ -3,9 +3,11 @@ import type { Client } from 'koa-gatehouse';
 /** Completes a client, for tests that need one that is not registered. */
 export function completeClient(given: Pick<Client, 'id' | 'name'> & Partial<Client>): Client {
   return {
+    registration: 'manual',
     grantType: 'authorization_code',
     redirectUris: [],
     confidential: true,
+    keys: undefined,
     native: false,
     firstParty: false,
     scopes: undefined,

@@ -104,6 +104,7 @@ export function fakeFlow(
       calls.push('logout');
       return { hostSessionContinues: false };
     },
+    devices: undefined,
     developerPath: undefined,
     accountPath: undefined,
     developer: async () => {

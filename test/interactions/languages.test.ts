@@ -121,6 +121,7 @@ test('dates and numbers have the format of the language', async (t) => {
     resources: [],
     createdAt: 1_777_766_400,
     lastUsedAt: undefined,
+    tools: [{ name: 'rename_school', at: 1_777_800_000_000 }],
   };
   for (const [count, english, german] of [
     [1, 'One app can use your Acme account.', 'Eine App kann auf Ihr Konto bei Acme zugreifen.'],
@@ -138,9 +139,14 @@ test('dates and numbers have the format of the language', async (t) => {
     const { text } = await site.get('/account/apps', { 'accept-language': 'en' });
     t.true(text.includes(english), text);
     t.true(text.includes('Authorized May 3, 2026'), text);
+    t.true(text.includes('What it did lately: rename_school May 3, 2026, 09:20 UTC'), text);
     const translated = await site.get('/account/apps', { 'accept-language': 'de' });
     t.true(translated.text.includes(german), translated.text);
     t.true(translated.text.includes('Erlaubt am 03.05.2026'), translated.text);
+    t.true(
+      translated.text.includes('Was sie zuletzt getan hat: rename_school 3. Mai 2026, 09:20 UTC'),
+      translated.text,
+    );
   }
 });
 

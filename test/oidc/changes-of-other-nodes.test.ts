@@ -92,13 +92,13 @@ onEachDatabase(
     await administration.close();
     await untilRefused(t, there, other.token);
 
-    // The connection is opened again when it was lost.
+    // The connection is opened again when it was lost, and what was revoked meanwhile is known then.
     const last = await serviceToken();
-    await admin.raw(`select pg_terminate_backend(pid) from pg_stat_activity
+    await admin.raw(`select pg_terminate_backend(pid, 10000) from pg_stat_activity
       where datname = current_database() and query = 'listen gatehouse_changes'`);
-    await untilListening(admin, 2);
     await here.auth.revoke({ client: last.id });
     await untilRefused(t, there, last.token);
+    await untilListening(admin, 2);
 
     // What cannot be read stands for any change.
     const kept = await serviceToken();

@@ -188,6 +188,46 @@ async function codeOf(engine: EngineAlone, changed: Partial<typeof PARAMETERS> =
   return new URL(headers.get('location')!).searchParams.get('code')!;
 }
 
+test('a form is read by the iterator of a readable request, which need not be a stream', async (t) => {
+  const read: string[] = [];
+  const bytes = Buffer.from('grant_type=nonsense');
+  await using engine = await startEngine(undefined, (provider) => async (ctx) => {
+    const engineContext = provider.createContext(ctx.req, ctx.res);
+    const { headers, method, socket, url } = ctx.req;
+    const form = new Proxy(
+      {
+        method,
+        url,
+        socket,
+        headers: { ...headers, 'content-length': String(bytes.length) },
+        readable: true,
+        readableEncoding: null,
+        iterator: () => [bytes],
+      } as unknown as typeof ctx.req,
+      {
+        get(target, name) {
+          read.push(String(name));
+          return Reflect.get(target, name) as unknown;
+        },
+      },
+    );
+    engineContext.req = engineContext.request.req = engineContext.response.req = form;
+    await composed(provider)(engineContext, async () => {});
+    ctx.status = engineContext.status;
+    ctx.body = engineContext.body;
+  });
+  const { status, body } = await engine.token({ grant_type: 'authorization_code', code: 'of the original' });
+  t.deepEqual([status, body['error']], [400, 'unsupported_grant_type']);
+  const known =
+    '_parsedUrl method url socket headers readable readableEncoding iterator httpVersionMajor originalUrl'.split(
+      ' ',
+    );
+  t.deepEqual(
+    [...new Set(read)].filter((name) => !known.includes(name)),
+    [],
+  );
+});
+
 test('a grant with the scope " " passes the check for an empty scope', async (t) => {
   for (const [scope, given] of [
     ['', 'access_denied'],

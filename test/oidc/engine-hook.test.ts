@@ -1,7 +1,11 @@
+import { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+
 import test from 'ava';
 import type { Provider } from 'oidc-provider';
 
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
+import { postForm, postJson } from '../harness/requests.ts';
 
 test('the option engine is called for each engine, also when the signing keys change', async (t) => {
   const made: Provider[] = [];
@@ -24,6 +28,58 @@ test('the option engine is called for each engine, also when the signing keys ch
   t.is(platform.auth.provider, made[1]!);
   t.is((await runCodeFlow(platform, app)).status, 200);
   t.is(granted, 2);
+});
+
+test('middleware that the host adds to the engine reads the request as a stream, of either encoding', async (t) => {
+  const read: string[] = [];
+  await using platform = await startPlatform({
+    engine({ middleware }) {
+      middleware.unshift(async (ctx, next) => {
+        const form = await text(ctx.req);
+        read.push(form);
+        Object.assign(ctx.req, { body: Object.fromEntries(new URLSearchParams(form)) });
+        await next();
+      });
+    },
+  });
+  const { client, secret } = await platform.auth.clients.create({
+    name: 'Job',
+    grantType: 'client_credentials',
+  });
+  const parameters = {
+    grant_type: 'client_credentials',
+    client_id: client.id,
+    client_secret: secret!.value,
+  };
+  const endpoint = `${platform.origin}/oauth/token`;
+  t.is((await postForm(endpoint, String(new URLSearchParams(parameters)))).status, 200);
+  t.is((await postJson(endpoint, parameters)).status, 200);
+  t.deepEqual(
+    read.map((form) => Object.fromEntries(new URLSearchParams(form))),
+    [parameters, parameters],
+  );
+});
+
+test('listeners of the host find the request of a token, with its header and its connection', async (t) => {
+  const seen: unknown[] = [];
+  await using platform = await startPlatform({
+    engine(provider) {
+      provider.on('grant.error', ({ req }) => {
+        const { headers, method, rawHeaders, socket, url } = req;
+        seen.push(
+          req instanceof IncomingMessage,
+          method,
+          url,
+          headers['x-trace'],
+          rawHeaders.includes('abc'),
+        );
+        seen.push(socket.remoteAddress, req.destroyed, req.listenerCount('close'));
+      });
+    },
+  });
+  const answer = await postJson(`${platform.origin}/oauth/token`, {}, { 'x-trace': 'abc' });
+  t.is(answer.status, 400);
+  t.deepEqual(seen, [true, 'POST', '/oauth/token', 'abc', true, '127.0.0.1', false, 0]);
 });
 
 test('an option engine that is not a function is refused', async (t) => {

@@ -12,6 +12,7 @@ export interface NodeSettings {
   readonly address: string;
   readonly issuer: string;
   readonly refreshGrace?: number;
+  readonly deviceAuthorization?: true;
   /** The number of stopped requests, or of redeemed credentials, at which the process kills itself. */
   readonly kill?: { readonly stopped?: number; readonly redeemed?: number };
 }

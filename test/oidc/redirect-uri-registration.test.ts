@@ -216,7 +216,7 @@ test('an empty list, a value that is not a list, and a list for client credentia
     });
   }
   await t.throwsAsync(platform.registerApp({ grantType: 'client_credentials', redirectUris: [CALLBACK] }), {
-    message: 'redirectUris: a client credentials client has no redirect URIs',
+    message: 'redirectUris: only an authorization code client has redirect URIs',
   });
 });
 

@@ -6,15 +6,11 @@ import {
   extractWWWAuthenticateParams,
   withOAuth,
 } from '@modelcontextprotocol/client';
-import type {
-  OAuthClientProvider,
-  OAuthDiscoveryState,
-  StoredOAuthTokens,
-} from '@modelcontextprotocol/client';
 import { decodeJwt } from 'jose';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 
+import { Agent } from '../harness/agent.ts';
 import { Browser } from '../harness/browser.ts';
 import { startForScripts, temporaryDirectory } from '../examples/running-example.ts';
 
@@ -65,49 +61,8 @@ async function authorizeAs(
   return { callback: page.location ?? page.url, consent };
 }
 
-class Agent implements OAuthClientProvider {
-  readonly redirectUrl = redirectUri;
-  readonly clientMetadata = { client_name: 'Agent', redirect_uris: [redirectUri] };
-  stored: StoredOAuthTokens | undefined;
-  authorizationUrl: URL | undefined;
-  #verifier = '';
-  #discovered: OAuthDiscoveryState | undefined;
-
-  clientInformation(): { client_id: string; client_secret: string } {
-    return { client_id: clientId, client_secret: clientSecret };
-  }
-
-  tokens(): StoredOAuthTokens | undefined {
-    return this.stored;
-  }
-
-  saveTokens(tokens: StoredOAuthTokens): void {
-    this.stored = tokens;
-  }
-
-  redirectToAuthorization(url: URL): void {
-    this.authorizationUrl = url;
-  }
-
-  discoveryState(): OAuthDiscoveryState | undefined {
-    return this.#discovered;
-  }
-
-  saveDiscoveryState(discovered: OAuthDiscoveryState): void {
-    this.#discovered = discovered;
-  }
-
-  saveCodeVerifier(verifier: string): void {
-    this.#verifier = verifier;
-  }
-
-  codeVerifier(): string {
-    return this.#verifier;
-  }
-}
-
 test('the client of the MCP SDK follows the challenge to the API, is authorized, and refreshes', async (t) => {
-  const agent = new Agent();
+  const agent = new Agent(redirectUri, { registered: { client_id: clientId, client_secret: clientSecret } });
   const fetchWithOAuth = withOAuth(agent, STATISTICS)(fetch);
   await t.throwsAsync(fetchWithOAuth(SCHOOLS), { instanceOf: UnauthorizedError });
   const asked = agent.authorizationUrl!.searchParams;
@@ -240,7 +195,7 @@ const RENAME = {
 const editor = announced.users.find(({ permissions }) => permissions.includes('edit_schools'))!;
 
 test.serial('the client of the MCP SDK is asked for another scope, and gets a token with both', async (t) => {
-  const agent = new Agent();
+  const agent = new Agent(redirectUri, { registered: { client_id: clientId, client_secret: clientSecret } });
   const rename = async (): Promise<Response> =>
     fetch(RENAME.url, {
       method: 'POST',

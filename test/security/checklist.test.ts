@@ -14,7 +14,12 @@ const PARTS = {
   Revocation: 10,
   Defences: 14,
   Apps: 16,
-  'Guessing and load': 7,
+  'Apps that register themselves': 10,
+  'Guessing and load': 8,
+  'Apps with keys': 10,
+  'Unregistered apps': 15,
+  Agents: 9,
+  Devices: 11,
 };
 
 interface Row {

@@ -2,6 +2,7 @@ import { together } from '../harness/together.ts';
 
 await together({
   'app-activity': async () => import('../developer/app-activity.test.ts'),
+  'app-keys': async () => import('../developer/app-keys.test.ts'),
   'app-list': async () => import('../developer/app-list.test.ts'),
   'app-names': async () => import('../developer/app-names.test.ts'),
   'app-permissions': async () => import('../developer/app-permissions.test.ts'),

@@ -5,5 +5,6 @@ await together({
   'client-authentication': async () => import('../throttle/client-authentication.test.ts'),
   'code-guesses': async () => import('../throttle/code-guesses.test.ts'),
   attempts: async () => import('../throttle/attempts.test.ts'),
+  'request-counter': async () => import('../throttle/request-counter.test.ts'),
   ids: async () => import('../throttle/ids.test.ts'),
 });

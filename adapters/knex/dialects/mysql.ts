@@ -41,6 +41,7 @@ export function mysqlDialect(client: MysqlClient): Dialect<MysqlConnection> {
     forUpdate: ' for update',
     canChangeInQueries: false,
     inlineIndexes: true,
+    addColumn: 'add column',
     primaryKeyHint: ' force index (primary)',
     onConflict({ table, key, replace = [], greatest = [], when }) {
       const assignments = [

@@ -47,6 +47,8 @@ export function postgresqlDialect(
     forUpdate: ' for update',
     canChangeInQueries: !isCockroach,
     inlineIndexes: false,
+    // CockroachDB does not roll back a half-done migration.
+    addColumn: 'add column if not exists',
     primaryKeyHint: '',
     onConflict: (conflict) => onConflict(conflict, 'greatest'),
     countsConflicts: true,

@@ -54,6 +54,7 @@ export function sqliteDialect(): Dialect<SqliteConnection> {
     forUpdate: '',
     canChangeInQueries: false,
     inlineIndexes: false,
+    addColumn: 'add column',
     primaryKeyHint: '',
     onConflict: (conflict) => onConflict(conflict, 'max'),
     countsConflicts: true,

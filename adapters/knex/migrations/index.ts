@@ -8,6 +8,10 @@ import { revocationSequence } from './0005-revocation-sequence.ts';
 import { consentHosts } from './0006-consent-hosts.ts';
 import { clientLifetimes } from './0007-client-lifetimes.ts';
 import { rowLocks } from './0008-row-locks.ts';
+import { clientRegistration } from './0009-client-registration.ts';
+import { assertions } from './0010-assertions.ts';
+import { dynamicRegistration } from './0012-dynamic-registration.ts';
+import { deviceCodes } from './0013-device-codes.ts';
 import type { Migration } from './migration.ts';
 
 /** Every step of the schema, oldest first. */
@@ -20,6 +24,10 @@ export const migrations: readonly Migration[] = [
   consentHosts,
   clientLifetimes,
   rowLocks,
+  clientRegistration,
+  assertions,
+  dynamicRegistration,
+  deviceCodes,
 ];
 
 /** Names of the migrations that have not run, in order. On a database without Gatehouse's tables, all of them. */

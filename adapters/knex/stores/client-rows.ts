@@ -19,6 +19,8 @@ export const CLIENT_COLUMNS: readonly string[] = [
   'disabled',
   'disabled_by',
   'lifetimes',
+  'registration',
+  'public_keys',
   'created_at',
   'updated_at',
 ];
@@ -38,6 +40,8 @@ export interface ClientRow {
   readonly disabled: number;
   readonly disabled_by: string | null;
   readonly lifetimes: string | null;
+  readonly registration: Client['registration'] | null;
+  readonly public_keys: string | null;
   readonly created_at: Integer;
   readonly updated_at: Integer;
 }
@@ -74,9 +78,11 @@ export function toClient(row: ClientRow): Client {
   return {
     id: row.id,
     name: row.name,
+    registration: row.registration ?? 'manual',
     grantType: row.grant_type,
     redirectUris: toStrings(row.redirect_uris),
     confidential: row.confidential === 1,
+    keys: row.public_keys === null ? undefined : (JSON.parse(row.public_keys) as Client['keys']),
     native: row.native === 1,
     firstParty: row.first_party === 1,
     scopes: row.scopes === null ? undefined : toStrings(row.scopes),
@@ -122,6 +128,8 @@ export function toClientValues(client: Client): Value[] {
     Number(client.disabled),
     client.disabledBy ?? null,
     JSON.stringify(client.lifetimes),
+    client.registration,
+    client.keys ? JSON.stringify(client.keys) : null,
     client.createdAt,
     client.updatedAt,
   ];

@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import type { ClientQuery, ClientStore } from '../../../lib/contracts/index.ts';
+import { now } from '../../../lib/contracts/clock.ts';
+import type { Client, ClientQuery, ClientSecret, ClientStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
-import type { Value } from '../statements.ts';
+import type { Statements, Value } from '../statements.ts';
 import {
   CLIENT_COLUMNS,
   toClient,
@@ -25,10 +26,7 @@ export function clientStore(database: Database): ClientStore {
       return isStorable(id) ? toStoredClient(await database.all<ClientSecretRow>(FIND, [id])) : undefined;
     },
     async insert(client, secrets) {
-      await database.transaction(async (statements) => {
-        await statements.run(INSERT, [client.id, ...toClientValues(client)]);
-        for (const secret of secrets) await statements.run(ADD_SECRET, toSecretValues(client.id, secret));
-      });
+      await database.transaction(async (statements) => insertClient(statements, client, secrets));
     },
     async update(client, ifUpdatedAt) {
       const values = [...toClientValues(client), client.id];
@@ -38,14 +36,19 @@ export function clientStore(database: Database): ClientStore {
           : await database.run(`${UPDATE} and updated_at = ?`, [...values, ifUpdatedAt]);
       return changed > 0;
     },
-    async delete(id) {
+    async delete(id, ifUpdatedAt) {
       // First and in one transaction: without its row and its secrets, the client gets no token any more.
       const removed = await database.transaction(async (statements) => {
-        await statements.run('delete from gatehouse_client_secrets where client_id = ?', [id]);
+        if (ifUpdatedAt !== undefined && (await statements.run(LOCK_VERSION, [id, ifUpdatedAt])) === 0)
+          return undefined;
+        const isRegistered = (await statements.run(DELETE_REGISTRATION, [id])) > 0;
         // Tokens of this client must not become valid again when a client is registered with the same id later.
         await end(statements, database.dialect, { clientId: id });
-        return statements.run('delete from gatehouse_clients where id = ?', [id]);
+        // No client gets the id of one that registered itself again. Strangers must not add rows that stay.
+        if (isRegistered) await statements.run(EXPIRE_END, [now() + LONGEST_REQUEST, id]);
+        return deleteClient(statements, id);
       });
+      if (removed === undefined) return false;
       await removeAll(database, 'gatehouse_consents', ['user_id', 'client_id'], id);
       // Codes and refresh tokens are found only through their grant, so they become invalid with it; prune() removes them.
       await removeAll(database, 'gatehouse_grants', ['id'], id);
@@ -79,6 +82,22 @@ export function clientStore(database: Database): ClientStore {
   };
 }
 
+/** Inserts a client with its secrets; runs inside a transaction. */
+export async function insertClient(
+  statements: Statements,
+  client: Client,
+  secrets: readonly ClientSecret[],
+): Promise<void> {
+  await statements.run(INSERT, [client.id, ...toClientValues(client)]);
+  for (const secret of secrets) await statements.run(ADD_SECRET, toSecretValues(client.id, secret));
+}
+
+/** Deletes a client with its secrets; runs inside a transaction. Resolves to the number of clients. */
+export async function deleteClient(statements: Statements, id: string): Promise<number> {
+  await statements.run('delete from gatehouse_client_secrets where client_id = ?', [id]);
+  return statements.run('delete from gatehouse_clients where id = ?', [id]);
+}
+
 /** Removes the rows of a client in batches, because there can be any number and other requests wait for a batch. */
 async function removeAll(
   database: Database,
@@ -89,6 +108,13 @@ async function removeAll(
   const rows = { table, key, condition: 'client_id = ?', values: [clientId] };
   while ((await database.dialect.deleteSome(database, rows, BATCH)) > 0) await nextTurn();
 }
+
+const DELETE_REGISTRATION = "delete from gatehouse_registrations where client_id = ? and client_id <> ''";
+
+// In seconds. A request that found the client before it was deleted has stored its grant by then.
+const LONGEST_REQUEST = 86_400;
+
+const EXPIRE_END = "update gatehouse_revocations set expires_at = ? where kind = 'client' and value = ?";
 
 const SELECTED = ['id', ...CLIENT_COLUMNS].map((column) => `c.${column}`).join(', ');
 
@@ -103,6 +129,8 @@ const FIND = `
 
 // A change and no `select ... for update`, because a Galera cluster does not replicate locks.
 const LOCK = 'update gatehouse_clients set lock_count = coalesce(lock_count, 0) + 1 where id = ?';
+
+const LOCK_VERSION = `${LOCK} and updated_at = ?`;
 
 const INSERT = `
   insert into gatehouse_clients (id, ${CLIENT_COLUMNS.join(', ')})

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Consent, ConsentStore } from '../../../lib/contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { RemovableRows } from '../dialect.ts';
+import { keepRegistration } from './registrations.ts';
 import { toOptionalNumber, toStrings } from './column-values.ts';
 import type { Integer } from './column-values.ts';
 
@@ -29,10 +30,11 @@ export function consentStore(database: Database): ConsentStore {
       );
       return row && toConsent(row);
     },
-    async add({ userId, clientId, scopes, hosts, createdAt, updatedAt, lastUsedAt }) {
+    async add({ userId, clientId, scopes, hosts, createdAt, updatedAt, lastUsedAt }, basis) {
       const first = [merged([], scopes), mergedHosts({}, hosts)];
       const values = [userId, clientId, ...first, createdAt, updatedAt, lastUsedAt ?? null];
-      await database.transaction(async (statements) => {
+      return database.transaction(async (statements) => {
+        if (basis?.registration && !(await keepRegistration(statements, clientId, updatedAt))) return false;
         // An insert and an update both lock the row: until the commit, no other transaction changes or removes it.
         await statements.run(open, values);
         const row = await statements.get<Pick<ConsentRow, 'scopes' | 'hosts'>>(findConsentedScopes, [
@@ -44,6 +46,7 @@ export function consentStore(database: Database): ConsentStore {
         if (!isDeepStrictEqual(after, before)) {
           await statements.run(SET_CONSENT, [...after, userId, clientId]);
         }
+        return true;
       });
     },
     async touch(userId, clientId, at) {

@@ -62,8 +62,8 @@ export function toValues(credential: Credential): Value[] {
   ];
 }
 
-/** @param neededUntil - when the last credential that was issued from the grant expires */
-export function toGrantValues(grant: Grant, neededUntil: number): Value[] {
+/** @param credential - the first one that is issued from the grant, which is stored at least until it has expired */
+export function toGrantValues(grant: Grant, credential: Credential): Value[] {
   return [
     grant.id,
     grant.userId,
@@ -73,6 +73,6 @@ export function toGrantValues(grant: Grant, neededUntil: number): Value[] {
     grant.expiresAt,
     grant.revokedAt ?? null,
     grant.sequence,
-    neededUntil,
+    Math.max(grant.expiresAt, credential.expiresAt),
   ];
 }

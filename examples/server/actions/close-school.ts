@@ -13,6 +13,7 @@ export function closeSchool(knex: Knex): Action<'close_schools'> {
     title: 'Close a school',
     description: 'The school takes no more new pupils this year.',
     permission: 'close_schools',
+    mcp: true,
     input: z.object({}),
     output: SCHOOL,
     database: knex,

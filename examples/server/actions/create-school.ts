@@ -13,6 +13,8 @@ export function createSchool(knex: Knex): Action<'edit_schools'> {
     title: 'Create a school',
     description: 'Adds a school. It takes new pupils unless you say otherwise.',
     permission: 'edit_schools',
+    mcp: true,
+    destructive: false,
     input: z.object({ name: NAME, city: CITY, open: z.boolean().optional() }),
     output: SCHOOL,
     database: knex,

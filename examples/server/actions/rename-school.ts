@@ -13,6 +13,8 @@ export function renameSchool(knex: Knex): Action<'edit_schools'> {
     title: 'Rename a school',
     description: 'Gives a school another name.',
     permission: 'edit_schools',
+    mcp: true,
+    idempotent: true,
     input: z.object({ name: NAME }),
     output: SCHOOL,
     database: knex,

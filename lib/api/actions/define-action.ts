@@ -3,6 +3,9 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/sp
 import type { Gate, Principal, User } from '../../contracts/index.ts';
 import { ConfigError } from '../../errors.ts';
 import { checkKnownOptions } from '../../options/known-options.ts';
+import { toolNameOf } from './tool-name.ts';
+import { checkRequestLimit } from '../limits.ts';
+import type { RequestLimit } from '../limits.ts';
 
 /**
  * A schema of any library that implements Standard Schema and Standard JSON Schema, such as zod from 4.2.
@@ -82,6 +85,25 @@ export interface ActionDefinition<
    */
   readonly database?: D;
   /**
+   * Whether the action is a tool for agents, at an endpoint of `koa-gatehouse/mcp`. A string: the name of the tool, 1 to 64
+   * letters, digits, `_` and `-`. `true`: its name is that of the action without `-action`, such as `rename_school`; the type is
+   * put in front unless it is part of it. Long lists of tools make agents choose worse: set it for what agents are to do.
+   * @default false
+   */
+  readonly mcp?: boolean | string;
+  /** Whether it changes nothing. Agents may run such a tool without asking their user. @default false */
+  readonly readOnly?: boolean;
+  /** Whether it may delete or overwrite something. `false`: it only adds. @default true, unless it is `readOnly` */
+  readonly destructive?: boolean;
+  /** Whether running it again with the same input changes nothing more. @default the value of `readOnly` */
+  readonly idempotent?: boolean;
+  /**
+   * How often one user with all clients together, or one client with its own tokens, may run it. Each item of a bulk is a run.
+   * Counted on all nodes together, for each API and for its tools.
+   * @default the limit `action` of the API
+   */
+  readonly limit?: RequestLimit;
+  /**
    * Runs the action, after the input and the permission were checked. Throw an {@link ActionError} for an error that the caller
    * can act on; any other error is a 500.
    */
@@ -107,6 +129,13 @@ export interface Action<P extends string = string> {
   readonly outputSchema: JsonSchema;
   /** The database of `run`; `undefined`: an atomic bulk of the action is refused. */
   readonly database: unknown;
+  /** The name of its tool at an endpoint of `koa-gatehouse/mcp`; `undefined`: it is not a tool. */
+  readonly mcp: string | undefined;
+  readonly readOnly: boolean;
+  readonly destructive: boolean;
+  readonly idempotent: boolean;
+  /** Its own limit, with the window in seconds. */
+  readonly limit: { readonly requests: number; readonly window: number } | undefined;
   /** Typed as a method, whose parameters are bivariant: an action with a typed input is assignable to `Action`. */
   run(call: ActionCall): unknown;
 }
@@ -170,6 +199,12 @@ export function defineAction<
     fail('permission', `the gate has no permission "${permission}"; define it or correct the name`);
   }
   if (typeof definition.run !== 'function') fail('run', 'make it a function');
+  const { readOnly = false } = definition;
+  const { destructive = !readOnly, idempotent = readOnly } = definition;
+  for (const [member, value] of Object.entries({ readOnly, destructive, idempotent })) {
+    if (typeof value !== 'boolean') fail(member, 'give true or false');
+  }
+  if (readOnly && destructive) fail('destructive', 'it is readOnly too: leave one of them out');
   return Object.freeze({
     type,
     name,
@@ -182,6 +217,11 @@ export function defineAction<
     inputSchema: jsonSchemaOf(input, 'input', fail),
     outputSchema: jsonSchemaOf(output, 'output', fail),
     database,
+    mcp: toolNameOf(definition, (remedy) => fail('mcp', remedy)),
+    readOnly,
+    destructive,
+    idempotent,
+    limit: definition.limit === undefined ? undefined : checkRequestLimit(`${name}.limit`, definition.limit),
     run: (call: ActionCall) =>
       definition.run(call as ActionCall<StandardSchemaV1.InferOutput<I>, L, D, N, S>),
   });
@@ -198,6 +238,11 @@ const MEMBERS = {
   input: true,
   output: true,
   database: true,
+  mcp: true,
+  readOnly: true,
+  destructive: true,
+  idempotent: true,
+  limit: true,
   run: true,
 } as const;
 

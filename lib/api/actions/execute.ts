@@ -1,15 +1,16 @@
-import type { Logger } from '../../contracts/index.ts';
 import { readJson } from '../../http/body.ts';
 import { sendProblem } from '../../http/problem.ts';
 import { requestIdOf } from '../../http/request-id.ts';
-import type { AnswerOnce } from '../idempotency/answer-once.ts';
+import { repeatableRequest } from '../idempotency/answer-once.ts';
+import type { RequestLimiter } from '../request-limits.ts';
 import type { ActionHandler } from './action-index.ts';
-import { dataAnswer, problemAnswer, sendAnswer } from './answer.ts';
-import { checkInput, inputInvalid, isObjectId, OBJECT_ID_RULE, runAction } from './run-action.ts';
+import { sendAnswer } from './answer.ts';
+import type { PerformAction } from './perform-action.ts';
+import { isObjectId, OBJECT_ID_RULE } from './run-action.ts';
 
 export interface ExecuteOptions {
-  readonly logger: Logger;
-  readonly answerOnce: AnswerOnce;
+  readonly perform: PerformAction;
+  readonly countRuns: RequestLimiter['countRuns'];
   /** In bytes. */
   readonly bodyLimit: number;
 }
@@ -43,22 +44,12 @@ export function executeOnInstance(options: ExecuteOptions): ActionHandler {
 }
 
 async function run(
-  { logger, answerOnce, bodyLimit }: ExecuteOptions,
+  { perform, bodyLimit, countRuns }: ExecuteOptions,
   ...[ctx, action, id]: [...Parameters<ActionHandler>, string | undefined]
 ): Promise<void> {
-  const body = (await readJson(ctx, bodyLimit)) ?? {};
-  const { principal } = ctx.state;
-  const { database } = action;
-  const answer = await answerOnce(ctx, body, async ({ signal }) => {
-    const checked = await checkInput(action.input, body);
-    if ('errors' in checked) return { answer: problemAnswer(inputInvalid(checked.errors)), replay: false };
-    const call = { input: checked.value, id, principal, database, dryRun: false, signal };
-    const outcome = await runAction(action, call, { logger, requestId: requestIdOf(ctx) });
-    if ('output' in outcome) return { answer: dataAnswer(outcome.output), replay: true };
-    const { status, headers = {} } = outcome.problem;
-    // A 403 with a challenge is not replayed: the caller can repeat the request with another token.
-    const replay = status < 500 && status !== 429 && !('WWW-Authenticate' in headers);
-    return { answer: problemAnswer(outcome.problem), replay };
-  });
-  sendAnswer(ctx, answer);
+  const refusal = await countRuns(ctx, action, 1);
+  if (refusal) return sendProblem(ctx, refusal);
+  const input = (await readJson(ctx, bodyLimit)) ?? {};
+  const request = repeatableRequest(ctx, input);
+  sendAnswer(ctx, await perform({ ...request, action, id, input, requestId: requestIdOf(ctx) }));
 }

@@ -8,6 +8,8 @@ import type { ActionContext } from '../actions/answer.ts';
 import { ABORTED, explainFailure, inputInvalid, runAction } from '../actions/run-action.ts';
 import { runAtomically, runIndependently } from './run-items.ts';
 import type { Action } from '../actions/define-action.ts';
+import { repeatableRequest } from '../idempotency/answer-once.ts';
+import type { RequestLimiter } from '../request-limits.ts';
 import type { AnswerOnce, WorkResult, WorkContext } from '../idempotency/answer-once.ts';
 import { checkItem } from './check-item.ts';
 import type { BulkResult } from './check-item.ts';
@@ -18,8 +20,9 @@ export interface BulkOptions {
   readonly storage: Pick<Storage, 'transaction'>;
   readonly logger: Logger;
   readonly answerOnce: AnswerOnce;
+  readonly countRuns: RequestLimiter['countRuns'];
   /** The largest number of items in a request. */
-  readonly maximum: number;
+  readonly maximum: (action: Action) => number;
   /** How many items run concurrently. */
   readonly concurrency: number;
   /** In bytes. */
@@ -30,9 +33,14 @@ export interface BulkOptions {
 export function runBulk(options: BulkOptions): ActionHandler {
   return async function bulk(ctx, action) {
     const body = await readJson(ctx, options.bodyLimit);
-    const request = readBulk(body, options.maximum);
+    const request = readBulk(body, options.maximum(action));
     if ('errors' in request) {
       sendProblem(ctx, inputInvalid(request.errors));
+      return;
+    }
+    const refusal = await options.countRuns(ctx, action, request.items.length);
+    if (refusal) {
+      sendProblem(ctx, refusal);
       return;
     }
     const asNdjson = acceptsNdjson(ctx);
@@ -42,7 +50,7 @@ export function runBulk(options: BulkOptions): ActionHandler {
       streamNdjson(ctx, runEach(options, ctx, action, { ...request, signal }), signal);
       return;
     }
-    const answer = await options.answerOnce(ctx, body, async (work) => {
+    const answer = await options.answerOnce(repeatableRequest(ctx, body), async (work) => {
       const running = { ...request, ...work };
       return request.mode === 'atomic'
         ? answerAtomic(options, ctx, action, running)

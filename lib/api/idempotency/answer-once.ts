@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { now } from '../../contracts/clock.ts';
-import type { IdempotencyStore, Logger, StoredRequest } from '../../contracts/index.ts';
+import type { IdempotencyStore, Logger, Principal, StoredRequest } from '../../contracts/index.ts';
 import { GatehouseError } from '../../errors.ts';
 import { begin, digest } from '../../http/idempotency.ts';
 import type { Attempt } from '../../http/idempotency.ts';
@@ -30,18 +30,36 @@ export interface WorkResult {
   readonly replay: boolean;
 }
 
+/** A request that may be repeated. */
+export interface RepeatableRequest {
+  readonly principal: Principal;
+  /** The `Idempotency-Key`. `undefined`: the request is not repeated. */
+  readonly key: string | undefined;
+  /** What is requested: the same key with other content is refused with 409. */
+  readonly content: unknown;
+  /** Aborted when the client has closed the connection. */
+  readonly signal: AbortSignal;
+}
+
+/** The request of a context that may be repeated, with its `Idempotency-Key` and its JSON body. */
+export function repeatableRequest(ctx: ActionContext, body: unknown): RepeatableRequest {
+  return {
+    principal: ctx.state.principal,
+    key: readIdempotencyKey(ctx),
+    content: [ctx.method, ctx.path, body],
+    signal: callerSignal(ctx),
+  };
+}
+
 /**
  * Answers a request that may be repeated. Without an `Idempotency-Key`, the work is done for each request, and `signal` is
  * aborted when the client closes the connection. With a key, the work is done once for each user, client and key, and
  * continues when the connection closes, because a repeat gets its answer. If the process ends before the answer is stored, a
  * repeat does the work again after the lease has expired: the work is then done at least once. Work that stores its answer in
  * its own transaction is done exactly once in every case.
- *
- * @param body - the JSON body: the same key with another body is refused with 409
  */
 export type AnswerOnce = (
-  ctx: ActionContext,
-  body: unknown,
+  request: RepeatableRequest,
   work: (context: WorkContext) => Promise<WorkResult>,
 ) => Promise<Answer>;
 
@@ -60,14 +78,12 @@ const REPEAT_TIMEOUT = 10_000;
 const MAX_ANSWER = 1024 * 1024;
 
 export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOnce {
-  return async function answerOnce(ctx, body, work) {
-    const key = readIdempotencyKey(ctx);
-    const signal = callerSignal(ctx);
+  return async function answerOnce({ content, key, principal, signal }, work) {
     if (key === undefined) return (await work({ signal, storeIn: async () => true })).answer;
 
     const request = {
-      id: storedRequestId(ctx, key),
-      fingerprint: digest([ctx.method, ctx.path, body]),
+      id: storedRequestId(principal, key),
+      fingerprint: digest(content),
       attempt: randomUUID(),
     };
     const waitUntil = Date.now() + REPEAT_TIMEOUT;
@@ -84,7 +100,7 @@ export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOn
     return problemAnswer(IN_PROGRESS);
   };
 
-  async function runAndStore(request: Attempt, work: Parameters<AnswerOnce>[2]): Promise<Answer> {
+  async function runAndStore(request: Attempt, work: Parameters<AnswerOnce>[1]): Promise<Answer> {
     const lease = startLease(store, request, logger);
     let isStored = false;
     let done: WorkResult | undefined;
@@ -117,8 +133,7 @@ export function createAnswerOnce({ store, logger }: AnswerOnceOptions): AnswerOn
 }
 
 // Keys are separate for each user and client: two apps of one user may send the same key.
-function storedRequestId(ctx: ActionContext, key: string): string {
-  const { client, type, user } = ctx.state.principal;
+function storedRequestId({ client, type, user }: Principal, key: string): string {
   return digest([type, client.id, user?.id, key]);
 }
 
@@ -162,14 +177,20 @@ const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\]){1,255})"$/;
 function readIdempotencyKey(ctx: ActionContext): string | undefined {
   const field = ctx.get('Idempotency-Key');
   if (ctx.headers['idempotency-key'] === undefined) return undefined;
-  if (PLAIN.test(field)) return field;
+  if (isIdempotencyKey(field)) return field;
   const [, quoted] = QUOTED.exec(field) ?? [];
   if (quoted !== undefined) return quoted.replaceAll(/\\(["\\])/g, '$1');
-  throw new GatehouseError(
-    'ERR_IDEMPOTENCY_KEY',
-    'Send one Idempotency-Key of 1 to 255 visible ASCII characters, such as a UUID.',
-    { status: 400 },
-  );
+  throw new GatehouseError('ERR_IDEMPOTENCY_KEY', `Send one Idempotency-Key of ${KEY_FORM}.`, {
+    status: 400,
+  });
+}
+
+/** The form of a key, in words. */
+export const KEY_FORM = '1 to 255 visible ASCII characters, such as a UUID';
+
+/** Whether a value can be a key, without quotes around it. */
+export function isIdempotencyKey(value: unknown): value is string {
+  return typeof value === 'string' && PLAIN.test(value);
 }
 
 /** How long an attempt counts as running without a renewal, in seconds. After a crash, a repeat waits at most that long. */

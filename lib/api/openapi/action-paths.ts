@@ -8,7 +8,7 @@ import type { OpenApiPart, OpenApiPath } from './components.ts';
 export interface ActionPathsOptions {
   readonly gate: Pick<Gate, 'permissions'>;
   /** The largest number of items of a bulk. */
-  readonly maximum: number;
+  readonly maximum: (action: Action) => number;
 }
 
 /** A path for each action, and one for its bulk. */
@@ -57,7 +57,7 @@ function bulkOperation(action: Action, { gate, maximum }: ActionPathsOptions): O
     description:
       'Runs the items independently, or all of them in one transaction. In independent mode the status is 200 even if items fail; the problem of an item is in its result.',
     parameters: [parameter('idempotencyKey')],
-    requestBody: { required: true, content: json(bulkRequest(action, maximum)) },
+    requestBody: { required: true, content: json(bulkRequest(action, maximum(action))) },
     responses: {
       200: {
         // NDJSON is described in the text only: with a second media type, generated clients would have a union as their result

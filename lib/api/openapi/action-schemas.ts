@@ -1,3 +1,4 @@
+import { mapReferences } from '../schema-references.ts';
 import type { Action, JsonSchema } from '../actions/define-action.ts';
 
 /** The name of an action's schema among the components. */
@@ -19,7 +20,6 @@ export function actionSchemas(actions: readonly Action[]): Record<string, JsonSc
   );
 }
 
-// References in a schema are relative to the root of the schema, and have to be relative to the root of the OpenAPI document.
 function componentsOf(name: string, schema: JsonSchema): [string, JsonSchema][] {
   const { $schema: _dialect, $defs = {}, ...rest } = schema;
   const moved = new Map(
@@ -29,17 +29,6 @@ function componentsOf(name: string, schema: JsonSchema): [string, JsonSchema][] 
     ]),
   );
 
-  function relocate(value: unknown): unknown {
-    if (Array.isArray(value)) return value.map(relocate);
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([key, member]) => [
-        key,
-        key === '$ref' && typeof member === 'string' ? target(member) : relocate(member),
-      ]),
-    );
-  }
-
   function target(reference: string): string {
     if (!reference.startsWith('#')) return reference;
     const component = moved.get(decodeURIComponent(reference));
@@ -47,10 +36,10 @@ function componentsOf(name: string, schema: JsonSchema): [string, JsonSchema][] 
   }
 
   return [
-    [name, relocate(rest) as JsonSchema],
+    [name, mapReferences(rest, target) as JsonSchema],
     ...Object.values($defs as JsonSchema).map((part, index): [string, JsonSchema] => [
       [...moved.values()][index]!,
-      relocate(part) as JsonSchema,
+      mapReferences(part, target) as JsonSchema,
     ]),
   ];
 }

@@ -55,6 +55,7 @@ const PROBLEM = {
     message: { ...text, description: 'The same as `detail`.' },
     reference: { ...text, description: 'The request id, to find a server error in the log.' },
     permission: { ...text, description: 'The permission that is missing.' },
+    'violated-policies': { ...texts, description: 'The limits of requests that are reached.' },
     errors: {
       type: 'array',
       description: 'Each mistake in the body.',
@@ -184,6 +185,22 @@ export const RESPONSES: Readonly<Record<ProblemName, OpenApiPart>> = {
   InputInvalid: problem('The body does not match the schema: `errors` lists each mistake.'),
   ServerFault: problem('A server error. Give the `reference` when you report it.'),
   Unavailable: problem('The server cannot answer right now: try again after the time in Retry-After.'),
+};
+
+/** The response of an API that limits the number of requests (draft-ietf-httpapi-ratelimit-headers-11). */
+export const TOO_MANY_REQUESTS_RESPONSE: OpenApiPart = {
+  ...problem('A limit is reached: try again after the time in Retry-After.'),
+  headers: {
+    'Retry-After': { description: 'In seconds.', schema: { type: 'integer' } },
+    'RateLimit-Policy': {
+      description: 'Each limit, with its requests and its window in seconds: `"user";q=600;w=60`.',
+      schema: text,
+    },
+    RateLimit: {
+      description: 'What is left of each limit, and for how many seconds: `"user";r=0;t=30`.',
+      schema: text,
+    },
+  },
 };
 
 /** The problems of operations that read. */

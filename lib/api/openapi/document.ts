@@ -12,6 +12,7 @@ import {
   READ_PROBLEMS,
   RESPONSES,
   SCHEMAS,
+  TOO_MANY_REQUESTS_RESPONSE,
 } from './components.ts';
 import type { OpenApiPart, OpenApiPath } from './components.ts';
 
@@ -56,7 +57,9 @@ export interface DescribedApi {
   readonly baseUrl: string;
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
   /** The largest number of items of a bulk. */
-  readonly maximum: number;
+  readonly maximum: (action: Action) => number;
+  /** Whether the API limits the number of requests. */
+  readonly isLimited: boolean;
 }
 
 /**
@@ -65,7 +68,7 @@ export interface DescribedApi {
  * @throws ConfigError when `paths` contains a path of the API itself
  */
 export function describeApi(
-  { actions, gate, issuer, baseUrl, scopes, maximum }: DescribedApi,
+  { actions, gate, issuer, baseUrl, scopes, maximum, isLimited }: DescribedApi,
   options: OpenApiOptions,
 ): OpenApiDocument {
   const { title = 'API', version = '1', description, paths = {} } = options;
@@ -76,17 +79,18 @@ export function describeApi(
       `openapi.paths.${conflict}`,
       'the API router describes this path itself; leave it out',
     );
+  const allPaths = { ...ownPaths, ...addResponses(paths, problemResponses(READ_PROBLEMS)) };
   return {
     openapi: '3.1.1',
     info: { title, version, ...(description !== undefined && { description }) },
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     servers: [{ url: baseUrl }],
     security: [{ oauth2: [] }, { bearer: [] }],
-    paths: { ...ownPaths, ...addGuardResponses(paths) },
+    paths: isLimited ? addResponses(allPaths, TOO_MANY_REQUESTS) : allPaths,
     components: {
       schemas: { ...SCHEMAS, ...actionSchemas(actions) },
       parameters: PARAMETERS,
-      responses: RESPONSES,
+      responses: isLimited ? { ...RESPONSES, TooManyRequests: TOO_MANY_REQUESTS_RESPONSE } : RESPONSES,
       securitySchemes: securitySchemes(issuer, scopes),
     },
   };
@@ -128,13 +132,19 @@ export function permissionsOf(
   return Object.keys(gate.permissions).filter((name) => names.has(name));
 }
 
-function addGuardResponses(paths: Readonly<Record<string, OpenApiPath>>): Record<string, OpenApiPath> {
+const TOO_MANY_REQUESTS: OpenApiPart = { 429: { $ref: '#/components/responses/TooManyRequests' } };
+
+/** Adds responses to every operation that does not describe them itself. */
+function addResponses(
+  paths: Readonly<Record<string, OpenApiPath>>,
+  responses: OpenApiPart,
+): Record<string, OpenApiPath> {
   return mapValues(paths, (methods) =>
     mapValues(methods, (operation) =>
       isPart(operation) && 'responses' in operation
         ? {
             ...operation,
-            responses: { ...problemResponses(READ_PROBLEMS), ...(operation['responses'] as object) },
+            responses: { ...responses, ...(operation['responses'] as object) },
           }
         : operation,
     ),

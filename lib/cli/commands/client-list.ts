@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 
-import { clientText, secretsText } from '../client-text.ts';
+import { clientText, REGISTRATION, secretsText } from '../client-text.ts';
 import { clientJson, secretJson } from '../report.ts';
 import type { Report } from '../report.ts';
 import { findClient, withSession } from '../session.ts';
@@ -35,9 +35,12 @@ async function list(
 ): Promise<Report> {
   const clients = await administration.clients.list({ after, limit: most, ownerId: owner, search });
   const next = clients.length === most ? clients.at(-1)!.id : null;
-  const rows = clients.map(({ disabled, grantType, id, name }) => [
+  // A column that says the same of every client is left out.
+  const isUnregistered = clients.some(({ registration }) => registration !== 'manual');
+  const rows = clients.map(({ disabled, grantType, id, name, registration }) => [
     id,
     name,
+    ...(isUnregistered ? [REGISTRATION[registration]] : []),
     grantType,
     disabled ? 'disabled' : 'enabled',
   ]);
@@ -50,6 +53,7 @@ async function list(
             [
               { title: 'Client ID' },
               { title: 'Name', shrinks: true },
+              ...(isUnregistered ? [{ title: 'Registered' }] : []),
               { title: 'Grant type' },
               { title: 'Status' },
             ],
@@ -77,7 +81,8 @@ export function addClientShow(client: Command): void {
     .description('Show a client and its secrets. The values of secrets are not stored.')
     .addHelpText(
       'after',
-      '\nJSON: {"client": {"client_id", "name", "grant_type", "redirect_uris", "confidential", "native", "first_party",\n' +
+      '\nJSON: {"client": {"client_id", "name", "registration", "grant_type", "redirect_uris", "confidential",\n' +
+        '  "keys": [{"kid", "kind", "alg", "thumbprint"}] | null, "jwks_uri", "native", "first_party",\n' +
         '  "scopes" (null: all), "roles", "permissions", "owner_id", "disabled", "disabled_by",\n' +
         '  "lifetimes": {"access_token", "refresh_token", "refresh_token_absolute"} (in seconds, null: the server\'s),\n' +
         '  "created_at", "updated_at"},\n' +

@@ -1,6 +1,9 @@
+import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Client, ClientChanges } from 'koa-gatehouse';
 
+import { keyNotes, keyOptions, readKeys } from '../client-keys.ts';
+import type { KeyOptions } from '../client-keys.ts';
 import { clientText } from '../client-text.ts';
 import { UsageError } from '../failure.ts';
 import { clientJson } from '../report.ts';
@@ -11,7 +14,8 @@ import { withSession } from '../session.ts';
 import type { Session } from '../session.ts';
 import { uncheckedNames } from '../gate-file.ts';
 
-interface Options extends LifetimeOptions {
+interface Options extends LifetimeOptions, KeyOptions {
+  readonly removeKeys?: true;
   readonly name?: string;
   readonly redirectUri?: readonly string[];
   readonly firstParty?: boolean;
@@ -38,21 +42,32 @@ export function addClientUpdate(client: Command): void {
     .option('--no-owner', 'remove the owner')
     .option('--scope <name>', 'replaces all existing ones; can be repeated', repeated)
     .option('--all-scopes', 'it may request every scope')
+    .addOption(
+      new Option('--remove-keys', 'it authenticates with its secrets only').conflicts(['jwks', 'jwksUri']),
+    )
     .option('--server-lifetimes', "remove its own lifetimes: the server's apply")
     .addHelpText('after', '\nJSON: {"client": {...}, "notes": []}, a client as in `client show`')
     .action(withSession(update));
-  for (const option of lifetimeOptions()) command.addOption(option);
+  for (const option of [...keyOptions(), ...lifetimeOptions()]) command.addOption(option);
 }
 
 async function update({ administration, names }: Session, options: Options, id: string): Promise<Report> {
   if (!isChange(options)) {
     throw new UsageError('Give a field to change; `gatehouse client update --help` lists the options.');
   }
-  const client = await administration.clients.update(id, (before) => toChanges(options, before));
+  const keys = await readKeys(options);
+  const client = await administration.clients.update(id, (before) => ({
+    ...toChanges(options, before),
+    ...(keys || options.removeKeys ? { keys } : {}),
+  }));
+  const secrets = client.keys ? await administration.clients.secrets(id) : [];
   return {
     json: { client: clientJson(client) },
     text: clientText(client),
-    notes: uncheckedNames(names, { scopes: options.scope }),
+    notes: [
+      ...uncheckedNames(names, { scopes: options.scope }),
+      ...keyNotes(client, options, secrets.length),
+    ],
   };
 }
 

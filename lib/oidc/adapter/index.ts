@@ -4,6 +4,7 @@ import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider';
 
 import { scopesOf } from '../../clients/consents.ts';
 import type { ClientDirectory } from '../../clients/directory.ts';
+import type { KeySet } from '../../clients/remote-keys.ts';
 import { now } from '../../contracts/clock.ts';
 import type {
   AccessTokenClaims,
@@ -18,23 +19,31 @@ import { isTokenActive } from '../../tokens/revoke.ts';
 import { currentRequest } from '../engine-request.ts';
 import { isGrantLimitedToNoScope } from '../scopes.ts';
 import { hostClaimsOf } from '../token-claims.ts';
+import { DEVICE_GRANT } from '../user-codes.ts';
 import { credentialAdapter } from './credentials.ts';
+import { deviceCodeAdapter } from './device-codes.ts';
+import type { DeviceCodeParts } from './device-codes.ts';
 import { sessionAdapter } from './sessions.ts';
 
 /** Maps the engine's models to the storage, one adapter per model. Any operation that is not listed throws. */
 export function createAdapterFactory(
   storage: Storage,
   clients: ClientDirectory,
-  options: Pick<ResolvedOptions, 'issuer' | 'refreshGrace' | 'resources' | 'lifetimes'>,
+  options: Pick<
+    ResolvedOptions,
+    'deviceAuthorization' | 'issuer' | 'refreshGrace' | 'resources' | 'lifetimes'
+  >,
+  devices: DeviceCodeParts,
 ): AdapterFactory {
   const adapters: Record<string, Partial<Adapter>> = {
-    Client: clientAdapter(clients),
+    Client: clientAdapter(clients, options),
     Session: sessionAdapter(storage.sessions),
     // The request is in the URL of its page instead (see authorization-request.ts).
     Interaction: { async upsert() {}, async find() {} },
     Grant: grantAdapter(storage.grants, options.issuer),
     AuthorizationCode: credentialAdapter('code', storage, options),
     RefreshToken: credentialAdapter('refresh_token', storage, options),
+    DeviceCode: deviceCodeAdapter(storage, options, devices),
     AccessToken: accessTokenAdapter('user', storage.revocations, clients, options),
     ClientCredentials: accessTokenAdapter('client', storage.revocations, clients, options),
   };
@@ -64,28 +73,53 @@ const UNUSABLE_SECRET = randomBytes(32).toString('base64url');
 /**
  * Clients as metadata (RFC 7591 section 2). The engine builds a client from it once (see `cacheBuiltClients` in provider.ts).
  */
-function clientAdapter(clients: Pick<ClientDirectory, 'find'>): Partial<Adapter> {
+function clientAdapter(
+  clients: Pick<ClientDirectory, 'find'>,
+  { deviceAuthorization }: Pick<ResolvedOptions, 'deviceAuthorization'>,
+): Partial<Adapter> {
+  // Without the option, the engine does not know its grant type; the tokens that devices have can still be refreshed.
+  const ofDevices = deviceAuthorization ? [DEVICE_GRANT, 'refresh_token'] : ['refresh_token'];
+  const grantTypes: Readonly<Record<Client['grantType'], readonly string[]>> = {
+    authorization_code: ['authorization_code', 'refresh_token'],
+    client_credentials: ['client_credentials'],
+    device_code: ofDevices,
+  };
+
   return {
     async find(id) {
       const stored = await clients.find(id);
-      return stored && !stored.client.disabled ? toMetadata(stored.client) : undefined;
+      if (!stored || stored.client.disabled) return undefined;
+      const request = currentRequest();
+      const keys = request?.clientId === id ? request.assertion?.keys : undefined;
+      return toMetadata(stored.client, grantTypes, keys);
     },
   };
 }
 
-function toMetadata(client: Client): AdapterPayload {
-  const isCode = client.grantType === 'authorization_code';
+/** @param keys - the keys to verify an assertion with. `undefined`: the client sends a secret, or is public */
+function toMetadata(
+  client: Client,
+  grantTypes: Readonly<Record<Client['grantType'], readonly string[]>>,
+  keys: KeySet | undefined,
+): AdapterPayload {
+  const { grantType } = client;
+  // Those of a client whose metadata document is not valid any more are empty: what users have authorized can be refreshed only.
+  const isWithdrawn = grantType === 'authorization_code' && client.redirectUris.length === 0;
   return {
     client_id: client.id,
     client_name: client.name,
     redirect_uris: [...client.redirectUris],
-    grant_types: isCode ? ['authorization_code', 'refresh_token'] : ['client_credentials'],
-    response_types: isCode ? ['code'] : [],
+    grant_types: isWithdrawn ? ['refresh_token'] : [...grantTypes[grantType]],
+    response_types: grantType === 'authorization_code' && !isWithdrawn ? ['code'] : [],
     application_type: client.native ? 'native' : 'web',
-    ...(client.confidential
-      ? { token_endpoint_auth_method: 'client_secret_basic', client_secret: UNUSABLE_SECRET }
-      : { token_endpoint_auth_method: 'none' }),
+    ...authenticationOf(client, keys),
   };
+}
+
+function authenticationOf({ confidential }: Client, keys: KeySet | undefined): AdapterPayload {
+  if (!confidential) return { token_endpoint_auth_method: 'none' };
+  if (keys) return { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [...keys.keys] } };
+  return { token_endpoint_auth_method: 'client_secret_basic', client_secret: UNUSABLE_SECRET };
 }
 
 /**

@@ -81,6 +81,49 @@ export function attemptContract(test: StorageTest): void {
     t.is(await attempts.count('a', aWindow({ limit: 1 })), END + 9);
   });
 
+  test('attempts: take counts as many as are left, and says how many and until when', async (t, {
+    attempts,
+  }) => {
+    const take = async (amount: number, fields: Partial<AttemptWindow> = {}) =>
+      attempts.take('a', { ...aWindow({ limit: 10, ...fields }), amount });
+    t.deepEqual(await take(4), { taken: 4, left: 6, expiresAt: END });
+    const late = { now: NOW + 60, expiresAt: END + 60 };
+    t.deepEqual(
+      await take(5, late),
+      { taken: 5, left: 1, expiresAt: END },
+      'the end that the first call set',
+    );
+    t.deepEqual(await take(5, late), { taken: 1, left: 0, expiresAt: END }, 'fewer are left');
+    t.deepEqual(await take(1, late), { taken: 0, left: 0, expiresAt: END });
+    t.is(await attempts.count('a', aWindow({ limit: 10 })), END, 'count sees them');
+    const next = { now: END, expiresAt: END + HOUR };
+    t.deepEqual(await take(25, next), { taken: 10, left: 0, expiresAt: END + HOUR }, 'a new window');
+    t.deepEqual(await attempts.take('b', { ...aWindow({ limit: 10 }), amount: 25 }), {
+      taken: 10,
+      left: 0,
+      expiresAt: END,
+    });
+  });
+
+  test('attempts: calls of take at once take the limit together, also when they open the next window', async (t, {
+    attempts,
+  }) => {
+    for (const at of [NOW, END]) {
+      const window = aWindow({ limit: 100, now: at, expiresAt: at + HOUR });
+      const all = await Promise.all(
+        Array.from({ length: 60 }, async (_, index) =>
+          attempts.take('a', { ...window, amount: 1 + (index % 7) }),
+        ),
+      );
+      t.is(
+        all.reduce((sum, { taken }) => sum + taken, 0),
+        100,
+      );
+      t.deepEqual([...new Set(all.map(({ expiresAt }) => expiresAt))], [at + HOUR]);
+      t.is((await attempts.take('a', { ...window, amount: 1 })).taken, 0);
+    }
+  });
+
   test('attempts: ids are compared exactly', async (t, { attempts }) => {
     await attempts.count('Id', aWindow({ limit: 1 }));
     for (const id of LOOKALIKES) {

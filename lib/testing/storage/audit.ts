@@ -133,6 +133,16 @@ const EVENTS: readonly (AuditEvent & AuditOrigin)[] = [
   { type: 'tokens_revoked', target: 'grant', clientId: 'c', userId: 'ann', grantId: 'g' },
   { type: 'tokens_revoked', target: 'token' },
   { type: 'assignment_changed', userId: 'ann', roles: ['registrar'], permissions: [] },
+  {
+    type: 'tool_called',
+    clientId: 'c',
+    userId: 'ann',
+    tool: 'rename_school',
+    action: 'school/rename-school-action',
+    objectId: '17',
+    error: 'school_not_found',
+    resource: 'https://platform.example/mcp',
+  },
   { type: 'key_rotated', keyId: 'key-1' },
 ];
 

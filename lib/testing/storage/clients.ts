@@ -9,7 +9,9 @@ export function clientContract(test: StorageTest): void {
       name: 'Timetable “ü” 🎒',
       redirectUris: [],
       grantType: 'client_credentials',
+      registration: 'dynamic',
       confidential: false,
+      keys: { jwks: { keys: [{ kty: 'EC', crv: 'P-256', x: 'x', y: 'y', kid: 'a' }] } },
       native: true,
       firstParty: true,
       scopes: [],
@@ -175,6 +177,17 @@ export function clientContract(test: StorageTest): void {
     // As of a request that found the client before it was deleted.
     await credentials.start(aGrant({ clientId: aClient().id, sequence }), aCode());
     t.is(await credentials.find('code', aCode().id), undefined);
+  });
+
+  test('clients: delete with a version deletes that version only', async (t, storage) => {
+    const { clients } = storage;
+    await clients.insert(aClient({ id: 'gone', updatedAt: 5 }), [aSecret()]);
+    t.false(await clients.delete('gone', 4));
+    t.is((await clients.find('gone'))?.secrets.length, 1);
+    t.is((await clients.find('gone'))?.sequence, 0);
+    t.true(await clients.delete('gone', 5));
+    t.is(await clients.find('gone'), undefined);
+    t.false(await clients.delete('gone', 5));
   });
 
   test('clients: delete also deletes 450 grants and consents', async (t, storage) => {

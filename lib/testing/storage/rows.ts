@@ -10,6 +10,7 @@ import type {
   ClientSecret,
   Consent,
   Credential,
+  DeviceCode,
   Grant,
   RevokedToken,
   StoredKey,
@@ -93,6 +94,27 @@ export function aRefreshToken(fields: Partial<Credential> = {}): Credential {
   return aCode({ kind: 'refresh_token', id: 'refresh-1', expiresAt: NOW + HOUR, ...fields });
 }
 
+export function aDeviceCode(fields: Partial<DeviceCode> = {}): DeviceCode {
+  return {
+    id: 'device-code-1',
+    userCodeId: 'user-code-1',
+    clientId: 'timetable',
+    payload: { scope: 'schools:read' },
+    createdAt: NOW,
+    expiresAt: NOW + 600,
+    keptUntil: NOW + HOUR,
+    sequence: 1000,
+    answer: undefined,
+    polledAt: undefined,
+    ...fields,
+  };
+}
+
+/** The credential of an approved {@link aDeviceCode}. */
+export function anApproved(fields: Partial<Credential> = {}): Credential {
+  return aCode({ kind: 'device_code', id: aDeviceCode().id, expiresAt: NOW + 600, ...fields });
+}
+
 export function aRevokedToken(fields: Partial<RevokedToken> = {}): RevokedToken {
   return { id: 'jti-1', revokedAt: NOW, expiresAt: NOW + HOUR, ...fields };
 }
@@ -148,9 +170,11 @@ export function completeClient(given: Partial<Client>, grantType: ClientGrantTyp
   return {
     id: randomUUID(),
     name: 'Test client',
+    registration: 'manual',
     grantType,
     redirectUris: [],
     confidential: true,
+    keys: undefined,
     native: false,
     firstParty: false,
     scopes: undefined,

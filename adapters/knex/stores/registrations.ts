@@ -1,0 +1,181 @@
+import type { Client, RegistrationStore, StoredRegistration } from '../../../lib/contracts/index.ts';
+import type { Database } from '../database.ts';
+import type { Statements } from '../statements.ts';
+import { deleteClient, insertClient } from './clients.ts';
+import { isStorable } from './column-values.ts';
+import type { Integer } from './column-values.ts';
+
+// SQLite blocks the thread while it removes a batch, and a server locks its rows.
+const BATCH = 200;
+
+/** Registrations of clients that registered themselves. */
+export function registrationStore(database: Database): RegistrationStore {
+  const addCounter = `
+    insert into gatehouse_registrations
+      (client_id, token_hash, auth_method, removable_at, unused_after, lock_count)
+    values ('', '', '', ${Number.MAX_SAFE_INTEGER}, 0, 0)
+    ${database.dialect.onConflict({ table: 'gatehouse_registrations', key: ['client_id'] })}`;
+
+  /**
+   * Changes one row, so that registrations wait for each other here and count one after the other. A change and no lock, because
+   * a Galera cluster does not replicate locks.
+   */
+  async function lockCounter(statements: Statements): Promise<void> {
+    if ((await statements.run(LOCK, [''])) > 0) return;
+    await statements.run(addCounter);
+    await statements.run(LOCK, ['']);
+  }
+
+  return {
+    async insert({ client, secrets, registration }, limit) {
+      return database.transaction(async (statements) => {
+        await lockCounter(statements);
+        const { count } = (await statements.get<{ count: Integer }>(COUNT))!;
+        if (Number(count) >= limit) return false;
+        await insertClient(statements, client, secrets);
+        await statements.run(INSERT, [
+          registration.clientId,
+          registration.tokenHash,
+          registration.authMethod,
+          registration.removableAt,
+          registration.unusedAfter,
+        ]);
+        return true;
+      });
+    },
+    async find(clientId) {
+      if (!isStorable(clientId)) return undefined;
+      const row = await database.get<RegistrationRow>(FIND, [clientId]);
+      return row && toRegistration(row);
+    },
+    async removeUnused(now, limit) {
+      const found = await database.all<RemovableRow>(FIND_REMOVABLE, [now, limit]);
+      const removed: Pick<Client, 'id' | 'name'>[] = [];
+      for (const { client_id: id, unused_after: unusedAfter } of found) {
+        const client = await removeIfUnused(database, { id, now, unusedAfter: Number(unusedAfter) });
+        if (client) removed.push(client);
+      }
+      return { removed, seen: found.length };
+    },
+  };
+}
+
+/**
+ * Moves the time from which a client may be removed; runs inside the transaction of its consent.
+ *
+ * @returns `false` when the client is not registered any more
+ */
+export async function keepRegistration(
+  statements: Statements,
+  clientId: string,
+  at: number,
+): Promise<boolean> {
+  return (await statements.run(KEEP, [at, at, clientId])) > 0;
+}
+
+/** Deletes a client with all that depends on it in one transaction, or a part of its many consents or grants. */
+async function removeIfUnused(
+  database: Database,
+  { id, now, unusedAfter }: { readonly id: string; readonly now: number; readonly unusedAfter: number },
+): Promise<Pick<Client, 'id' | 'name'> | undefined> {
+  const { dialect } = database;
+  return database.transaction(async (statements) => {
+    // From here on a consent waits. After one that came before, nothing is removable.
+    if ((await statements.run(LOCK_REMOVABLE, [id, now])) === 0) return undefined;
+    const client = await statements.get<{ name: string; disabled: number }>(
+      `${FIND_CLIENT}${dialect.forUpdate}`,
+      [id],
+    );
+    if (
+      client?.disabled === 1 ||
+      (await isUsed(statements, dialect.forUpdate, { id, now, since: now - unusedAfter }))
+    ) {
+      await statements.run(POSTPONE, [now + unusedAfter, id]);
+      return undefined;
+    }
+    for (const { table, key } of DEPENDENT) {
+      const rows = { table, key, condition: 'client_id = ?', values: [id] };
+      // The rest is deleted by the next call, which finds the registration again.
+      if ((await dialect.deleteSome(statements, rows, BATCH)) === BATCH) return undefined;
+    }
+    await statements.run('delete from gatehouse_registrations where client_id = ?', [id]);
+    // Its id ends in no row, because it has no grant, and no other client gets it.
+    await deleteClient(statements, id);
+    return client && { id, name: client.name };
+  });
+}
+
+/** Whether a client is used; locks what shows that it is not. */
+async function isUsed(
+  statements: Statements,
+  forUpdate: string,
+  { id, now, since }: { readonly id: string; readonly now: number; readonly since: number },
+): Promise<boolean> {
+  if (await statements.get(USED_CONSENT, [id, since, since])) return true;
+  // Before the grants: a grant that is being started has changed its consent, so it is committed when this returns.
+  await statements.all(`${CONSENTS}${forUpdate}`, [id, BATCH]);
+  const grant = await statements.get(`${USED_GRANT}${forUpdate}`, [id, now, since, since]);
+  return grant !== undefined;
+}
+
+const DEPENDENT: readonly { readonly table: string; readonly key: readonly string[] }[] = [
+  { table: 'gatehouse_consents', key: ['user_id', 'client_id'] },
+  { table: 'gatehouse_grants', key: ['id'] },
+];
+
+const LOCK = 'update gatehouse_registrations set lock_count = lock_count + 1 where client_id = ?';
+
+const LOCK_REMOVABLE = `${LOCK} and removable_at < ?`;
+
+const COUNT = "select count(*) as count from gatehouse_registrations where client_id <> ''";
+
+const INSERT = `
+  insert into gatehouse_registrations
+    (client_id, token_hash, auth_method, removable_at, unused_after, lock_count) values (?, ?, ?, ?, ?, 0)`;
+
+const FIND = `
+  select client_id, token_hash, auth_method, removable_at, unused_after from gatehouse_registrations
+  where client_id = ? and client_id <> ''`;
+
+const FIND_REMOVABLE = `
+  select client_id, unused_after from gatehouse_registrations where removable_at < ?
+  order by removable_at limit ?`;
+
+const KEEP = `
+  update gatehouse_registrations set lock_count = lock_count + 1,
+    removable_at = case when removable_at < ? + unused_after then ? + unused_after else removable_at end
+  where client_id = ? and client_id <> ''`;
+
+const POSTPONE = 'update gatehouse_registrations set removable_at = ? where client_id = ?';
+
+const FIND_CLIENT = 'select name, disabled from gatehouse_clients where id = ?';
+
+const USED_CONSENT = `
+  select 1 as used from gatehouse_consents where client_id = ? and (updated_at > ? or last_used_at > ?) limit 1`;
+
+const CONSENTS = 'select user_id from gatehouse_consents where client_id = ? limit ?';
+
+const USED_GRANT = `
+  select id from gatehouse_grants
+  where client_id = ? and ((revoked_at is null and needed_until >= ?) or created_at > ? or revoked_at > ?) limit 1`;
+
+interface RemovableRow {
+  readonly client_id: string;
+  readonly unused_after: Integer;
+}
+
+interface RegistrationRow extends RemovableRow {
+  readonly token_hash: string;
+  readonly auth_method: StoredRegistration['authMethod'];
+  readonly removable_at: Integer;
+}
+
+function toRegistration(row: RegistrationRow): StoredRegistration {
+  return {
+    clientId: row.client_id,
+    tokenHash: row.token_hash,
+    authMethod: row.auth_method,
+    removableAt: Number(row.removable_at),
+    unusedAfter: Number(row.unused_after),
+  };
+}

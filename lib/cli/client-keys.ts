@@ -1,0 +1,94 @@
+/** The options for the public keys of a client, and how they are shown. */
+import { readFile, stat } from 'node:fs/promises';
+
+import { Option } from 'commander';
+import type { Client, ClientKeys } from 'koa-gatehouse';
+
+import { keyThumbprint } from '../contracts/key-thumbprint.ts';
+import { UsageError } from './failure.ts';
+
+/** The values of {@link keyOptions}. */
+export interface KeyOptions {
+  readonly jwks?: string;
+  readonly jwksUri?: string;
+}
+
+export function keyOptions(): readonly Option[] {
+  return [
+    new Option(
+      '--jwks <file>',
+      'its public keys, a JSON Web Key Set: it authenticates with private_key_jwt',
+    ).conflicts('jwksUri'),
+    new Option('--jwks-uri <url>', 'the https URL of its public keys'),
+  ];
+}
+
+// In bytes. Reading a device or a huge file by mistake ends here.
+const LARGEST_FILE = 1024 * 1024;
+
+/** The keys that the options name; `undefined` when they name none. The registry checks them. */
+export async function readKeys({ jwks, jwksUri }: KeyOptions): Promise<ClientKeys | undefined> {
+  if (jwksUri !== undefined) return { jwksUri };
+  if (jwks === undefined) return undefined;
+  const about = await stat(jwks).catch(() => undefined);
+  if (!about?.isFile()) throw new UsageError(`--jwks: there is no file ${jwks}.`);
+  if (about.size > LARGEST_FILE) throw new UsageError(`--jwks: ${jwks} is larger than a JSON Web Key Set.`);
+  const text = await readFile(jwks, 'utf8');
+  try {
+    return { jwks: JSON.parse(text) as Extract<ClientKeys, { jwks: unknown }>['jwks'] };
+  } catch {
+    // Without the message of the parser, which repeats the text: it may be a private key.
+    throw new UsageError(`--jwks: ${jwks} is not JSON. Give a JSON Web Key Set (RFC 7517), {"keys": [...]}.`);
+  }
+}
+
+/** The keys of a client as lines of text. */
+export function keysText({ keys }: Pick<Client, 'keys'>): readonly string[] {
+  if (!keys) return [];
+  if ('jwksUri' in keys) return [keys.jwksUri];
+  return keys.jwks.keys.map((key) => {
+    const { algorithm, id, kind, thumbprint } = describe(key);
+    return `${kind}${algorithm === null ? '' : `, ${algorithm}`}, kid ${id ?? '–'}, SHA-256 ${thumbprint}`;
+  });
+}
+
+/** The keys of a client as members of its JSON. */
+export function keysJson({ keys }: Pick<Client, 'keys'>): Record<string, unknown> {
+  if (!keys) return { keys: null, jwks_uri: null };
+  if ('jwksUri' in keys) return { keys: null, jwks_uri: keys.jwksUri };
+  const described = keys.jwks.keys.map((key) => {
+    const { algorithm, id, kind, thumbprint } = describe(key);
+    return { kid: id, kind, alg: algorithm, thumbprint };
+  });
+  return { keys: described, jwks_uri: null };
+}
+
+function describe(key: Readonly<Record<string, unknown>>): {
+  readonly id: string | null;
+  readonly kind: string;
+  readonly algorithm: string | null;
+  readonly thumbprint: string;
+} {
+  const text = (name: string): string | null => (typeof key[name] === 'string' ? key[name] : null);
+  return {
+    id: text('kid'),
+    kind: text('crv') ?? 'RSA',
+    algorithm: text('alg'),
+    thumbprint: keyThumbprint(key),
+  };
+}
+
+/** What to know after a client was given keys. */
+export function keyNotes(
+  { keys }: Pick<Client, 'keys'>,
+  options: KeyOptions,
+  secrets: number,
+): readonly string[] {
+  if (!keys || (options.jwks === undefined && options.jwksUri === undefined)) return [];
+  const both =
+    'Its secrets are accepted too: delete them with `gatehouse client secrets delete` when the app uses its keys.';
+  return [
+    'Servers accept the keys where their option privateKeyJwt is true.',
+    ...(secrets > 0 ? [both] : []),
+  ];
+}

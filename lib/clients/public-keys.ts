@@ -1,0 +1,181 @@
+import { createPublicKey } from 'node:crypto';
+
+import type { ClientKeys } from '../contracts/index.ts';
+import { isLoopback } from '../contracts/loopback.ts';
+import { fieldError } from '../errors.ts';
+import type { FieldErrorCode, FieldErrorParameters } from '../errors.ts';
+import type { AddMistake } from './lifetimes.ts';
+
+/** A public key as a JWK (RFC 7517), with the members that verifying needs. */
+export type PublicKey = Readonly<Record<string, unknown>>;
+
+const RSA = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const;
+
+/** The algorithms of each kind of key, by its `kty`, and by its `crv` where it has one. */
+const ALGORITHMS: Readonly<Record<string, readonly AssertionAlgorithm[]>> = {
+  RSA,
+  'EC P-256': ['ES256'],
+  'EC P-384': ['ES384'],
+  'EC P-521': ['ES512'],
+  'OKP Ed25519': ['EdDSA', 'Ed25519'],
+};
+
+/** An algorithm with which a client may sign its assertions: only asymmetric ones (RFC 7518, RFC 8037, RFC 9864). */
+export type AssertionAlgorithm = (typeof RSA)[number] | 'ES256' | 'ES384' | 'ES512' | 'EdDSA' | 'Ed25519';
+
+export const ASSERTION_ALGORITHMS: readonly AssertionAlgorithm[] = Object.values(ALGORITHMS).flat();
+
+/** `k` is the value of a symmetric key, and `priv` the private part of an AKP key. */
+export const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'] as const;
+
+const STORED_MEMBERS = ['kty', 'kid', 'alg', 'use', 'crv', 'x', 'y', 'n', 'e'] as const;
+
+// Limited, because an assertion without a key id is verified with each of them.
+const MOST_KEYS = 10;
+
+/** The largest JWK Set, in characters of JSON: ten keys with certificates (`x5c`), which are not stored. */
+export const LONGEST_KEY_SET = 65_536;
+
+const LONGEST_KEY_ID = 255;
+const LONGEST_URI = 2000;
+
+// In bits. A longer modulus takes more time to verify, which anyone can cause with an assertion.
+const LEAST_MODULUS = 2048;
+const MOST_MODULUS = 4096;
+
+/** The mistake in a key: arguments of `fieldError()`. */
+type Mistake = readonly [code: FieldErrorCode, parameters?: FieldErrorParameters];
+
+/**
+ * Checks the keys of a client (RFC 7591 section 2, `jwks` and `jwks_uri`), and returns them with the members that are stored.
+ * Private keys are refused: who could read this request can use them.
+ */
+export function checkClientKeys(given: unknown, addMistake: AddMistake): ClientKeys | undefined {
+  if (given === undefined) return undefined;
+  if (!isObject(given) || 'jwks' in given === 'jwksUri' in given || Object.keys(given).length !== 1) {
+    addMistake('keys', 'keys_form');
+    return undefined;
+  }
+  if ('jwksUri' in given) return checkJwksUri(given['jwksUri'], addMistake);
+  return checkJwks(given['jwks'], addMistake);
+}
+
+function checkJwksUri(uri: unknown, addMistake: AddMistake): ClientKeys | undefined {
+  const url = typeof uri === 'string' && uri.length <= LONGEST_URI ? URL.parse(uri) : null;
+  const isWebAddress =
+    url?.protocol === 'https:' && url.username === '' && url.password === '' && url.hash === '';
+  if (!isWebAddress || /[^\x21-\x7e]/.test(String(uri))) {
+    addMistake('keys.jwksUri', 'jwks_uri_form', { most: LONGEST_URI });
+    return undefined;
+  }
+  // Any other private address is refused when the keys are fetched, because a host name does not show it.
+  if (isLoopback(url.hostname)) {
+    addMistake('keys.jwksUri', 'jwks_uri_private');
+    return undefined;
+  }
+  return { jwksUri: uri as string };
+}
+
+function checkJwks(jwks: unknown, addMistake: AddMistake): ClientKeys | undefined {
+  const found = keysIn(jwks);
+  if (!('keys' in found)) {
+    addMistake('keys.jwks', ...found.mistake);
+    return undefined;
+  }
+  let isValid = true;
+  const ids = new Set<unknown>();
+  for (const [index, key] of found.keys.entries()) {
+    const id = isObject(key) ? key['kid'] : undefined;
+    const mistake: Mistake | undefined =
+      keyMistake(key) ??
+      (id !== undefined && ids.has(id) ? ['key_duplicate', { name: id as string }] : undefined);
+    ids.add(id);
+    if (!mistake) continue;
+    isValid = false;
+    addMistake(`keys.jwks.keys[${index}]`, ...mistake);
+  }
+  return isValid ? { jwks: { keys: found.keys.map(storedForm) } } : undefined;
+}
+
+/**
+ * The keys of a document that was fetched from a `jwks_uri`. Keys that no assertion can be verified with, such as those for
+ * encryption, are left out, because the document may be for other servers too.
+ *
+ * @throws Error with a reason for the log, when there are none, or too many
+ */
+export function usableKeys(document: unknown): readonly PublicKey[] {
+  const found = keysIn(document, Number.POSITIVE_INFINITY);
+  if (!('keys' in found)) throw new Error('it is no JWK Set');
+  const mistakes = found.keys.map(keyMistake);
+  const usable = found.keys.filter((_, index) => mistakes[index] === undefined).map(storedForm);
+  if (usable.length > MOST_KEYS) throw new Error(`it has more than ${MOST_KEYS} keys`);
+  if (usable.length > 0) return usable;
+  const [first] = mistakes;
+  throw new Error(`it has no key that can be used${first ? `: ${fieldError('', ...first).message}` : ''}`);
+}
+
+function keysIn(
+  jwks: unknown,
+  most = MOST_KEYS,
+): { readonly keys: readonly unknown[] } | { readonly mistake: Mistake } {
+  if (!isObject(jwks) || !Array.isArray(jwks['keys'])) return { mistake: ['jwks_form'] };
+  const keys: readonly unknown[] = jwks['keys'];
+  if (keys.length === 0 || keys.length > most) return { mistake: ['keys_count', { most }] };
+  if (JSON.stringify(keys).length > LONGEST_KEY_SET)
+    return { mistake: ['keys_size', { most: LONGEST_KEY_SET }] };
+  return { keys };
+}
+
+function storedForm(key: unknown): PublicKey {
+  const members = key as PublicKey;
+  return Object.fromEntries(
+    STORED_MEMBERS.filter((name) => members[name] !== undefined).map((name) => [name, members[name]]),
+  );
+}
+
+/** The mistake in a key; `undefined` when assertions can be verified with it. */
+function keyMistake(key: unknown): Mistake | undefined {
+  if (!isObject(key)) return ['key_form'];
+  const { alg, crv, kid, kty, use } = key;
+  if (PRIVATE_MEMBERS.some((name) => key[name] !== undefined)) return ['key_private'];
+  const isKeyId = typeof kid === 'string' && kid !== '' && kid.length <= LONGEST_KEY_ID;
+  if (kid !== undefined && (!isKeyId || /[\p{Cc}\p{Cf}]/u.test(kid)))
+    return ['key_id_form', { most: LONGEST_KEY_ID }];
+  const kind = kty === 'RSA' ? 'RSA' : `${String(kty)} ${String(crv)}`;
+  const algorithms = Object.hasOwn(ALGORITHMS, kind) ? ALGORITHMS[kind] : undefined;
+  if (!algorithms) return ['key_type'];
+  if (alg !== undefined && !algorithms.some((one) => one === alg))
+    return ['key_algorithm', { name: algorithms.join(', ') }];
+  const operations = key['key_ops'];
+  const isForVerifying = !Array.isArray(operations) || operations.includes('verify');
+  if ((use !== undefined && use !== 'sig') || !isForVerifying) return ['key_use'];
+  return valueMistake(key);
+}
+
+function valueMistake(key: Readonly<Record<string, unknown>>): Mistake | undefined {
+  const members = ['n', 'e', 'x', 'y'].map((name) => key[name]);
+  if (members.some((member) => member !== undefined && !isShortText(member))) return ['key_invalid'];
+  let details: ReturnType<typeof createPublicKey>['asymmetricKeyDetails'];
+  try {
+    details = createPublicKey({ key: storedForm(key), format: 'jwk' }).asymmetricKeyDetails;
+  } catch {
+    return ['key_invalid'];
+  }
+  if (key['kty'] !== 'RSA') return undefined;
+  const { modulusLength = 0, publicExponent = 0n } = details ?? {};
+  if (modulusLength < LEAST_MODULUS || modulusLength > MOST_MODULUS) return ['key_length'];
+  // With the exponent 1 anyone could sign; a long one takes more time to verify.
+  const isUsual = publicExponent >= 3n && publicExponent % 2n === 1n && publicExponent < 2n ** 32n;
+  return isUsual ? undefined : ['key_invalid'];
+}
+
+// In base64url: the 512 bytes of the longest modulus take 683 characters.
+const LONGEST_MEMBER = 700;
+
+function isShortText(member: unknown): boolean {
+  return typeof member === 'string' && member.length <= LONGEST_MEMBER;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

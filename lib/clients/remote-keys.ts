@@ -1,0 +1,110 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { LRUCache } from 'lru-cache';
+
+import { now } from '../contracts/clock.ts';
+import type { Logger } from '../contracts/index.ts';
+import { PublicFetchError } from '../http/public-fetch.ts';
+import type { PublicDocument, PublicFetch } from '../http/public-fetch.ts';
+import { LONGEST_KEY_SET, usableKeys } from './public-keys.ts';
+import type { PublicKey } from './public-keys.ts';
+
+/** The public keys of a client. The same object as long as the keys are the same. */
+export interface KeySet {
+  readonly keys: readonly PublicKey[];
+}
+
+/** The keys at the `jwks_uri`s of clients. */
+export interface RemoteKeys {
+  /**
+   * The keys for an assertion.
+   *
+   * @param keyId - the `kid` of the assertion; `undefined`: it names none
+   * @returns the keys, or why there are none, for the log
+   */
+  find(jwksUri: string, keyId: string | undefined): Promise<KeySet | { readonly problem: string }>;
+}
+
+interface Entry {
+  set: KeySet | undefined;
+  /** In seconds since 1970: until when a key in the set is used without another fetch. */
+  freshUntil: number;
+  fetchedAt: number;
+  /** When the last fetch began, whatever became of it. */
+  triedAt: number;
+  problem: string;
+  running: Promise<void> | undefined;
+}
+
+// In seconds. A key that was removed from its URL is refused within five minutes.
+const MOST_FRESH = 300;
+// Also between two fetches of one URL, which anyone can cause with an assertion that names an unknown key.
+const LEAST_PAUSE = 60;
+// How long keys are used while their URL does not answer.
+const USABLE = 3600;
+// A set takes up to 8 kB.
+const MOST_SETS = 1000;
+
+/**
+ * Keeps the keys at the `jwks_uri`s of clients. A URL is fetched when its keys are five minutes old, and when an assertion names
+ * a key that is not among them, at most once a minute on each node. Requests for the same URL wait for one fetch.
+ */
+export function createRemoteKeys(publicFetch: PublicFetch, logger: Logger): RemoteKeys {
+  const entries = new LRUCache<string, Entry>({ max: MOST_SETS });
+
+  async function refresh(entry: Entry, jwksUri: string): Promise<void> {
+    const before = entry.triedAt;
+    entry.triedAt = now();
+    try {
+      const { maxAge = MOST_FRESH, value } = await getWhenFree(publicFetch, jwksUri);
+      entry.set = { keys: usableKeys(value) };
+      entry.fetchedAt = entry.triedAt;
+      entry.freshUntil = entry.triedAt + Math.min(Math.max(maxAge, LEAST_PAUSE), MOST_FRESH);
+    } catch (error) {
+      // Nothing was sent to the URL.
+      if (isBusy(error)) entry.triedAt = before;
+      entry.problem = (error as Error).message;
+      logger.warn({ err: error, jwks_uri: jwksUri }, 'fetching the keys of a client failed');
+    } finally {
+      entry.running = undefined;
+    }
+  }
+
+  return {
+    async find(jwksUri, keyId) {
+      const entry = entries.get(jwksUri) ?? newEntry();
+      entries.set(jwksUri, entry);
+      const isKnown = keyId === undefined || (entry.set?.keys.some(({ kid }) => kid === keyId) ?? false);
+      if (!isKnown || now() >= entry.freshUntil) {
+        if (!entry.running && now() - entry.triedAt >= LEAST_PAUSE) entry.running = refresh(entry, jwksUri);
+        await entry.running;
+      }
+      if (entry.set && now() - entry.fetchedAt < USABLE) return entry.set;
+      return { problem: entry.problem };
+    },
+  };
+}
+
+// In milliseconds: 2 seconds in total.
+const BUSY_PAUSE = 100;
+const BUSY_TRIES = 20;
+
+/** Waits while the host of the URL answers other requests, such as those for the keys of its other clients. */
+async function getWhenFree(publicFetch: PublicFetch, url: string): Promise<PublicDocument> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await publicFetch(url, { maxBytes: LONGEST_KEY_SET });
+    } catch (error) {
+      if (!isBusy(error) || tries >= BUSY_TRIES) throw error;
+    }
+    await delay(BUSY_PAUSE);
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof PublicFetchError && error.reason === 'busy';
+}
+
+function newEntry(): Entry {
+  return { set: undefined, freshUntil: 0, fetchedAt: 0, triedAt: 0, problem: '', running: undefined };
+}

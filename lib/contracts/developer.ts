@@ -1,0 +1,154 @@
+import type { AuditQuery, AuditRecord } from './audit.ts';
+import type { ClientChanges, ClientFields, NewSecret } from './client-registry.ts';
+import type { Client, ClientQuery, ClientSecret } from './clients.ts';
+import type { User } from './people.ts';
+
+/**
+ * The developer area of one user. Every method checks the owner of the app: another user's app is not found
+ * (`ERR_CLIENT_NOT_FOUND`), unless the user administers all apps.
+ */
+export interface Developer {
+  readonly user: User;
+  /** Whether the user sees every app: holds `manage_all_apps`. */
+  readonly administrator: boolean;
+  /** Whether apps can authenticate with keys: the server's option `privateKeyJwt`. */
+  readonly acceptsKeys: boolean;
+  /**
+   * Every role of the gate, with the descriptions of its permissions. `assignable`: the user holds it and may give it to an
+   * app.
+   */
+  readonly roles: readonly {
+    readonly name: string;
+    readonly permissions: readonly { readonly name: string; readonly description: string }[];
+    readonly assignable: boolean;
+  }[];
+  /** Every permission of the gate. */
+  readonly permissions: readonly {
+    readonly name: string;
+    readonly description: string;
+    readonly assignable: boolean;
+  }[];
+  /** Every scope that an app may request. */
+  readonly scopes: readonly { readonly name: string; readonly description: string }[];
+  /** Lists the user's apps by name; for an administrator, all apps. Empty when the app of `after` does not exist. */
+  list(query?: Omit<ClientQuery, 'ownerId'>): Promise<readonly Client[]>;
+  /** Finds an app by its `client_id`. */
+  find(id: string): Promise<Client>;
+  /** The owner of an app; `undefined` when it has none, or the user store does not find the owner. */
+  owner(client: Client): Promise<User | undefined>;
+  /**
+   * Registers an app that the user owns: at most 100 apps, without a limit for administrators.
+   *
+   * @param once - a random string in the form, by which a form that is posted several times registers one app only
+   * @returns `undefined` when an earlier post of the form has registered the app, or is about to
+   * @throws ClientInvalidError with one entry per mistake, also for roles and permissions that the user may not give, and,
+   * except for administrators, for a name that can be mistaken for the platform's own
+   */
+  create(
+    fields: Omit<ClientFields, 'ownerId' | 'lifetimes'>,
+    once: string,
+  ): Promise<{ client: Client; secret: NewSecret | undefined } | undefined>;
+  /**
+   * Changes the given fields. Roles and permissions that the app has and that the user may not give stay unchanged. Only an
+   * administrator can change the name, the redirect URIs and the kind of a first-party app, or add scopes to it.
+   *
+   * @param options.ifUpdatedAt - the `updatedAt` of the app that the user saw, in seconds since 1970: nothing is changed when
+   * the app has been updated since
+   * @throws ClientInvalidError as `create`
+   * @throws ClientChangedError when the app has been changed since `ifUpdatedAt`
+   */
+  update(
+    id: string,
+    changes: Omit<ClientChanges, 'ownerId' | 'lifetimes'>,
+    options?: { ifUpdatedAt?: number | undefined },
+  ): Promise<Client>;
+  /** Disables an app: it gets no tokens, and its tokens are refused, until it is enabled again. */
+  disable(id: string): Promise<Client>;
+  /** Whether the user may enable an app again: an owner only when the owner has disabled it. */
+  canEnable(id: string): Promise<boolean>;
+  /**
+   * Enables a disabled app.
+   * @throws PermissionMissingError when another user, or a program, has disabled it and the user is no administrator
+   */
+  enable(id: string): Promise<Client>;
+  /** Deletes an app with its secrets and consents. Resolves to `false` when a concurrent request has deleted it. */
+  delete(id: string): Promise<boolean>;
+  /**
+   * Revokes every token of an app, its own and those of its users, for good: for when a secret has leaked. Delete the secret
+   * first, because new tokens are issued for it until then.
+   */
+  revokeTokens(id: string): Promise<void>;
+  /**
+   * The effective permissions of an app that acts for itself: those of its assigned permissions that its owner holds too;
+   * without an owner, all of them.
+   */
+  effective(client: Client): Promise<ReadonlySet<string>>;
+  /** Lists the app's secrets without their values, oldest first, expired ones included. */
+  secrets(id: string): Promise<readonly ClientSecret[]>;
+  /**
+   * Adds a secret; the existing ones stay valid.
+   *
+   * @param options.expiresAt - in seconds since 1970. `undefined`: it does not expire
+   * @param once - as for `create`
+   * @returns `undefined` when an earlier post of the form has added the secret, or is about to
+   * @throws ClientInvalidError for a public app, a label that is too long, or too many secrets
+   */
+  addSecret(
+    id: string,
+    options: { label: string; expiresAt: number | undefined },
+    once: string,
+  ): Promise<NewSecret | undefined>;
+  /** Deletes a secret; requests with it are refused at once. Resolves to `false` when the app has no such secret. */
+  deleteSecret(id: string, secretId: string): Promise<boolean>;
+  /** Lists the events of an app, newest first. Only administrators see the addresses of the app's users, not just their ids. */
+  activity(id: string, query?: Pick<AuditQuery, 'before' | 'limit'>): Promise<readonly AuditRecord[]>;
+}
+
+/** An API besides the default, as pages show it. */
+export interface NamedResource {
+  /** Its URL: the `resource` of requests (RFC 8707). */
+  readonly resource: string;
+  /** The name that the option `resources` gives it, else its URL. */
+  readonly name: string;
+}
+
+/** An API besides the default, and what an app may do there. */
+export interface AuthorizedResource extends NamedResource {
+  /** The scopes that the user has consented to, with their descriptions. */
+  readonly scopes: readonly { readonly name: string; readonly description: string }[];
+  /** `false`: it has all permissions of the user. With `true` and no scopes, it has none. */
+  readonly limited: boolean;
+}
+
+/** An app that a user has authorized. Times are in seconds since 1970. */
+export interface AuthorizedApp {
+  readonly client: Client;
+  /** The scopes that the user has consented to, with their descriptions: those of the default API, the server's own. */
+  readonly scopes: readonly { readonly name: string; readonly description: string }[];
+  /** `false`: it has all permissions of the user at the default API. With `true` and no scopes, it has none. */
+  readonly limited: boolean;
+  /** What the user has consented to at other APIs: see the option `resources`. */
+  readonly resources: readonly AuthorizedResource[];
+  /** When the user first consented. */
+  readonly createdAt: number;
+  /** To the hour; `undefined` when it was never used. */
+  readonly lastUsedAt: number | undefined;
+  /** The tools that it has called lately as an agent, the last one first. */
+  readonly tools: readonly ToolUse[];
+}
+
+/** A tool that an app has called for a user. */
+export interface ToolUse {
+  /** Its name, such as `rename_school`. */
+  readonly name: string;
+  /** When it was last called, in milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** The apps that a user has authorized. */
+export interface AuthorizedApps {
+  /** Lists them in the order in which they were authorized. */
+  list(): Promise<readonly AuthorizedApp[]>;
+  /** Withdraws the consent and revokes every token of the app for this user. Resolves to `false` when there was no consent. */
+  disconnect(clientId: string): Promise<boolean>;
+}

@@ -1,0 +1,55 @@
+import type { Credential, Grant, GrantBasis } from './grants.ts';
+
+/**
+ * A device authorization request (RFC 8628 section 3.1), which waits for a user to enter its code. Times are in seconds since
+ * 1970.
+ */
+export interface DeviceCode {
+  /** SHA-256 of the device code, base64url. */
+  readonly id: string;
+  /** A keyed hash of the user code: a plain hash of eight letters can be reversed by trying all of them. */
+  readonly userCodeId: string;
+  readonly clientId: string;
+  /** What was requested, and what is known of the device. JSON; holds no credential. */
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  /** Until when the row is stored, so that a device that polls late learns that its code has expired. */
+  readonly keptUntil: number;
+  /** The {@link StoredClient.sequence} of the client at the request. */
+  readonly sequence: number;
+  /** `undefined`: no user has decided yet. */
+  readonly answer: 'approved' | 'denied' | undefined;
+  /** When the device last polled, in milliseconds since 1970; `undefined` before its first poll. */
+  readonly polledAt: number | undefined;
+}
+
+/** Stores device authorization requests: the `deviceCodes` of a {@link Storage}. */
+export interface DeviceCodeStore {
+  /**
+   * Inserts a request.
+   * @throws StorageError when the id or the user code is stored already
+   */
+  insert(code: DeviceCode): Promise<void>;
+  /** Finds a request by the hash of its device code, answered and expired ones included. */
+  find(id: string): Promise<DeviceCode | undefined>;
+  /** Finds a request by the keyed hash of its user code, answered and expired ones included. */
+  findByUserCode(userCodeId: string): Promise<DeviceCode | undefined>;
+  /**
+   * Records a poll unless one was recorded later than `since`. Of concurrent callers, on any number of nodes, one gets `true`.
+   *
+   * @param poll - in milliseconds since 1970
+   */
+  poll(id: string, poll: { readonly at: number; readonly since: number }): Promise<boolean>;
+  /**
+   * Answers a request with a new grant and its credential of the kind `device_code`: all of it or nothing. Of all callers of this
+   * method and of {@link DeviceCodeStore.deny} exactly one ever gets `true`.
+   *
+   * @param credential - its id is that of the request
+   * @param basis - as for `CredentialStore.start`. When one of its rows has been deleted, the request stays without an answer
+   * @param now - in seconds since 1970. A request that has expired by then is not answered
+   */
+  approve(grant: Grant, credential: Credential, basis: GrantBasis, now: number): Promise<boolean>;
+  /** Answers a request with a refusal. */
+  deny(id: string, now: number): Promise<boolean>;
+}

@@ -1,0 +1,60 @@
+import type { Client, ClientSecret } from './clients.ts';
+
+/** How a client that registered itself authenticates: its `token_endpoint_auth_method` (RFC 7591 section 2). */
+export type RegisteredAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post';
+
+/** The registration of a client that registered itself. Times are in seconds since 1970. */
+export interface StoredRegistration {
+  readonly clientId: string;
+  /** SHA-256 of the registration access token (RFC 7592 section 1.2), base64url. */
+  readonly tokenHash: string;
+  readonly authMethod: RegisteredAuthMethod;
+  /** From when on the client is removed if it is unused. A consent moves it to `unusedAfter` later. */
+  readonly removableAt: number;
+  /** For how long the client is kept after it was last used, in seconds. */
+  readonly unusedAfter: number;
+}
+
+/** Stores the clients that registered themselves (RFC 7591): the `registrations` of a {@link Storage}. */
+export interface RegistrationStore {
+  /**
+   * Adds a client with its secrets and its registration: all or nothing. Resolves to `false`, adding nothing, when `limit`
+   * registrations are stored already: concurrent callers on any number of nodes never store more.
+   */
+  insert(
+    registered: {
+      readonly client: Client;
+      readonly secrets: readonly ClientSecret[];
+      readonly registration: StoredRegistration;
+    },
+    limit: number,
+  ): Promise<boolean>;
+  /** Finds the registration of a client. `ClientStore.delete` deletes it together with the client. */
+  find(clientId: string): Promise<StoredRegistration | undefined>;
+  /**
+   * Deletes up to `limit` clients with their registrations, secrets, consents and grants: those whose `removableAt` is before
+   * `now`, that are not disabled, and that are unused. A client is used as long as a grant of it is neither revoked nor
+   * expired, and for its `unusedAfter` after a user has last consented to it, used it or ended a grant of it. That of a used
+   * client is moved to its `unusedAfter` from `now`. A concurrent consent is serialized before, and keeps the client, or after,
+   * and is not stored.
+   *
+   * @returns the deleted clients, and the number of registrations that were looked at: call it again until that is 0
+   */
+  removeUnused(
+    now: number,
+    limit: number,
+  ): Promise<{ readonly removed: readonly Pick<Client, 'id' | 'name'>[]; readonly seen: number }>;
+}
+
+/** The metadata of a client that registered itself, as registered (RFC 7591 section 2). */
+export interface ClientMetadata {
+  readonly client_name: string;
+  readonly redirect_uris: readonly string[];
+  readonly token_endpoint_auth_method: RegisteredAuthMethod;
+  readonly grant_types: readonly string[];
+  readonly response_types: readonly string[];
+  /** `native`: redirect URIs on a loopback address match on any port (RFC 8252 section 7.3). */
+  readonly application_type: 'native' | 'web';
+  /** Absent when the client may request no scope. */
+  readonly scope?: string;
+}

@@ -1,0 +1,144 @@
+import type { Action, JsonSchema } from '../api/actions/define-action.ts';
+import { isObjectId, OBJECT_ID_RULE } from '../api/actions/run-action.ts';
+import type { InputError } from '../api/actions/run-action.ts';
+import { mapReferences } from '../api/schema-references.ts';
+import { isIdempotencyKey, KEY_FORM } from '../api/idempotency/answer-once.ts';
+import { ConfigError } from '../errors.ts';
+
+/** An action as a tool. */
+export interface Tool {
+  readonly name: string;
+  readonly action: Action;
+  /** What `tools/list` says of it. */
+  readonly definition: ToolDefinition;
+}
+
+/** A tool as MCP describes it. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: JsonSchema & { readonly type: 'object' };
+  readonly outputSchema: JsonSchema;
+  readonly annotations: {
+    readonly readOnlyHint: boolean;
+    readonly destructiveHint: boolean;
+    readonly idempotentHint: boolean;
+    readonly openWorldHint: boolean;
+  };
+}
+
+/**
+ * The actions that are tools, in their order.
+ *
+ * @throws ConfigError when there are none, or two have the same name
+ */
+export function toolsOf(actions: readonly Action[]): ReadonlyMap<string, Tool> {
+  const tools = new Map<string, Tool>();
+  for (const action of actions) {
+    const { mcp: name } = action;
+    if (name === undefined) continue;
+    const other = tools.get(name)?.action;
+    if (other) {
+      const both = [other, action].map(({ type, name: own }) => `${type}/${own}`);
+      throw new ConfigError(
+        'actions',
+        `${both.join(' and ')} are both the tool ${name}: give one another name, such as mcp: '${action.type}_${name}'`,
+      );
+    }
+    tools.set(name, { name, action, definition: definitionOf(name, action) });
+  }
+  if (tools.size === 0) {
+    throw new ConfigError(
+      'actions',
+      'none of them is a tool: set mcp: true in the definitions of those that agents may run',
+    );
+  }
+  return tools;
+}
+
+function definitionOf(name: string, action: Action): ToolDefinition {
+  const { description, destructive, idempotent, outputSchema, readOnly, title } = action;
+  return {
+    name,
+    title,
+    description: description ?? title,
+    inputSchema: argumentsSchema(action),
+    outputSchema,
+    annotations: {
+      readOnlyHint: readOnly,
+      destructiveHint: destructive,
+      idempotentHint: idempotent,
+      // An action may send mail or call other services.
+      openWorldHint: true,
+    },
+  };
+}
+
+/** The schema of a tool's arguments. Its root is an object, whatever the action's input is. */
+function argumentsSchema({ inputSchema, level, readOnly, type }: Action): ToolDefinition['inputSchema'] {
+  const { $schema, $defs, ...input } = inputSchema;
+  const id = { type: 'string', minLength: 1, maxLength: 255, description: `The id of the ${type}.` };
+  const idempotencyKey = {
+    type: 'string',
+    minLength: 1,
+    maxLength: 255,
+    description:
+      'A new UUID for each change. Send the same one when you repeat a call whose result you did not get: it is then done once.',
+  };
+  return {
+    ...($schema === undefined ? {} : { $schema }),
+    type: 'object',
+    properties: {
+      ...(level === 'instance' ? { id } : {}),
+      input: relocate(input),
+      ...(readOnly ? {} : { idempotencyKey }),
+    },
+    required: [...(level === 'instance' ? ['id'] : []), ...(mayBeEmpty(inputSchema) ? [] : ['input'])],
+    additionalProperties: false,
+    ...($defs === undefined ? {} : { $defs: relocate($defs) }),
+  };
+}
+
+function mayBeEmpty({ required, type }: JsonSchema): boolean {
+  return type === 'object' && !(Array.isArray(required) && required.length > 0);
+}
+
+// Many clients find definitions at the root only, so these stay there.
+function relocate(schema: unknown): unknown {
+  return mapReferences(schema, (reference) =>
+    /^#(?!\/\$defs\/)/.test(reference) ? `#/properties/input${reference.slice(1)}` : reference,
+  );
+}
+
+/** What a call asks for. */
+export interface ToolArguments {
+  readonly id: string | undefined;
+  readonly input: unknown;
+  readonly key: string | undefined;
+}
+
+/** Reads the arguments of a call. The action's own input is not checked yet. */
+export function readArguments(
+  { action, definition }: Tool,
+  given: Readonly<Record<string, unknown>>,
+): ToolArguments | { readonly errors: readonly InputError[] } {
+  const names = Object.keys(definition.inputSchema['properties'] as object);
+  const { id, input = {}, idempotencyKey: key } = given;
+  const errors = Object.keys(given)
+    .filter((name) => !names.includes(name))
+    .map((name) => ({
+      pointer: `#/${name}`,
+      message: `There is no such argument; the arguments are ${names.join(', ')}.`,
+    }));
+  if (action.level === 'instance' && !isObjectId(id))
+    errors.push({ pointer: '#/id', message: OBJECT_ID_RULE });
+  if (key !== undefined && !isIdempotencyKey(key))
+    errors.push({ pointer: '#/idempotencyKey', message: `Send ${KEY_FORM}.` });
+  if (errors.length > 0) return { errors };
+  return {
+    id: action.level === 'instance' ? (id as string) : undefined,
+    input,
+    key: key as string | undefined,
+  };
+}

@@ -1,0 +1,159 @@
+import type { Storage } from '../../contracts/index.ts';
+import {
+  aConsent,
+  aDeviceCode,
+  aGrant,
+  anApproved,
+  aRefreshToken,
+  aSession,
+  HOUR,
+  LOOKALIKES,
+  NOW,
+} from './rows.ts';
+import type { StorageTest } from '../test-runner.ts';
+
+const { id } = aDeviceCode();
+
+export function deviceCodeContract(test: StorageTest): void {
+  test('device codes: find and findByUserCode return what insert has stored, and compare exactly', async (t, {
+    deviceCodes,
+  }) => {
+    const payload = { scope: 'schools:read', userAgent: `it's "a" TV 🎒`, list: [1, null] };
+    await deviceCodes.insert(aDeviceCode({ payload }));
+    t.deepEqual(await deviceCodes.find(id), aDeviceCode({ payload }));
+    t.deepEqual(await deviceCodes.findByUserCode('user-code-1'), aDeviceCode({ payload }));
+    await deviceCodes.insert(aDeviceCode({ id: 'Id', userCodeId: 'Id' }));
+    for (const other of [...LOOKALIKES, 'I\0d', 'x'.repeat(5000)]) {
+      t.is(await deviceCodes.find(other), undefined, other);
+      t.is(await deviceCodes.findByUserCode(other), undefined, other);
+    }
+  });
+
+  test('device codes: insert refuses an id and a user code that are stored already', async (t, {
+    deviceCodes,
+  }) => {
+    await deviceCodes.insert(aDeviceCode());
+    const same = [aDeviceCode({ userCodeId: 'other' }), aDeviceCode({ id: 'other' })];
+    for (const code of same) await t.throwsAsync(deviceCodes.insert(code), { code: 'ERR_STORAGE' });
+    t.is(await deviceCodes.find('other'), undefined);
+  });
+
+  test('device codes: of a hundred polls at once, one is recorded in each interval', async (t, {
+    deviceCodes,
+  }) => {
+    await deviceCodes.insert(aDeviceCode());
+    for (const at of [1_000_000, 1_005_000, 1_010_000]) {
+      const polls = await Promise.all(
+        Array.from({ length: 100 }, async (_, index) =>
+          deviceCodes.poll(id, { at: at + index, since: at + index - 4900 }),
+        ),
+      );
+      t.is(polls.filter(Boolean).length, 1);
+    }
+    t.is(await deviceCodes.poll('unknown', { at: 1, since: 0 }), false);
+    t.is((await deviceCodes.find(id))?.answer, undefined);
+  });
+
+  test('device codes: approve stores a grant with a credential that is redeemed once', async (t, storage) => {
+    const { credentials, deviceCodes } = storage;
+    await deviceCodes.insert(aDeviceCode());
+    t.true(await approve(storage));
+    t.is((await deviceCodes.find(id))?.answer, 'approved');
+    t.deepEqual(await credentials.find('device_code', id), { credential: anApproved(), grant: aGrant() });
+    const spent = { kind: 'device_code', id } as const;
+    const callers = Array.from({ length: 100 }, (_, index) => `caller ${index}`);
+    const outcomes = await Promise.all(
+      callers.map(async (caller) =>
+        credentials.redeem(spent, {
+          at: NOW,
+          successor: aRefreshToken({ id: caller }),
+          sealedSuccessor: caller,
+        }),
+      ),
+    );
+    const [winner, ...others] = callers.filter((_, index) => outcomes[index]?.outcome === 'redeemed');
+    t.deepEqual(others, []);
+    const saved = await Promise.all(callers.map(async (one) => credentials.find('refresh_token', one)));
+    t.deepEqual(
+      saved.flatMap((found) => found?.credential.id ?? []),
+      [winner],
+    );
+  });
+
+  test('device codes: a request is answered once, of many answers at once too', async (t, storage) => {
+    const { deviceCodes, grants } = storage;
+    for (let round = 0; round < 10; round += 1) {
+      const name = `round ${round}`;
+      await deviceCodes.insert(aDeviceCode({ id: name, userCodeId: name }));
+      const answers = await Promise.all(
+        ['a', 'b', 'c', 'd', 'e', 'f'].map(async (one, index) =>
+          index % 2 === 0 ? approve(storage, name, `${name} ${one}`) : deviceCodes.deny(name, NOW),
+        ),
+      );
+      t.is(answers.filter(Boolean).length, 1);
+      const stored = await Promise.all(['a', 'c', 'e'].map(async (one) => grants.find(`${name} ${one}`)));
+      const isApproved = (await deviceCodes.find(name))?.answer === 'approved';
+      t.is(stored.filter(Boolean).length, isApproved ? 1 : 0);
+    }
+  });
+
+  test('device codes: one that has expired, or is unknown, is not answered', async (t, storage) => {
+    const { credentials, deviceCodes } = storage;
+    await deviceCodes.insert(aDeviceCode({ expiresAt: NOW }));
+    t.false(await approve(storage));
+    t.false(await deviceCodes.deny(id, NOW));
+    t.false(await approve(storage, 'unknown'));
+    t.is((await deviceCodes.find(id))?.answer, undefined);
+    t.is(await credentials.find('device_code', id), undefined);
+  });
+
+  test('device codes: without its consent or its session a request stays unanswered, and nothing is stored', async (t, storage) => {
+    const { consents, credentials, deviceCodes, grants, sessions } = storage;
+    const basis = { consent: aConsent(), sessionId: aSession().id };
+    await deviceCodes.insert(aDeviceCode());
+    await consents.add(aConsent());
+    t.false(await approve(storage, id, 'grant-1', basis));
+    await sessions.insert(aSession());
+    t.false(await approve(storage, id, 'grant-1', { ...basis, consent: aConsent({ createdAt: NOW - 1 }) }));
+    t.is(await grants.find('grant-1'), undefined);
+    t.is(await credentials.find('device_code', id), undefined);
+    t.is((await deviceCodes.find(id))?.answer, undefined);
+    t.true(await approve(storage, id, 'grant-1', basis));
+  });
+
+  test('device codes: approve and the deletion of its consent at once leave no usable credential', async (t, storage) => {
+    const { consents, credentials, deviceCodes, grants } = storage;
+    for (let round = 0; round < 20; round += 1) {
+      const name = `${round}`;
+      await consents.add(aConsent());
+      await deviceCodes.insert(aDeviceCode({ id: name, userCodeId: name }));
+      const [isApproved] = await Promise.all([
+        approve(storage, name, name, { consent: aConsent() }),
+        (async () => {
+          t.true(await consents.delete('ann', 'timetable'));
+          await grants.revoke({ userId: 'ann', clientId: 'timetable' }, NOW);
+        })(),
+      ]);
+      t.is(await credentials.find('device_code', name), undefined);
+      t.is((await grants.find(name))?.revokedAt, isApproved ? NOW : undefined);
+    }
+  });
+
+  test('device codes: prune deletes one after keptUntil', async (t, storage) => {
+    const { deviceCodes } = storage;
+    await deviceCodes.insert(aDeviceCode());
+    t.is(await storage.prune(NOW + HOUR, 10), 0);
+    t.is(await storage.prune(NOW + HOUR + 1, 10), 1);
+    t.is(await deviceCodes.find(id), undefined);
+  });
+}
+
+async function approve(
+  { deviceCodes }: Storage,
+  code = id,
+  grantId = 'grant-1',
+  basis = {},
+): Promise<boolean> {
+  const grant = aGrant({ id: grantId });
+  return deviceCodes.approve(grant, anApproved({ id: code, grantId }), basis, NOW);
+}

@@ -1,0 +1,396 @@
+import test from 'ava';
+import { createApiRouter, defineAction, StorageError } from 'koa-gatehouse';
+import type { Action, ApiRouterOptions, Storage } from 'koa-gatehouse';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import Koa from 'koa';
+import { z } from 'zod';
+
+import { onEachDatabase } from '../adapters/databases.ts';
+import { passTime } from '../harness/clock.ts';
+import { listenerOf, startPlatform } from '../harness/platform.ts';
+import type { Person, Platform } from '../harness/platform.ts';
+import { postJson, send } from '../harness/requests.ts';
+import type { Answer } from '../harness/requests.ts';
+import { around } from '../harness/storage.ts';
+
+type Permission = 'view_schools' | 'edit_schools';
+type Options = Pick<ApiRouterOptions<Permission, Person>, 'limits' | 'openapi' | 'prefix' | 'actions'>;
+
+const ISSUER = 'http://127.0.0.1:3000';
+const MINUTE = '1 minute';
+const CLEO = '3';
+
+function createSchool(given: Pick<Parameters<typeof defineAction>[0], 'limit'> = {}): Action<Permission> {
+  return defineAction({
+    type: 'school',
+    name: 'create-school-action',
+    level: 'collection',
+    title: 'Create a school',
+    permission: 'edit_schools',
+    input: z.object({ name: z.string() }),
+    output: z.object({ name: z.string() }),
+    run: ({ input }) => input,
+    ...given,
+  });
+}
+
+const closeSchool = defineAction({
+  type: 'school',
+  name: 'close-school-action',
+  level: 'instance',
+  title: 'Close a school',
+  permission: 'edit_schools',
+  input: z.object({}),
+  output: z.object({}),
+  run: () => ({}),
+});
+
+interface Node extends AsyncDisposable {
+  readonly platform: Platform;
+  /** Calls of the storage that count attempts. */
+  readonly counted: string[];
+  /** Sends a request to the API; with a body, a POST. */
+  api(path: string, token?: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** Registers a client, and issues it a token of a user. */
+  tokenOf(user: string): Promise<string>;
+}
+
+async function startNode(options: Options, storage: Storage = memoryStorage()): Promise<Node> {
+  const counted: string[] = [];
+  const platform = await startPlatform(
+    {
+      issuer: ISSUER,
+      storage: around(storage, async (name, call) => {
+        if (name.startsWith('attempts.')) counted.push(name);
+        return call();
+      }),
+    },
+    {
+      app({ auth }) {
+        const app = new Koa();
+        const api = createApiRouter({ auth, ...options });
+        api.get('/schools', (ctx) => {
+          ctx.body = { data: [] };
+        });
+        app.use(api.routes());
+        return listenerOf(app);
+      },
+    },
+  );
+  const { auth } = platform;
+  // The issuer is the same on every node, so requests go to the node's own origin.
+  return {
+    platform,
+    counted,
+    async api(path, token, body, headers = {}) {
+      const given = token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` };
+      const url = `${platform.origin}/api/v1${path}`;
+      return body === undefined ? send(url, { headers: given }) : postJson(url, body, given);
+    },
+    async tokenOf(user) {
+      const { client } = await platform.registerApp();
+      return auth.issueToken({ client: client.id, user });
+    },
+    [Symbol.asyncDispose]: () => platform[Symbol.asyncDispose](),
+  };
+}
+
+const CREATE = '/actions/school/create-school-action';
+
+function fieldsOf({ headers }: Answer): readonly [string | null, string | null] {
+  return [headers.get('ratelimit-policy'), headers.get('ratelimit')];
+}
+
+// Sets the clock ahead: the tests below it start afterwards.
+test.serial('over the limit the response is 429 with Retry-After and the RateLimit fields', async (t) => {
+  await using node = await startNode({ limits: { user: { requests: 3, per: MINUTE } } });
+  const token = await node.tokenOf(CLEO);
+  for (const left of [2, 1, 0]) {
+    const answer = await node.api('/schools', token);
+    t.is(answer.status, 200);
+    const [policy, limit] = fieldsOf(answer);
+    t.is(policy, '"user";q=3;w=60');
+    t.regex(limit!, new RegExp(`^"user";r=${left};t=(60|5\\d)$`));
+    t.is(answer.headers.get('retry-after'), null);
+  }
+  passTime(10);
+  const refused = await node.api('/schools', token);
+  const seconds = Number(refused.headers.get('retry-after'));
+  t.true(seconds <= 50 && seconds > 40, `${seconds}`);
+  t.deepEqual(fieldsOf(refused), ['"user";q=3;w=60', `"user";r=0;t=${seconds}`]);
+  t.is(refused.status, 429);
+  t.is(refused.headers.get('content-type'), 'application/problem+json; charset=utf-8');
+  t.is(refused.headers.get('cache-control'), 'no-store');
+  const detail = `The limit "user" of 3 requests in 60 seconds is reached. Try again in ${seconds} seconds.`;
+  t.deepEqual(refused.body, {
+    type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+    title: 'Request cannot be satisfied as assigned quota has been exceeded',
+    status: 429,
+    detail,
+    code: 'too_many_requests',
+    message: detail,
+    'violated-policies': ['user'],
+  });
+  passTime(seconds);
+  t.is((await node.api('/schools', token)).status, 200, 'the next window');
+});
+
+test('a limit of a user counts the requests through all clients, and not those of clients and other users', async (t) => {
+  await using node = await startNode({ limits: { user: { requests: 2, per: MINUTE } } });
+  const [one, another, other] = [await node.tokenOf(CLEO), await node.tokenOf(CLEO), await node.tokenOf('2')];
+  t.is((await node.api('/schools', one)).status, 200);
+  t.is((await node.api('/identity', another)).status, 200);
+  t.is((await node.api('/schools', one)).status, 429);
+  t.is((await node.api('/schools', other)).status, 200);
+  const { client } = await node.platform.registerService();
+  const own = await node.platform.auth.issueToken({ client: client.id });
+  for (let count = 0; count < 4; count += 1) {
+    const answer = await node.api('/schools', own);
+    t.is(answer.status, 200);
+    t.deepEqual(fieldsOf(answer), [null, null]);
+  }
+});
+
+test('a limit of a client counts its own requests and those of all its users', async (t) => {
+  await using node = await startNode({ limits: { client: { requests: 2, per: MINUTE } } });
+  const { client } = await node.platform.registerApp();
+  const [ann, bob] = await Promise.all(
+    ['1', '2'].map(async (user) => node.platform.auth.issueToken({ client: client.id, user })),
+  );
+  const service = await node.platform.registerService();
+  const own = await node.platform.auth.issueToken({ client: service.client.id });
+  t.is((await node.api('/schools', ann)).status, 200);
+  t.is((await node.api('/schools', bob)).status, 200);
+  const refused = await node.api('/schools', bob);
+  t.is(refused.status, 429);
+  t.deepEqual(refused.body!['violated-policies'], ['client']);
+  t.is((await node.api('/schools', await node.tokenOf('2'))).status, 200, 'through another client');
+  for (const status of [200, 200, 429]) t.is((await node.api('/schools', own)).status, status);
+});
+
+test('a request that one limit refuses is not counted under the others', async (t) => {
+  await using node = await startNode({
+    limits: { user: { requests: 4, per: MINUTE }, client: { requests: 2, per: MINUTE } },
+  });
+  const token = await node.tokenOf(CLEO);
+  for (const status of [200, 200, 429, 429, 429]) {
+    t.is((await node.api('/schools', token)).status, status);
+  }
+  const answer = await node.api('/schools', await node.tokenOf(CLEO));
+  t.is(answer.status, 200);
+  t.is(answer.headers.get('ratelimit-policy'), '"user";q=4;w=60, "client";q=2;w=60');
+  t.regex(answer.headers.get('ratelimit')!, /^"user";r=1;t=\d+, "client";r=1;t=\d+$/);
+});
+
+test('a limit of an action counts its runs by a user or a client; its own replaces that of the API', async (t) => {
+  await using node = await startNode({
+    actions: [createSchool({ limit: { requests: 3, per: '1 hour' } }), closeSchool],
+    limits: { action: { requests: 1, per: MINUTE } },
+  });
+  const token = await node.tokenOf(CLEO);
+  const close = '/actions/school/7/close-school-action';
+  t.is((await node.api('/actions/school/create-school-action', token)).status, 200, 'its description');
+  t.is((await node.api(close, token, {})).status, 200);
+  const refused = await node.api(close, await node.tokenOf(CLEO), {});
+  t.is(refused.status, 429);
+  t.is(refused.headers.get('ratelimit-policy'), '"school/close-school-action";q=1;w=60');
+  t.deepEqual(refused.body!['violated-policies'], ['school/close-school-action']);
+  for (const status of [200, 200, 200, 429])
+    t.is((await node.api(CREATE, token, { name: 'Hill' })).status, status);
+  t.is((await node.api('/schools', token)).status, 200, 'a route without a limit');
+  const { client } = await node.platform.registerService(['edit_schools']);
+  const own = await node.platform.auth.issueToken({ client: client.id });
+  for (const status of [200, 429]) t.is((await node.api(close, own, {})).status, status);
+});
+
+test('each item of a bulk counts, and a bulk for which too few are left does not run', async (t) => {
+  await using node = await startNode({
+    actions: [createSchool({ limit: { requests: 8, per: MINUTE } })],
+    limits: { user: { requests: 12, per: MINUTE } },
+  });
+  const token = await node.tokenOf(CLEO);
+  const bulk = async (count: number, headers = {}) => {
+    const items = Array.from({ length: count }, (_, index) => ({ input: { name: `School ${index}` } }));
+    return node.api(`${CREATE}/bulk`, token, { items }, headers);
+  };
+  const tooLarge = await bulk(9);
+  t.is(tooLarge.status, 422, 'no window has room for it');
+  t.deepEqual(tooLarge.body!['errors'], [{ pointer: '#/items', message: 'Give at most 8 items.' }]);
+  const done = await bulk(5);
+  t.is(done.status, 200);
+  t.regex(
+    done.headers.get('ratelimit')!,
+    /^"user";r=6;t=\d+, "school\/create-school-action";r=3;t=\d+$/,
+    'the one that was too large has counted as one request',
+  );
+  const refused = await bulk(4, { accept: 'application/x-ndjson' });
+  t.is(refused.status, 429);
+  t.regex(
+    String(refused.body!['detail']),
+    /^The limit "school\/create-school-action" of 8 requests in 60 seconds has 3 left, and this request needs 4\. Try/,
+  );
+  // The refused one has counted as one request, and as no run.
+  const last = await bulk(3);
+  t.is(last.status, 200);
+  t.regex(last.headers.get('ratelimit')!, /^"user";r=2;t=\d+, "school\/create-school-action";r=0;t=\d+$/);
+  t.is((await bulk(1)).status, 429);
+});
+
+test('a repeated request with an Idempotency-Key counts each time', async (t) => {
+  await using node = await startNode({
+    actions: [createSchool()],
+    limits: { action: { requests: 2, per: MINUTE } },
+  });
+  const token = await node.tokenOf(CLEO);
+  for (const status of [200, 200, 429]) {
+    const answer = await node.api(CREATE, token, { name: 'Hill' }, { 'idempotency-key': 'a' });
+    t.is(answer.status, status);
+  }
+});
+
+test('requests without a valid token and the public description are not counted; a missing route is', async (t) => {
+  await using node = await startNode({
+    limits: { user: { requests: 2, per: MINUTE } },
+    openapi: { access: 'public' },
+  });
+  const token = await node.tokenOf(CLEO);
+  t.is((await node.api('/schools', `${token}x`)).status, 401);
+  t.is((await node.api('/schools')).status, 401);
+  t.is((await node.api('/openapi.json', token)).status, 200);
+  t.deepEqual(node.counted, []);
+  for (const status of [404, 404, 429]) t.is((await node.api('/teachers', token)).status, status);
+});
+
+test('the description has the response and the largest bulk only where there are limits', async (t) => {
+  const actions = [createSchool(), closeSchool];
+  interface Description {
+    readonly paths: Record<string, Record<string, { readonly responses: object }>>;
+  }
+  const read = async (options: Options): Promise<Description> => {
+    await using node = await startNode({ ...options, actions, openapi: { access: 'public' } });
+    return (await node.api('/openapi.json')).body as unknown as Description;
+  };
+  const limited = await read({ limits: { action: { requests: 20, per: MINUTE } } });
+  for (const [path, methods] of Object.entries(limited.paths)) {
+    for (const { responses } of Object.values(methods)) t.true('429' in responses, path);
+  }
+  t.regex(JSON.stringify(limited.paths[`${CREATE}/bulk`]), /"maxItems":20\b/);
+  const free = JSON.stringify(await read({}));
+  t.notRegex(free, /TooManyRequests/);
+  t.regex(free, /"maxItems":1000\b/);
+});
+
+test('without limits nothing is counted and no field is sent', async (t) => {
+  await using node = await startNode({ actions: [createSchool()] });
+  const token = await node.tokenOf(CLEO);
+  const answers = [
+    await node.api('/schools', token),
+    await node.api(CREATE, token, { name: 'Hill' }),
+    await node.api(`${CREATE}/bulk`, token, { items: [{ input: { name: 'a' } }, {}] }),
+  ];
+  for (const answer of answers) {
+    t.is(answer.status, 200);
+    t.deepEqual(fieldsOf(answer), [null, null]);
+  }
+  t.deepEqual(node.counted, []);
+});
+
+test('when the storage cannot be reached, requests are served from what the node has taken, then refused with 503', async (t) => {
+  let isBroken = false;
+  const storage = around(memoryStorage(), async (name, call) => {
+    if (isBroken && name === 'attempts.take') throw new StorageError('the database is unreachable');
+    return call();
+  });
+  await using node = await startNode({ limits: { user: { requests: 100, per: MINUTE } } }, storage);
+  const token = await node.tokenOf(CLEO);
+  t.is((await node.api('/schools', token)).status, 200);
+  isBroken = true;
+  t.is((await node.api('/schools', token)).status, 200);
+  const refused = await node.api('/schools', token);
+  t.is(refused.status, 503);
+  t.is(refused.body!['code'], 'temporarily_unavailable');
+  t.is(refused.headers.get('retry-after'), '5');
+  isBroken = false;
+  t.is((await node.api('/schools', token)).status, 200);
+});
+
+test('a refused request is reported to the observers', async (t) => {
+  await using node = await startNode({ limits: { user: { requests: 1, per: MINUTE } } });
+  const token = await node.tokenOf(CLEO);
+  const codes: string[] = [];
+  node.platform.auth.observe({
+    guarded: (outcome) => codes.push(outcome.admitted ? 'admitted' : outcome.code),
+  });
+  for (const status of [200, 429]) t.is((await node.api('/schools', token)).status, status);
+  t.deepEqual(codes, ['admitted', 'admitted', 'too_many_requests']);
+});
+
+test('two routers with the same limit count together, with another limit apart', async (t) => {
+  const platform = await startPlatform(
+    {},
+    {
+      app({ auth }) {
+        const app = new Koa();
+        const user = { requests: 3, per: MINUTE } as const;
+        app.use(createApiRouter({ auth, limits: { user } }).routes());
+        app.use(createApiRouter({ auth, prefix: '/api/v2', limits: { user } }).routes());
+        const hourly = { ...user, per: '1 hour' } as const;
+        app.use(createApiRouter({ auth, prefix: '/api/v3', limits: { user: hourly } }).routes());
+        return listenerOf(app);
+      },
+    },
+  );
+  await using stack = new AsyncDisposableStack();
+  stack.use(platform);
+  const { client } = await platform.registerApp();
+  const token = await platform.auth.issueToken({ client: client.id, user: CLEO });
+  const statusOf = async (version: string) => {
+    const headers = { authorization: `Bearer ${token}` };
+    return (await send(`${platform.origin}/api/${version}/identity`, { headers })).status;
+  };
+  for (const [version, status] of [
+    ['v1', 200],
+    ['v2', 200],
+    ['v1', 200],
+    ['v2', 429],
+    ['v1', 429],
+    ['v3', 200],
+  ] as const)
+    t.is(await statusOf(version), status, version);
+});
+
+onEachDatabase(
+  'two nodes together accept the limit, and one of them alone nearly all of it',
+  async (t, _, address) => {
+    const options: Options = { limits: { user: { requests: 200, per: '1 hour' } } };
+    await using stack = new AsyncDisposableStack();
+    const nodes: Node[] = [];
+    for (let count = 0; count < 2; count += 1) {
+      const storage = knexStorage(address);
+      nodes.push(stack.use(await startNode(options, storage)));
+      stack.defer(async () => storage.close());
+    }
+    const accepted = async (token: string, places: readonly Node[]): Promise<number> => {
+      let sum = 0;
+      // Forty at a time, on each node half of them.
+      for (let round = 0; round < 12; round += 1) {
+        const answers = await Promise.all(
+          Array.from({ length: 40 }, async (__, index) =>
+            places[index % places.length]!.api('/schools', token),
+          ),
+        );
+        t.true(answers.every(({ status }) => status === 200 || status === 429));
+        sum += answers.filter(({ status }) => status === 200).length;
+      }
+      return sum;
+    };
+    const [ann, cleo] = [await nodes[0]!.tokenOf('1'), await nodes[0]!.tokenOf(CLEO)];
+    t.is(await accepted(ann, nodes), 200, 'on both');
+    t.is((await nodes[0]!.api('/schools', cleo)).status, 200);
+    const alone = await accepted(cleo, [nodes[1]!]);
+    t.true(alone >= 180 && alone <= 199, `alone: ${alone}`);
+    const writes = nodes.flatMap(({ counted }) => counted).length;
+    t.true(writes <= 60, `${writes} writes for 961 requests`);
+  },
+);

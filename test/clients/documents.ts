@@ -1,0 +1,147 @@
+import type { RequestListener } from 'node:http';
+
+import type { ExecutionContext } from 'ava';
+import type { AuthServerOptions, ClientIdMetadata } from 'koa-gatehouse';
+import { pages } from 'koa-gatehouse/interactions';
+
+import { NETWORK } from '../../lib/http/public-fetch.ts';
+import { Browser } from '../harness/browser.ts';
+import type { Page } from '../harness/browser.ts';
+import { pkce } from '../harness/pkce.ts';
+import { signIn, startPlatform } from '../harness/platform.ts';
+import type { Person, Platform, TokenAnswer } from '../harness/platform.ts';
+import { json, loopbackNetwork, servePublic } from '../harness/public-server.ts';
+import type { PublicServer } from '../harness/public-server.ts';
+
+/** The site of an app that nobody registered, with its document. */
+export interface Site extends PublicServer {
+  /** The URL of the document: the id of the app. */
+  readonly id: string;
+  /** Members of the document, which replace those of the first. */
+  document: Record<string, unknown>;
+  /** Answers instead of the document, while it is set. */
+  answer: RequestListener | undefined;
+}
+
+const CHALLENGE = pkce();
+
+export const CALLBACK = 'https://agent.example/callback';
+
+/** Serves the document of an app until the test ends. */
+export async function serveApp(
+  t: ExecutionContext,
+  ...given: Parameters<typeof serveDocument>
+): Promise<Site> {
+  const site = await serveDocument(...given);
+  t.teardown(async () => site[Symbol.asyncDispose]());
+  return site;
+}
+
+export async function serveDocument(
+  document: Record<string, unknown> = {},
+  { path = '/oauth/client.json', headers = {} }: { path?: string; headers?: Record<string, string> } = {},
+): Promise<Site> {
+  const server = await servePublic((request, response) => {
+    (site.answer ?? json(site.document, headers))(request, response);
+  });
+  const id = server.origin + path;
+  const site: Site = Object.assign(Object.create(server) as PublicServer, {
+    id,
+    document: { client_id: id, client_name: 'Agent', redirect_uris: [CALLBACK], ...document },
+    answer: undefined,
+  });
+  return site;
+}
+
+type Options = Partial<AuthServerOptions<'view_schools' | 'edit_schools', 'registrar', Person>>;
+
+/** The options of a server that lets in the apps of `apps.example`, with the servers on loopback as the internet. */
+export function documentOptions(
+  given: Partial<ClientIdMetadata> = {},
+): Required<Pick<Options, 'interactions' | 'scopes' | 'clientIdMetadata'>> {
+  const options = {
+    [NETWORK]: loopbackNetwork(),
+    interactions: pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] }),
+    scopes: {
+      'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
+      'schools:write': { description: 'Change your schools', permissions: ['edit_schools'] },
+    },
+    clientIdMetadata: { allow: () => true, scopes: ['schools:read'], ...given },
+  };
+  return options as Required<Pick<Options, 'interactions' | 'scopes' | 'clientIdMetadata'>>;
+}
+
+/** Starts a platform that such apps can connect to, until the test ends. */
+export async function startWithDocuments(
+  t: ExecutionContext,
+  policy: Partial<ClientIdMetadata> = {},
+  options: Options = {},
+): Promise<Platform> {
+  const platform = await startPlatform({ ...documentOptions(policy), ...options });
+  t.teardown(async () => platform[Symbol.asyncDispose]());
+  return platform;
+}
+
+/** An authorization request of an app, as a public client sends it. */
+export function requestOf(platform: Platform, id: string, parameters: Record<string, string> = {}): URL {
+  const url = platform.url('/oauth/authorize');
+  url.search = new URLSearchParams({
+    client_id: id,
+    redirect_uri: CALLBACK,
+    response_type: 'code',
+    scope: 'schools:read',
+    state: 'xyz',
+    ...CHALLENGE.parameters,
+    ...parameters,
+  }).toString();
+  return url;
+}
+
+/** Opens an authorization request and signs in, where it asks for that. Resolves to the consent page, or whatever comes instead. */
+export async function askConsent(browser: Browser, url: URL, person?: [string, string]): Promise<Page> {
+  const page = await browser.open(url);
+  return page.html.includes('type="password"') ? signIn(browser, page, ...(person ?? [])) : page;
+}
+
+/**
+ * The whole flow of an app: consent, code and tokens.
+ *
+ * @param options.authentication - the parameters by which the app authenticates. Left out: it is a public client
+ */
+export async function connect(
+  platform: Platform,
+  id: string,
+  {
+    authentication = async () => ({}),
+    browser = new Browser(),
+    parameters = {},
+    person,
+  }: {
+    authentication?: () => Promise<Record<string, string>>;
+    browser?: Browser;
+    parameters?: Record<string, string>;
+    person?: [string, string];
+  } = {},
+): Promise<TokenAnswer> {
+  let page = await askConsent(browser, requestOf(platform, id, parameters), person);
+  if (page.html.includes('Authorize</button>'))
+    page = await browser.follow(await browser.submit(page, 'Authorize'));
+  const code = page.location?.searchParams.get('code');
+  if (!code) throw new Error(`No code, but: ${page.location?.href ?? page.text}`);
+  return platform.token({
+    grant_type: 'authorization_code',
+    client_id: id,
+    redirect_uri: parameters['redirect_uri'] ?? CALLBACK,
+    code,
+    code_verifier: CHALLENGE.verifier,
+    ...(await authentication()),
+  });
+}
+
+export async function refresh(platform: Platform, id: string, answer: TokenAnswer): Promise<TokenAnswer> {
+  return platform.token({
+    grant_type: 'refresh_token',
+    client_id: id,
+    refresh_token: answer.body.refresh_token,
+  });
+}

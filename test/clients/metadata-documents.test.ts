@@ -1,0 +1,502 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { decodeJwt } from 'jose';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { Browser } from '../harness/browser.ts';
+import type { Page } from '../harness/browser.ts';
+import { assertionParameters, makeKeyPair } from '../harness/client-keys.ts';
+import { json } from '../harness/public-server.ts';
+import { send } from '../harness/requests.ts';
+import type { Platform } from '../harness/platform.ts';
+import {
+  askConsent,
+  CALLBACK,
+  connect,
+  refresh,
+  requestOf,
+  serveApp,
+  startWithDocuments,
+} from './documents.ts';
+
+const BOB: [string, string] = ['bob@school.example', 'battery staple'];
+const LOOPBACK = 'http://127.0.0.1/callback';
+
+test('an app that nobody registered connects, refreshes and is used', async (t) => {
+  const platform = await startWithDocuments(t);
+  const site = await serveApp(t);
+  const answer = await connect(platform, site.id);
+  t.is(answer.status, 200);
+  t.like(decodeJwt(answer.body.access_token), { client_id: site.id, scope: 'schools:read' });
+  t.is((await platform.api('/schools', answer.body.access_token)).status, 200);
+  const next = await refresh(platform, site.id, answer);
+  t.is(next.status, 200);
+  t.like(await platform.auth.clients.find(site.id), {
+    id: site.id,
+    name: 'Agent',
+    registration: 'metadata_document',
+    confidential: false,
+    firstParty: false,
+    native: false,
+    redirectUris: [CALLBACK],
+    scopes: ['schools:read'],
+  });
+  // The consent is remembered for a redirect URI of a host.
+  t.is((await connect(platform, site.id)).status, 200);
+  // One fetch for all of that.
+  t.deepEqual(site.requests, ['/oauth/client.json']);
+  const events = await platform.auth.audit.list({ clientId: site.id, types: ['client_created'] });
+  t.like(events, [{ name: 'Agent', registration: 'metadata_document', address: '127.0.0.1' }]);
+  t.is(events.length, 1);
+});
+
+test('the metadata of the server announces it', async (t) => {
+  const well = '/.well-known/oauth-authorization-server';
+  const { body: on } = await send((await startWithDocuments(t)).url(well));
+  t.is(on!['client_id_metadata_document_supported'], true);
+  t.is(on!['authorization_response_iss_parameter_supported'], true);
+  t.true((on!['token_endpoint_auth_methods_supported'] as string[]).includes('none'));
+  const off = await startWithDocuments(t, {}, { clientIdMetadata: undefined as never });
+  t.false('client_id_metadata_document_supported' in (await send(off.url(well))).body!);
+});
+
+/** Opens an authorization request, and expects an error page of this server. */
+async function refusedPage(
+  t: ExecutionContext,
+  platform: Platform,
+  id: string,
+  { code, details, status = 400 }: { code: string; details?: RegExp; status?: number },
+): Promise<Page> {
+  const page = await new Browser().open(requestOf(platform, id));
+  t.is(page.status, status, page.text);
+  t.true(page.text.includes(`Error ${code}`), page.text);
+  if (details) t.regex(page.text, details);
+  return page;
+}
+
+test('refuses ids that are no URL of a document, before anything is fetched', async (t) => {
+  const platform = await startWithDocuments(t);
+  const site = await serveApp(t);
+  const { host, port } = new URL(site.id);
+  const ids: ReadonlyArray<readonly [string, RegExp]> = [
+    [`https://${host}/${'a'.repeat(255)}`, /longer than 255 characters/],
+    [`https://${host}`, /normal form/],
+    [`https://${host}/`, /has no path/],
+    [`https://${host}/?document`, /has no path/],
+    [`https://user@${host}/a`, /credentials/],
+    [`https://${host}/a#b`, /fragment/],
+    [`https://${host}/a/../b`, /normal form/],
+    [`https://${host}/a/%2e%2E/b`, /normal form/],
+    [`https://${host}/./a`, /normal form/],
+    [`https://APPS.example:${port}/a`, /normal form/],
+    [`https://apps.example:443/a`, /normal form/],
+    [`https://${host}/a b`, /normal form/],
+    [`https://127.0.0.1:${port}/a`, /host name/],
+    [`https://0x7f.1:${port}/a`, /normal form/],
+    [`https://[::1]:${port}/a`, /host name/],
+    [`https://2130706433/a`, /normal form/],
+    [`https://apps.example./a`, /host name/],
+    [`https://bücher.example/a`, /normal form/],
+  ];
+  for (const [id, details] of ids)
+    await refusedPage(t, platform, id, { code: 'client_metadata_invalid', details });
+  for (const id of [`http://${host}/a`, `ftp://${host}/a`, `HTTPS://${host}/a`, 'file:///etc/passwd'])
+    await refusedPage(t, platform, id, { code: 'invalid_client' });
+  t.is(site.connections(), 0);
+});
+
+test('refuses a document at the host of the server itself', async (t) => {
+  const platform = await startWithDocuments(t, {}, { issuer: 'https://apps.example' });
+  const site = await serveApp(t);
+  const page = await new Browser().get(requestOf(platform, site.id));
+  t.regex(page.text, /is a URL of this server/);
+  t.is(site.connections(), 0);
+});
+
+test('refuses documents with mistakes, and says what is wrong', async (t) => {
+  const platform = await startWithDocuments(t);
+  const secret = 'a secret';
+  const cases: ReadonlyArray<readonly [Record<string, unknown>, RegExp]> = [
+    [{ client_id: 'https://other.example/a' }, /client_id: must be the URL of the document/],
+    [{ client_id: undefined }, /client_id: must be the URL/],
+    [{ client_name: undefined }, /client_name: give a name/],
+    [{ client_name: ' ' }, /client_name: give a name of 1 to 100/],
+    [{ client_name: 'a‮b' }, /client_name: leave out control characters/],
+    [{ client_name: 'Acme Schools' }, /client_name: this name, or one that looks like it, is reserved/],
+    [{ client_name: 'Аcme Schools' }, /client_name: this name, or one that looks like it, is reserved/],
+    [{ redirect_uris: undefined }, /redirect_uris: give an array/],
+    [{ redirect_uris: [] }, /redirect_uris: .* at least one/],
+    [{ redirect_uris: ['http://agent.example/'] }, /redirect_uris\[0\]: use https/],
+    [{ redirect_uris: ['https://agent.example/*'] }, /redirect_uris\[0\]: wildcards/],
+    [{ redirect_uris: ['javascript:alert(1)'] }, /redirect_uris\[0\]/],
+    [{ redirect_uris: [LOOPBACK, 'com.example.app:/callback'] }, /redirect_uris: use https, or http on a/],
+    [{ client_secret: secret }, /client_secret: a document that anybody can read/],
+    [{ client_secret_expires_at: 0 }, /client_secret_expires_at/],
+    [{ token_endpoint_auth_method: 'client_secret_basic' }, /token_endpoint_auth_method: use none/],
+    [{ token_endpoint_auth_method: 'private_key_jwt' }, /token_endpoint_auth_method: use none/],
+    [{ jwks: { keys: [{ kty: 'EC', d: 'private' }] } }, /jwks: contains a key that is not public/],
+    [{ grant_types: ['client_credentials'] }, /grant_types: must contain authorization_code/],
+    [{ response_types: ['token'] }, /response_types: must contain code/],
+  ];
+  for (const [index, [members, details]] of cases.entries()) {
+    const site = await serveApp(t, members);
+    const page = await refusedPage(t, platform, site.id, { code: 'client_metadata_invalid', details });
+    t.false(page.html.includes(secret), `${index}`);
+  }
+});
+
+test('says why a document could not be read, in the language of the person, with nothing of its text', async (t) => {
+  const platform = await startWithDocuments(t);
+  const site = await serveApp(t);
+  site.answer = (_request, response) =>
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Free money</h1>');
+  const url = requestOf(platform, site.id, { ui_locales: 'de' });
+  const page = await new Browser().get(url, { 'accept-language': 'de' });
+  t.is(page.heading, 'Die Beschreibung dieser App ist fehlerhaft');
+  t.regex(page.text, /the metadata document could not be read: the content type is not JSON/);
+  t.false(page.html.includes('Free money'));
+  const english = await refusedPage(t, platform, site.id, { code: 'client_metadata_invalid' });
+  t.is(english.heading, 'The description of this app is wrong');
+  // Asked again at once, it is not fetched again.
+  t.is(site.requests.length, 1);
+
+  const down = await serveApp(t);
+  await down[Symbol.asyncDispose]();
+  const unavailable = await refusedPage(t, platform, down.id, {
+    code: 'client_metadata_unavailable',
+    details: /could not be read: the connection failed/,
+  });
+  t.is(unavailable.heading, 'This app cannot be checked right now');
+  const refusals = await platform.auth.audit.list({ types: ['authorization_refused'] });
+  t.like(refusals[0], { error: 'client_metadata_unavailable', clientId: undefined });
+});
+
+test('the page is the same when the client asks for no page, and nothing is redirected', async (t) => {
+  const platform = await startWithDocuments(t);
+  const site = await serveApp(t, { client_name: undefined });
+  const page = await new Browser().get(requestOf(platform, site.id, { prompt: 'none' }));
+  t.is(page.location, undefined);
+  t.is(page.status, 400);
+});
+
+test('a redirect URI that the document does not list is refused', async (t) => {
+  const platform = await startWithDocuments(t);
+  const site = await serveApp(t);
+  const page = await new Browser().open(
+    requestOf(platform, site.id, { redirect_uri: 'https://evil.example/callback' }),
+  );
+  t.is(page.status, 400);
+  t.regex(page.text, /invalid_redirect_uri/);
+});
+
+test('the host decides which apps are allowed, each time', async (t) => {
+  const allowed = new Set<string>();
+  const seen: unknown[] = [];
+  const platform = await startWithDocuments(t, {
+    allow: async (url, document) => {
+      seen.push(document);
+      return allowed.has(url);
+    },
+  });
+  const site = await serveApp(t, {
+    client_uri: 'https://agent.example/',
+    token_endpoint_auth_method: 'none',
+  });
+  const page = await refusedPage(t, platform, site.id, { code: 'client_metadata_refused' });
+  t.is(page.heading, 'This app is not allowed here');
+  t.deepEqual(seen[0], {
+    client_id: site.id,
+    client_name: 'Agent',
+    redirect_uris: [CALLBACK],
+    token_endpoint_auth_method: 'none',
+  });
+  allowed.add(site.id);
+  const answer = await connect(platform, site.id);
+  t.is(answer.status, 200);
+  allowed.clear();
+  await refusedPage(t, platform, site.id, { code: 'client_metadata_refused' });
+  t.is((await refresh(platform, site.id, answer)).status, 200);
+});
+
+test('a policy that fails, or returns something else than true, allows nothing', async (t) => {
+  const wrong = await startWithDocuments(t, { allow: (() => 'yes') as unknown as () => boolean });
+  const site = await serveApp(t);
+  await refusedPage(t, wrong, site.id, { code: 'client_metadata_refused' });
+  const failing = await startWithDocuments(t, { allow: () => Promise.reject(new Error('no database')) });
+  const page = await new Browser().open(requestOf(failing, site.id));
+  t.is(page.status, 500);
+  t.false(page.html.includes('no database'));
+});
+
+test('gets the scopes of the option at most, and the default ones without a scope', async (t) => {
+  const platform = await startWithDocuments(t, {
+    scopes: ['schools:read', 'schools:write'],
+    defaultScopes: ['schools:read'],
+  });
+  const site = await serveApp(t, { scope: 'schools:read schools:write everything' });
+  const { body } = await connect(platform, site.id, { parameters: { scope: '' } });
+  t.is(body.scope, 'schools:read');
+
+  const narrow = await startWithDocuments(t);
+  const none = await connect(narrow, site.id, { parameters: { scope: '' } });
+  t.is(none.body.scope, undefined);
+  t.like(decodeJwt(none.body.access_token), { limited: true });
+  t.is((await narrow.api('/schools', none.body.access_token)).status, 403);
+  const page = await new Browser().open(requestOf(narrow, site.id, { scope: 'schools:write' }));
+  t.regex(page.text, /invalid_scope/);
+  const unknown = await new Browser().open(requestOf(narrow, site.id, { scope: 'schools:read unknown' }));
+  t.regex(unknown.text, /invalid_scope/);
+  // A client that requests all scopes of the metadata gets those that are for it.
+  const some = await connect(narrow, site.id, { parameters: { scope: 'schools:write schools:read' } });
+  t.is(some.body.scope, 'schools:read');
+  const all = await connect(narrow, site.id, { parameters: { scope: '*' } });
+  t.like(decodeJwt(all.body.access_token), { limited: true });
+});
+
+test('a scope that the option no longer lists is lost by stored apps', async (t) => {
+  const storage = memoryStorage();
+  const scopes = ['schools:read', 'schools:write'];
+  const before = await startWithDocuments(t, { scopes }, { storage });
+  const site = await serveApp(t);
+  const answer = await connect(before, site.id, { parameters: { scope: scopes.join(' ') } });
+  t.is(answer.body.scope, 'schools:read schools:write');
+  const after = await startWithDocuments(t, { scopes: ['schools:read'] }, { storage, issuer: before.origin });
+  t.is((await refresh(after, site.id, answer)).body.scope, 'schools:read');
+});
+
+test('an app authenticates with the keys of its document, where the server accepts keys', async (t) => {
+  const pair = await makeKeyPair();
+  const document = { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [pair.publicJwk] } };
+  const off = await startWithDocuments(t);
+  const site = await serveApp(t, document);
+  await refusedPage(t, off, site.id, { code: 'client_metadata_invalid', details: /use none(?! or)/ });
+
+  const platform = await startWithDocuments(t, {}, { privateKeyJwt: true });
+  const proof = async (): Promise<Record<string, string>> =>
+    assertionParameters(site.id, platform.origin, pair);
+  t.is((await connect(platform, site.id, { authentication: proof })).status, 200);
+  t.like(await platform.auth.clients.find(site.id), { confidential: true, keys: { jwks: document.jwks } });
+  t.is((await connect(platform, site.id)).body.error, 'invalid_client');
+  const other = await makeKeyPair();
+  const wrong = await assertionParameters(site.id, platform.origin, other);
+  t.is(
+    (await connect(platform, site.id, { authentication: async () => wrong })).body.error,
+    'invalid_client',
+  );
+
+  const mistakes: ReadonlyArray<readonly [Record<string, unknown>, RegExp]> = [
+    [{ jwks: undefined }, /jwks: /],
+    [{ jwks_uri: 'https://apps.example/keys' }, /jwks: /],
+    [{ jwks: undefined, jwks_uri: 'http://apps.example/keys' }, /jwks/],
+    [{ jwks: { keys: [pair.privateJwk] } }, /jwks: contains a key that is not public/],
+    [{ jwks: { keys: [] } }, /jwks/],
+    [{ redirect_uris: [LOOPBACK] }, /an installed app cannot keep a secret/],
+  ];
+  for (const [members, details] of mistakes) {
+    const wrongSite = await serveApp(t, { ...document, ...members });
+    await refusedPage(t, platform, wrongSite.id, { code: 'client_metadata_invalid', details });
+  }
+});
+
+test('the consent page names the host first, then what the app calls itself, and where it leads', async (t) => {
+  const platform = await startWithDocuments(t);
+  const site = await serveApp(t, {
+    client_name: 'Bank <b>of</b> Ann',
+    logo_uri: 'https://agent.example/logo.png',
+  });
+  const { host } = new URL(site.id);
+  const page = await askConsent(new Browser(), requestOf(platform, site.id));
+  t.is(page.heading, `Authorize ${host}`);
+  t.regex(page.text, new RegExp(`${host} is asking for access to your Acme Schools account`));
+  t.regex(page.text, /Nobody has checked this app .* calls its app “ Bank <b>of<\/b> Ann ”/);
+  t.regex(page.text, /You will be sent to https:\/\/agent\.example/);
+  t.false(page.html.includes('logo.png'));
+  t.false(page.html.includes('<b>of'));
+  t.notRegex(page.text, /program on the device/);
+
+  const german = await askGerman(platform, site.id);
+  t.is(german.heading, `Zugriff für ${host} erlauben?`);
+  t.regex(german.text, /Niemand hat diese App geprüft .* nennt diese App „ Bank/);
+});
+
+async function askGerman(platform: Platform, id: string): Promise<Page> {
+  const browser = new Browser();
+  const page = await browser.open(requestOf(platform, id, { ui_locales: 'de' }));
+  const [login, password] = BOB;
+  return browser.follow(await browser.submit(page, 'Anmelden', { login, password }));
+}
+
+test('a loopback redirect is free in its port alone, warned of, and asked for each time', async (t) => {
+  const platform = await startWithDocuments(t);
+  const site = await serveApp(t, { redirect_uris: [LOOPBACK, 'http://localhost:4711/'] });
+  const browser = new Browser();
+  const authorize = async (redirect_uri: string): Promise<Page> =>
+    askConsent(browser, requestOf(platform, site.id, { redirect_uri }));
+  for (const uri of [LOOPBACK, 'http://127.0.0.1:1234/callback', 'http://localhost:4711/', LOOPBACK]) {
+    const page = await authorize(uri);
+    t.true(page.html.includes('Authorize</button>'), page.text);
+    t.regex(page.text, /a program on the device that you are using/);
+    t.is((await connect(platform, site.id, { browser, parameters: { redirect_uri: uri } })).status, 200);
+  }
+  for (const uri of [
+    'http://127.0.0.1/other',
+    'http://127.0.0.1/callback?x=1',
+    'http://127.0.0.2/callback',
+    'http://[::1]/callback',
+    'https://127.0.0.1/callback',
+    'http://127.0.0.1:1234/callback/',
+  ]) {
+    t.regex((await authorize(uri)).text, /invalid_redirect_uri/, uri);
+  }
+});
+
+test('a document of one user is not a matter of another', async (t) => {
+  const platform = await startWithDocuments(t);
+  const site = await serveApp(t);
+  const anns = await connect(platform, site.id);
+  const browser = new Browser();
+  const bobs = await connect(platform, site.id, { browser, person: BOB });
+  const list = await browser.open(platform.url('/account/apps'));
+  t.regex(list.text, new RegExp(`${new URL(site.id).host} “Agent”`));
+  const ask = await browser.open(platform.url(`/account/apps/${encodeURIComponent(site.id)}/disconnect`));
+  t.true(ask.heading.startsWith(`Disconnect ${new URL(site.id).host} “Agent”`), ask.heading);
+  await browser.submit(ask, 'Disconnect');
+  t.is((await refresh(platform, site.id, bobs)).body.error, 'invalid_grant');
+  const next = await refresh(platform, site.id, anns);
+  t.is(next.status, 200);
+
+  // A spent refresh token that is presented again ends its own family alone.
+  const bobsNext = await connect(platform, site.id, { person: BOB });
+  t.is((await refresh(platform, site.id, next)).status, 200);
+  t.is((await refresh(platform, site.id, anns)).body.error, 'invalid_grant');
+  t.is((await refresh(platform, site.id, next)).body.error, 'invalid_grant');
+  t.is((await refresh(platform, site.id, bobsNext)).status, 200);
+});
+
+test('is disabled, enabled and deleted like any app', async (t) => {
+  const platform = await startWithDocuments(t);
+  const { clients } = platform.auth;
+  const site = await serveApp(t);
+  const answer = await connect(platform, site.id);
+  await clients.disable(site.id);
+  t.is((await platform.api('/identity', answer.body.access_token)).status, 401);
+  t.is((await refresh(platform, site.id, answer)).body.error, 'invalid_client');
+  await refusedPage(t, platform, site.id, { code: 'invalid_client' });
+
+  // Deleted, it would be known again by its document.
+  const error = await t.throwsAsync(clients.delete(site.id), {
+    message: /would come back with its next request/,
+  });
+  t.like(error, { code: 'ERR_CLIENT_INVALID', status: 422 });
+  t.true((await clients.find(site.id))?.disabled);
+
+  await clients.enable(site.id);
+  t.true(await clients.delete(site.id));
+  t.is((await platform.api('/identity', answer.body.access_token)).status, 401);
+  t.is((await refresh(platform, site.id, answer)).body.error, 'invalid_client');
+  // It is asked for again, and its earlier tokens stay invalid.
+  const page = await askConsent(new Browser(), requestOf(platform, site.id));
+  t.true(page.html.includes('Authorize</button>'), page.text);
+  const again = await connect(platform, site.id);
+  t.is(again.status, 200);
+  t.is((await platform.api('/identity', again.body.access_token)).status, 200);
+  t.is((await platform.api('/identity', answer.body.access_token)).status, 401);
+  t.is((await refresh(platform, site.id, answer)).body.error, 'invalid_grant');
+});
+
+test('an administrator can limit it, and change nothing that its document says', async (t) => {
+  const platform = await startWithDocuments(t);
+  const { clients } = platform.auth;
+  const site = await serveApp(t);
+  await connect(platform, site.id);
+  const changes: ReadonlyArray<readonly [Parameters<typeof clients.update>[1], RegExp]> = [
+    [{ name: 'Trusted' }, /name: comes from the metadata document/],
+    [{ redirectUris: ['https://evil.example/'] }, /redirectUris: comes from the metadata document/],
+    [{ confidential: true }, /confidential: comes from/],
+    [{ native: true }, /native: comes from/],
+    [{ firstParty: true }, /firstParty: nobody has registered this client/],
+    [{ scopes: undefined }, /scopes: list the scopes/],
+  ];
+  for (const [change, message] of changes) await t.throwsAsync(clients.update(site.id, change), { message });
+  await clients.update(site.id, { scopes: [], lifetimes: { accessToken: '5 minutes' } });
+  const page = await new Browser().open(requestOf(platform, site.id));
+  t.regex(page.text, /invalid_scope/);
+  // More than the option lists has no effect.
+  await clients.update(site.id, { scopes: ['schools:read', 'schools:write'] });
+  const more = await new Browser().open(requestOf(platform, site.id, { scope: 'schools:write' }));
+  t.regex(more.text, /invalid_scope/);
+  const answer = await connect(platform, site.id);
+  t.is(answer.body.expires_in, 300);
+});
+
+test('without the option nothing is fetched, and stored apps get nothing', async (t) => {
+  const storage = memoryStorage();
+  const on = await startWithDocuments(t, {}, { storage });
+  const site = await serveApp(t);
+  const answer = await connect(on, site.id);
+  const off = await startWithDocuments(
+    t,
+    {},
+    {
+      storage,
+      issuer: on.origin,
+      clientIdMetadata: undefined as never,
+    },
+  );
+  t.is((await refresh(off, site.id, answer)).body.error, 'invalid_client');
+  const url = new URL(requestOf(on, site.id).href.replace(on.origin, off.origin));
+  t.regex((await new Browser().get(url)).text, /invalid_client/);
+  const other = await serveApp(t, {}, { path: '/other.json' });
+  const unknown = new URL(requestOf(on, other.id).href.replace(on.origin, off.origin));
+  t.regex((await new Browser().get(unknown)).text, /invalid_client/);
+  t.is(other.connections(), 0);
+});
+
+test('the token endpoint fetches nothing for strangers', async (t) => {
+  const platform = await startWithDocuments(t);
+  const site = await serveApp(t);
+  const ask = async (): Promise<unknown> =>
+    (await platform.token({ grant_type: 'refresh_token', client_id: site.id, refresh_token: 'x' })).body
+      .error;
+  t.is(await ask(), 'invalid_client');
+  t.is(site.connections(), 0);
+  // Nor does it know an app that no user has consented to.
+  await new Browser().open(requestOf(platform, site.id));
+  t.is(await ask(), 'invalid_client');
+  t.is(await platform.auth.clients.find(site.id), undefined);
+});
+
+test('strangers cannot make the server fetch without end', async (t) => {
+  const platform = await startWithDocuments(t);
+  const site = await serveApp(t);
+  const pages: Page[] = [];
+  for (let number = 0; number < 25; number += 1) {
+    pages.push(await new Browser().get(requestOf(platform, `${site.id}?${number}`)));
+  }
+  t.is(site.requests.length, 20);
+  const last = pages.at(-1)!;
+  t.is(last.status, 429);
+  t.is(last.heading, 'Too many attempts');
+  t.true(Number(last.response.headers.get('retry-after')) > 200);
+});
+
+test('an app that one user has connected is not refused because of strangers', async (t) => {
+  const platform = await startWithDocuments(t);
+  const site = await serveApp(t);
+  await connect(platform, site.id);
+  for (let number = 0; number < 25; number += 1)
+    await new Browser().get(requestOf(platform, `${site.id}?${number}`));
+  t.is((await connect(platform, site.id, { person: BOB })).status, 200);
+});
+
+test('requests at the same time share one fetch', async (t) => {
+  const platform = await startWithDocuments(t);
+  const site = await serveApp(t);
+  const arrived = Promise.withResolvers<() => void>();
+  site.answer = (request, response) => arrived.resolve(() => json(site.document)(request, response));
+  const asking = Array.from({ length: 10 }, async () => new Browser().get(requestOf(platform, site.id)));
+  (await arrived.promise)();
+  const pages = await Promise.all(asking);
+  t.deepEqual(new Set(pages.map(({ status }) => status)), new Set([303]));
+  t.is(site.requests.length, 1);
+});

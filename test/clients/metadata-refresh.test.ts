@@ -1,0 +1,174 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+
+import { Browser } from '../harness/browser.ts';
+import { passTime } from '../harness/clock.ts';
+import type { Page } from '../harness/browser.ts';
+import type { Platform } from '../harness/platform.ts';
+import {
+  askConsent,
+  CALLBACK,
+  connect,
+  refresh,
+  requestOf,
+  serveApp,
+  startWithDocuments,
+} from './documents.ts';
+import type { Site } from './documents.ts';
+
+// In seconds: longer than a document without a lifetime of its own stays fresh.
+const STALE = 3700;
+// Longer than a failure is remembered.
+const RETRY = 61;
+
+async function open(platform: Platform, site: Site, parameters: Record<string, string> = {}): Promise<Page> {
+  return askConsent(new Browser(), requestOf(platform, site.id, parameters));
+}
+
+function asksForConsent(t: ExecutionContext, page: Page): void {
+  t.true(page.html.includes('Authorize</button>'), page.text);
+}
+
+function goneWith(status: number): Site['answer'] {
+  return (_request, response) => response.writeHead(status).end();
+}
+
+async function startConnected(
+  t: ExecutionContext,
+): Promise<{ platform: Platform; site: Site; answer: Awaited<ReturnType<typeof connect>> }> {
+  const platform = await startWithDocuments(t);
+  const site = await serveApp(t);
+  return { platform, site, answer: await connect(platform, site.id) };
+}
+
+test.serial('a document is fetched again when it is no longer fresh, within limits', async (t) => {
+  const fetches = async (headers: Record<string, string>, seconds: number): Promise<number> => {
+    const platform = await startWithDocuments(t);
+    const site = await serveApp(t, {}, { headers });
+    await open(platform, site);
+    passTime(seconds);
+    await open(platform, site);
+    return site.requests.length;
+  };
+  t.is(await fetches({}, STALE - 200), 1);
+  t.is(await fetches({}, STALE), 2);
+  t.is(await fetches({ 'cache-control': 'max-age=10' }, 290), 1);
+  t.is(await fetches({ 'cache-control': 'no-store' }, 310), 2);
+  t.is(await fetches({ 'cache-control': 'max-age=99999999' }, 86_000), 1);
+  t.is(await fetches({ 'cache-control': 'max-age=99999999' }, 86_500), 2);
+});
+
+test.serial('a site that is down ends nothing for an app that is stored', async (t) => {
+  const { answer, platform, site } = await startConnected(t);
+  const unknown = await serveApp(t);
+  for (const down of [500, 503, 302, 403, 429]) {
+    passTime(STALE);
+    site.answer = goneWith(down);
+    const fetched = site.requests.length;
+    asksForConsent(t, await open(platform, site, { redirect_uri: CALLBACK, prompt: 'consent' }));
+    t.is(site.requests.length, fetched + 1);
+    // Not again for the next.
+    asksForConsent(t, await open(platform, site, { prompt: 'consent' }));
+    t.is(site.requests.length, fetched + 1);
+  }
+  await site[Symbol.asyncDispose]();
+  await unknown[Symbol.asyncDispose]();
+  passTime(STALE);
+  asksForConsent(t, await open(platform, site, { prompt: 'consent' }));
+  t.is((await refresh(platform, site.id, answer)).status, 200);
+  t.regex((await open(platform, unknown)).text, /client_metadata_unavailable/);
+});
+
+const GONE: ReadonlyArray<readonly [string, Site['answer'], Record<string, unknown>?]> = [
+  ['404', goneWith(404)],
+  ['410', goneWith(410)],
+  ['a page instead', (_request, response) => response.setHeader('content-type', 'text/html').end('<p>')],
+  ['no JSON', (_request, response) => response.setHeader('content-type', 'application/json').end('{')],
+  [
+    'too large',
+    (_request, response) => response.setHeader('content-type', 'application/json').end(' '.repeat(6000)),
+  ],
+  ['another id', undefined, { client_id: 'https://other.example/a' }],
+  ['a secret', undefined, { client_secret: 'x' }],
+];
+
+for (const [title, gone, members] of GONE) {
+  test.serial(
+    `no new authorization with ${title}; refresh goes on, and the document can come back`,
+    async (t) => {
+      const { answer, platform, site } = await startConnected(t);
+      const document = site.document;
+      site.answer = gone;
+      site.document = { ...document, ...members };
+      passTime(STALE);
+      const page = await open(platform, site);
+      t.regex(page.text, /client_metadata_invalid/);
+      t.is(page.status, 400);
+      t.deepEqual((await platform.auth.clients.find(site.id))?.redirectUris, []);
+      const next = await refresh(platform, site.id, answer);
+      t.is(next.status, 200);
+      t.is((await platform.api('/identity', next.body.access_token)).status, 200);
+      const events = await platform.auth.audit.list({ clientId: site.id, types: ['client_withdrawn'] });
+      t.like(events, [{ name: 'Agent' }]);
+      t.is(events.length, 1);
+
+      // A node that has just started knows it too, when the site cannot be reached.
+      site.answer = goneWith(503);
+      passTime(RETRY);
+      t.regex((await open(platform, site)).text, /client_metadata_/);
+
+      site.answer = undefined;
+      site.document = document;
+      passTime(RETRY);
+      t.is((await connect(platform, site.id)).status, 200);
+      t.deepEqual((await platform.auth.clients.find(site.id))?.redirectUris, [CALLBACK]);
+    },
+  );
+}
+
+test.serial('a withdrawn app can be limited and disabled', async (t) => {
+  const { platform, site } = await startConnected(t);
+  site.answer = goneWith(410);
+  passTime(STALE);
+  await open(platform, site);
+  await platform.auth.clients.update(site.id, { scopes: [] });
+  await platform.auth.clients.disable(site.id);
+  // Nothing is fetched for a disabled app.
+  const fetched = site.requests.length;
+  passTime(STALE);
+  t.regex((await open(platform, site)).text, /invalid_client/);
+  t.is(site.requests.length, fetched);
+});
+
+test.serial('a changed document is applied and recorded', async (t) => {
+  const { platform, site } = await startConnected(t);
+  const redirectUri = 'https://agent.example/moved';
+  site.document = { ...site.document, client_name: 'Agent 2', redirect_uris: [redirectUri] };
+  t.regex((await open(platform, site, { redirect_uri: redirectUri })).text, /invalid_redirect_uri/);
+  await platform.auth.clients.update(site.id, { lifetimes: { accessToken: 60 } });
+  passTime(STALE);
+  const page = await open(platform, site, { redirect_uri: redirectUri, prompt: 'consent' });
+  asksForConsent(t, page);
+  t.regex(page.text, /Agent 2/);
+  t.regex((await open(platform, site)).text, /invalid_redirect_uri/);
+  t.like(await platform.auth.clients.find(site.id), {
+    name: 'Agent 2',
+    redirectUris: [redirectUri],
+    scopes: ['schools:read'],
+    lifetimes: { accessToken: 60 },
+  });
+  const [event] = await platform.auth.audit.list({ clientId: site.id, types: ['client_updated'] });
+  t.like(event, { fields: ['name', 'redirectUris'] });
+});
+
+test.serial('the token endpoint waits for no document, and refreshes it once', async (t) => {
+  const { answer, platform, site } = await startConnected(t);
+  passTime(STALE);
+  const arrived = Promise.withResolvers<void>();
+  site.answer = () => arrived.resolve();
+  const next = await refresh(platform, site.id, answer);
+  t.is(next.status, 200);
+  await arrived.promise;
+  t.is((await refresh(platform, site.id, next)).status, 200);
+  t.is(site.requests.length, 2);
+});

@@ -1,0 +1,152 @@
+import test from 'ava';
+
+import { createRemoteKeys } from '../../lib/clients/remote-keys.ts';
+import type { RemoteKeys } from '../../lib/clients/remote-keys.ts';
+import { PublicFetchError } from '../../lib/http/public-fetch.ts';
+import type { PublicDocument } from '../../lib/http/public-fetch.ts';
+import { makeKeyPair } from '../harness/client-keys.ts';
+import { passTime } from '../harness/clock.ts';
+import { recordingLogger } from '../harness/platform.ts';
+
+const URL_OF_KEYS = 'https://app.example/jwks';
+const { publicJwk: first } = await makeKeyPair('first');
+const { publicJwk: second } = await makeKeyPair('second', 'RS256');
+
+interface Site {
+  readonly remote: RemoteKeys;
+  readonly logger: ReturnType<typeof recordingLogger>;
+  /** The number of fetches so far. */
+  fetches: number;
+  answer: () => Promise<PublicDocument>;
+}
+
+function siteWith(...keys: readonly unknown[]): Site {
+  const logger = recordingLogger();
+  const site: Site = {
+    logger,
+    fetches: 0,
+    answer: async () => documentOf(...keys),
+    remote: createRemoteKeys(async () => {
+      site.fetches += 1;
+      return site.answer();
+    }, logger),
+  };
+  return site;
+}
+
+function documentOf(...keys: readonly unknown[]): PublicDocument {
+  return { value: { keys }, maxAge: undefined };
+}
+
+async function idsOf({ remote }: Site, keyId?: string): Promise<unknown> {
+  const found = await remote.find(URL_OF_KEYS, keyId);
+  return 'keys' in found ? found.keys.map(({ kid }) => kid) : found.problem;
+}
+
+test.serial('keys are fetched once in five minutes, and as one object', async (t) => {
+  const site = siteWith(first);
+  const found = await Promise.all(
+    Array.from({ length: 20 }, async () => site.remote.find(URL_OF_KEYS, 'first')),
+  );
+  t.is(new Set(found).size, 1);
+  passTime(299);
+  t.deepEqual(await idsOf(site, 'first'), ['first']);
+  t.deepEqual(await idsOf(site), ['first']);
+  t.is(site.fetches, 1);
+  site.answer = async () => documentOf(second);
+  passTime(1);
+  t.deepEqual(await idsOf(site, 'first'), ['second'], 'a removed key is gone after five minutes');
+  t.is(site.fetches, 2);
+});
+
+test.serial('an unknown key id causes at most one fetch in a minute', async (t) => {
+  const site = siteWith(first);
+  for (let count = 0; count < 50; count += 1) await idsOf(site, `unknown ${count}`);
+  await Promise.all(Array.from({ length: 50 }, async (_, index) => idsOf(site, `other ${index}`)));
+  t.is(site.fetches, 1);
+  site.answer = async () => documentOf(first, second);
+  passTime(59);
+  t.deepEqual(await idsOf(site, 'second'), ['first']);
+  passTime(1);
+  t.deepEqual(await idsOf(site, 'second'), ['first', 'second']);
+  t.is(site.fetches, 2);
+});
+
+test.serial(
+  'while the URL fails, it is tried once a minute, and known keys are used for an hour',
+  async (t) => {
+    const site = siteWith(first);
+    await idsOf(site, 'first');
+    site.answer = async () => Promise.reject(new PublicFetchError('timeout'));
+    for (let minute = 0; minute < 59; minute += 1) {
+      passTime(60);
+      for (let count = 0; count < 3; count += 1) t.deepEqual(await idsOf(site, 'first'), ['first']);
+    }
+    t.is(site.fetches, 1 + 55);
+    passTime(60);
+    t.is(await idsOf(site, 'first'), 'the document did not arrive in time');
+    t.like(site.logger.lines.at(-1), {
+      level: 'warn',
+      message: 'fetching the keys of a client failed',
+      fields: { jwks_uri: URL_OF_KEYS },
+    });
+    site.answer = async () => documentOf(second);
+    passTime(60);
+    t.deepEqual(await idsOf(site, 'second'), ['second']);
+  },
+);
+
+test.serial('a lifetime in the response is kept between one and five minutes', async (t) => {
+  for (const [maxAge, after] of [
+    [0, 60],
+    [120, 120],
+    [86_400, 300],
+  ] as const) {
+    const site = siteWith();
+    site.answer = async () => ({ value: { keys: [first] }, maxAge });
+    await idsOf(site, 'first');
+    passTime(after - 1);
+    await idsOf(site, 'first');
+    t.is(site.fetches, 1, `${maxAge}`);
+    passTime(1);
+    await idsOf(site, 'first');
+    t.is(site.fetches, 2, `${maxAge}`);
+  }
+});
+
+test.serial('a fetch waits while the host is busy, and is tried again at the next request', async (t) => {
+  const site = siteWith(first);
+  const answer = site.answer;
+  site.answer = async () => (site.fetches < 3 ? Promise.reject(new PublicFetchError('busy')) : answer());
+  t.deepEqual(await idsOf(site, 'first'), ['first']);
+  t.is(site.fetches, 3);
+});
+
+test.serial('keys that no assertion can be verified with are left out', async (t) => {
+  const { privateJwk } = await makeKeyPair('leaked');
+  const site = siteWith(
+    { ...first, use: 'sig', x5c: ['certificate'] },
+    { ...second, use: 'enc' },
+    { kty: 'oct', k: 'c2VjcmV0', kid: 'symmetric' },
+    privateJwk,
+    'no key',
+  );
+  t.deepEqual(await site.remote.find(URL_OF_KEYS, 'first'), { keys: [{ ...first, use: 'sig' }] });
+});
+
+for (const [problem, value] of [
+  ['it is no JWK Set', []],
+  ['it is no JWK Set', { keys: 'none' }],
+  ['it is no JWK Set', { keys: [] }],
+  ['it has more than 10 keys', { keys: Array.from({ length: 11 }, () => first) }],
+  [
+    'it has no key that can be used: give a public key as a JWK, an object (RFC 7517 section 4)',
+    { keys: [1] },
+  ],
+] as const) {
+  test.serial(`a document is refused: ${problem}, ${JSON.stringify(value).slice(0, 20)}`, async (t) => {
+    const site = siteWith();
+    site.answer = async () => ({ value, maxAge: undefined });
+    t.is(await idsOf(site, 'first'), problem);
+  });
+}

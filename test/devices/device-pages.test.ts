@@ -1,0 +1,214 @@
+import test from 'ava';
+import { pages } from 'koa-gatehouse/interactions';
+
+import { Browser } from '../harness/browser.ts';
+import { passTime } from '../harness/clock.ts';
+import type { Platform } from '../harness/platform.ts';
+import {
+  answer,
+  beginOn,
+  enter,
+  poll,
+  registerDevice,
+  requestCode,
+  signedIn,
+  startDevicePlatform,
+} from './device.ts';
+
+const ALONE = { app: ({ auth }: { auth: Platform['auth'] }) => auth.callback() };
+const SECURITY_FIELDS = ['content-security-policy', 'x-frame-options', 'cache-control', 'referrer-policy'];
+
+/** A platform behind a proxy, so that the device and the browser can have different addresses. */
+const platform = await startDevicePlatform({ throttling: false, trustProxy: true }, ALONE);
+const app = await registerDevice(platform);
+test.after.always(async () => platform[Symbol.asyncDispose]());
+
+async function codeFrom(address: string, userAgent = 'School-CLI/2.0 (Linux)'): Promise<string> {
+  const headers = { 'x-forwarded-for': address, 'user-agent': userAgent };
+  const { body } = await requestCode(platform, app, { scope: 'schools:read' }, headers);
+  return String(body?.['user_code']);
+}
+
+/** The page with the request, for a browser at an address. */
+async function pageAt(address: string, userCode: string): Promise<{ text: string; html: string }> {
+  const browser = await signedIn(platform);
+  const body = new URLSearchParams({ user_code: userCode });
+  return browser.post(platform.url('/oauth/device'), body, { 'x-forwarded-for': address });
+}
+
+test.serial(
+  'the page shows who asks, from where, since when, for what, and the code to compare',
+  async (t) => {
+    const userCode = await codeFrom('198.51.100.7');
+    passTime(180);
+    const { text } = await pageAt('192.0.2.1', userCode);
+    t.regex(text, /Connect School CLI on a device\?/);
+    t.regex(text, new RegExp(`The device in front of you must show this code: ${userCode}`));
+    t.regex(text, /Did someone send you this code, or ask you to open this page\? Then choose Deny/);
+    t.regex(text, /It will be able to: See your schools/);
+    t.regex(text, /The request came from 198\.51\.100\.7 , not the network that you use now/);
+    t.regex(text, /The program says that it is School-CLI\/2\.0 \(Linux\)/);
+    t.regex(text, /When 3 minutes ago/);
+    t.regex(text, /Signed in as ann@school\.example/);
+  },
+);
+
+test.serial('a device in the same network is shown as one, for IPv6 in the same /64', async (t) => {
+  for (const [device, browser, same] of [
+    ['192.0.2.1', '192.0.2.1', true],
+    ['192.0.2.1', '192.0.2.2', false],
+    ['2001:db8:1:2::a', '2001:db8:1:2:ffff::b', true],
+    ['2001:db8:1:2::a', '2001:db8:1:3::a', false],
+    ['unknown', 'unknown', false],
+  ] as const) {
+    const { text } = await pageAt(browser, await codeFrom(device));
+    t.is(/ , the network that you use now/.test(text), same, `${device} ${browser}`);
+    t.is(/not the network that you use now/.test(text), !same, `${device} ${browser}`);
+  }
+});
+
+test.serial('what the device says is text: escaped, shortened, without controls', async (t) => {
+  const { html } = await pageAt('192.0.2.1', await codeFrom('192.0.2.1', '<b onclick="x()">\'&"'));
+  t.true(html.includes('&lt;b onclick=&#34;x()&#34;&gt;&#39;&amp;&#34;'));
+  const long = await pageAt('192.0.2.1', await codeFrom('192.0.2.1', `Long/${'x'.repeat(8000)}`));
+  t.true(long.html.includes(`Long/${'x'.repeat(114)}…<`));
+  const none = await pageAt('192.0.2.1', await codeFrom('192.0.2.1', ' '));
+  t.false(none.html.includes('The program says'));
+  const address = await pageAt('192.0.2.1', await codeFrom('<script>'));
+  t.true(address.html.includes('&lt;script&gt;'));
+  const strange = await registerDevice(platform, { name: '<i>Strange</i>' });
+  const { user_code: userCode } = await beginOn(platform, strange);
+  t.true((await pageAt('192.0.2.1', userCode)).html.includes('&lt;i&gt;Strange&lt;/i&gt;'));
+});
+
+test.serial('neither answer is proposed: the buttons look alike, and none has the focus', async (t) => {
+  const { html } = await pageAt('192.0.2.1', await codeFrom('192.0.2.1'));
+  const choice = html.slice(html.indexOf('<div class="choice">'));
+  t.is(choice.match(/<button>/g)?.length, 2);
+  t.is(choice.match(/<button/g)?.length, 2);
+  t.false(html.includes('autofocus'));
+});
+
+test.serial(
+  'all pages have the headers of the other pages, and their forms are refused from other sites',
+  async (t) => {
+    const browser = await signedIn(platform);
+    const form = await browser.open(platform.url('/oauth/device'));
+    const asked = await enter(platform, browser, await codeFrom('192.0.2.1'));
+    const logout = await browser.open(platform.url('/oauth/logout'));
+    const fieldsOf = ({ response }: typeof form): unknown =>
+      SECURITY_FIELDS.map((name) => response.headers.get(name));
+    for (const page of [form, asked]) t.deepEqual(fieldsOf(page), fieldsOf(logout));
+    for (const path of ['', '/approve', '/deny']) {
+      const body = new URLSearchParams(asked.hiddenFields());
+      const url = platform.url(`/oauth/device${path}`);
+      const forged = await browser.post(url, body, {
+        origin: 'https://evil.example',
+        'sec-fetch-site': 'cross-site',
+      });
+      t.is(forged.status, 403, path);
+    }
+  },
+);
+
+test.serial('the form for the code may lead to a login page of the host', async (t) => {
+  await using own = await startDevicePlatform({
+    currentUser: () => undefined,
+    loginUrl: 'https://accounts.example/login',
+  });
+  const browser = new Browser();
+  const form = await browser.open(own.url('/oauth/device'));
+  t.notRegex(form.response.headers.get('content-security-policy') ?? '', /form-action/);
+  const { location } = await browser.submit(form, 'Continue', { user_code: 'WDJB-MJHT' });
+  t.is(location?.origin, 'https://accounts.example');
+  t.is(location?.searchParams.get('return_to'), own.url('/oauth/device?user_code=WDJB-MJHT').href);
+});
+
+test.serial('a user of the host answers without a login here, and its logout there ends that', async (t) => {
+  let user: { id: string } | undefined = { id: '1' };
+  await using own = await startDevicePlatform({
+    currentUser: () => own.users.all.find(({ id }) => id === user?.id),
+  });
+  const device = await registerDevice(own);
+  const browser = new Browser();
+  const { device_code: code, user_code: userCode } = await beginOn(own, device);
+  t.is((await answer(own, browser, userCode)).heading, 'Your device is connected');
+  t.is((await poll(own, device, code)).status, 200);
+  const { user_code: other } = await beginOn(own, device);
+  const asked = await enter(own, browser, other);
+  user = undefined;
+  t.is((await browser.submit(asked, 'Connect')).status, 400);
+});
+
+test.serial('the page of one user does not answer for another who has signed in since', async (t) => {
+  const browser = await signedIn(platform);
+  const asked = await enter(platform, browser, await codeFrom('192.0.2.1'));
+  const bob = await signedIn(platform, 'bob@school.example', 'battery staple');
+  for (const button of ['Connect', 'Deny']) {
+    const { status, text } = await bob.post(
+      asked.actionOf(button),
+      new URLSearchParams(asked.hiddenFields()),
+    );
+    t.is(status, 400);
+    t.regex(text, /This sign-in is no longer open/);
+  }
+  t.is((await browser.submit(asked, 'Connect')).status, 303);
+});
+
+test.serial('a code in the link is filled in, and must be confirmed', async (t) => {
+  const { user_code: userCode, verification_uri_complete: complete } = await beginOn(platform, app);
+  const browser = await signedIn(platform);
+  const form = await browser.open(complete);
+  t.is(form.status, 200);
+  t.regex(form.text, /Continue only if your device or command line shows exactly this code/);
+  t.true(form.html.includes(`value="${userCode}"`));
+  const strange = await browser.open(
+    platform.url(`/oauth/device?user_code=${encodeURIComponent('"><script>')}`),
+  );
+  t.false(strange.html.includes('<script>'));
+  const empty = await browser.submit(form, 'Continue', { user_code: ' ' });
+  t.is(empty.status, 422);
+  t.regex(empty.text, /Enter the code that the device shows\./);
+});
+
+test.serial('a URL of a posted form that is opened again leads to the form for the code', async (t) => {
+  const browser = await signedIn(platform);
+  for (const path of ['approve', 'deny'])
+    t.is((await browser.open(platform.url(`/oauth/device/${path}`))).heading, 'Connect a device');
+});
+
+test.serial('the pages are in German too', async (t) => {
+  await using german = await startDevicePlatform({
+    interactions: pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] }),
+  });
+  const device = await registerDevice(german);
+  const browser = await signedIn(german);
+  const { user_code: userCode } = await beginOn(german, device, { scope: 'schools:read' });
+  const headers = { 'accept-language': 'de' };
+  t.is((await browser.get(german.url('/oauth/device'), headers)).heading, 'Ein Gerät verbinden');
+  const url = german.url('/oauth/device');
+  const asked = await browser.post(url, new URLSearchParams({ user_code: userCode }), headers);
+  t.is(asked.heading, 'School CLI auf einem Gerät verbinden?');
+  t.regex(asked.text, /Hat Ihnen jemand diesen Code geschickt/);
+  t.regex(asked.text, /dem Netz, das Sie jetzt verwenden/);
+});
+
+test.serial('the app is on the page of connected apps, and disconnecting it ends its tokens', async (t) => {
+  const device = await registerDevice(platform, { name: 'Gate CLI' });
+  const { device_code: code, user_code: userCode } = await beginOn(platform, device, {
+    scope: 'schools:read',
+  });
+  const browser = await signedIn(platform);
+  await answer(platform, browser, userCode);
+  const { body } = await poll(platform, device, code);
+  const connected = await browser.open(platform.url('/account/apps'));
+  t.regex(connected.text, /Gate CLI It can: See your schools/);
+  const page = await browser.open(platform.url(`/account/apps/${device.client.id}/disconnect`));
+  await browser.submit(page, 'Disconnect');
+  const refreshed = await platform.token({
+    grant_type: 'refresh_token',
+    client_id: device.client.id,
+    refresh_token: body?.['refresh_token'],
+  });
+  t.is(refreshed.body.error, 'invalid_grant');
+});

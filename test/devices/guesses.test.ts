@@ -1,0 +1,182 @@
+import test from 'ava';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+
+import { Browser } from '../harness/browser.ts';
+import type { Page } from '../harness/browser.ts';
+import { passTime } from '../harness/clock.ts';
+import type { Platform } from '../harness/platform.ts';
+import { around } from '../harness/storage.ts';
+import {
+  answer,
+  beginOn,
+  enter,
+  errorOf,
+  poll,
+  registerDevice,
+  requestCode,
+  signedIn,
+  startDevicePlatform,
+} from './device.ts';
+
+const ALONE = { app: ({ auth }: { auth: Platform['auth'] }) => auth.callback() };
+const BOB = ['bob@school.example', 'battery staple'] as const;
+
+/** A code that nobody has, another one each time. */
+function wrongCode(index: number): string {
+  const letters = 'BCDFGHJKLMNPQRSTVWXZ';
+  return `ZZZZ${[index % 20, (index + 7) % 20, (index * 3) % 20, 0].map((one) => letters[one]).join('')}`;
+}
+
+async function guess(platform: Platform, browser: Browser, times: number): Promise<number[]> {
+  const answers: Page[] = [];
+  for (let index = 0; index < times; index += 1)
+    answers.push(await enter(platform, browser, wrongCode(index)));
+  return answers.map(({ status }) => status);
+}
+
+test.serial('after five wrong codes a user enters no more for fifteen minutes, on both nodes', async (t) => {
+  const storage = memoryStorage();
+  await using here = await startDevicePlatform({ storage });
+  await using there = await startDevicePlatform({ storage, issuer: here.origin, users: here.users });
+  const app = await registerDevice(here);
+  const ann = await signedIn(here);
+  t.deepEqual(await guess(here, ann, 4), [422, 422, 422, 422]);
+  t.deepEqual(await guess(there, ann, 2), [422, 429]);
+  const { user_code: userCode } = await beginOn(here, app);
+  const refused = await enter(here, ann, userCode);
+  t.is(refused.status, 429, 'the right one too');
+  t.true(Number(refused.response.headers.get('retry-after')) > 800);
+  t.regex(refused.text, /Too many wrong codes\. Try again in 15 minutes\./);
+  t.is((await enter(here, await signedIn(here, ...BOB), userCode)).status, 200, 'another user');
+  passTime(900);
+  const { user_code: later } = await beginOn(here, app);
+  t.is((await enter(there, ann, later)).status, 200);
+});
+
+test('of forty concurrent wrong codes five are looked for', async (t) => {
+  let lookups = 0;
+  const storage = around(memoryStorage(), async (name, call) => {
+    if (name === 'deviceCodes.findByUserCode') lookups += 1;
+    return call();
+  });
+  await using platform = await startDevicePlatform({ storage });
+  const ann = await signedIn(platform);
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, async (_, index) => enter(platform, ann, wrongCode(index))),
+  );
+  t.is(answers.filter(({ status }) => status === 422).length, 5);
+  t.is(answers.filter(({ status }) => status === 429).length, 35);
+  t.is(lookups, 5);
+});
+
+test('right codes, and texts that cannot be codes, are no guesses', async (t) => {
+  await using platform = await startDevicePlatform();
+  const app = await registerDevice(platform);
+  const ann = await signedIn(platform);
+  for (let round = 0; round < 8; round += 1) {
+    t.is((await enter(platform, ann, `nonsense ${round}`)).status, 422);
+    const { user_code: userCode } = await beginOn(platform, app);
+    t.is((await answer(platform, ann, userCode)).heading, 'Your device is connected');
+  }
+});
+
+test('the pages after the first one are throttled too', async (t) => {
+  await using platform = await startDevicePlatform();
+  const ann = await signedIn(platform);
+  const statuses: number[] = [];
+  for (const step of ['approve', 'deny', 'approve', 'deny', 'approve', 'deny']) {
+    const body = new URLSearchParams({ user: '1', user_code: wrongCode(statuses.length) });
+    statuses.push((await ann.post(platform.url(`/oauth/device/${step}`), body)).status);
+  }
+  t.deepEqual(statuses, [422, 422, 422, 422, 422, 429]);
+});
+
+test('an address has a limit for all users together', async (t) => {
+  await using platform = await startDevicePlatform({ throttling: { userCodes: { perAddress: 3 } } });
+  t.deepEqual(await guess(platform, await signedIn(platform), 2), [422, 422]);
+  t.deepEqual(await guess(platform, await signedIn(platform, ...BOB), 2), [422, 429]);
+});
+
+test('throttling: false sets no limits', async (t) => {
+  await using platform = await startDevicePlatform({ throttling: false });
+  t.deepEqual(new Set(await guess(platform, await signedIn(platform), 8)), new Set([422]));
+});
+
+test('a user who is not signed in guesses nothing: no code is looked for', async (t) => {
+  const names: string[] = [];
+  const storage = around(memoryStorage(), async (name, call) => {
+    names.push(name);
+    return call();
+  });
+  await using platform = await startDevicePlatform({ storage });
+  const app = await registerDevice(platform);
+  const { user_code: userCode } = await beginOn(platform, app);
+  const stranger = new Browser();
+  const [right, wrong] = [
+    await enter(platform, stranger, userCode),
+    await enter(platform, stranger, wrongCode(1)),
+  ];
+  t.deepEqual([right.status, wrong.status], [303, 303]);
+  t.is(right.location?.pathname, '/oauth/login');
+  t.false(names.includes('deviceCodes.findByUserCode'));
+  // Nor does a link, such as one of another site.
+  await stranger.open(platform.url(`/oauth/device?user_code=${userCode}`));
+  await (await signedIn(platform)).open(platform.url(`/oauth/device?user_code=${userCode}`));
+  t.false(names.includes('deviceCodes.findByUserCode'));
+});
+
+test('a public client that anybody can use begins fifty times from one address in ten minutes', async (t) => {
+  await using platform = await startDevicePlatform({ trustProxy: true }, ALONE);
+  const app = await registerDevice(platform);
+  const begin = async (address: string, of = app): Promise<Awaited<ReturnType<typeof requestCode>>> =>
+    requestCode(platform, of, {}, { 'x-forwarded-for': address });
+  for (let index = 0; index < 50; index += 1) t.is((await begin('192.0.2.1')).status, 200);
+  const refused = await begin('192.0.2.1');
+  t.deepEqual(errorOf(refused), [429, 'temporarily_unavailable']);
+  t.regex(
+    String(refused.body?.['error_description']),
+    /^too many device authorization requests; try again in \d+ seconds$/,
+  );
+  t.true(Number(refused.headers.get('retry-after')) > 500);
+  t.is((await begin('198.51.100.1')).status, 200, 'another address');
+  // A client that authenticates makes the requests of all of its devices.
+  const television = await registerDevice(platform, { confidential: true });
+  t.is((await begin('192.0.2.1', television)).status, 200);
+});
+
+test('a client has a limit for all addresses together, and no row is stored over it', async (t) => {
+  let rows = 0;
+  const storage = around(memoryStorage(), async (name, call) => {
+    if (name === 'deviceCodes.insert') rows += 1;
+    return call();
+  });
+  const throttling = { deviceRequests: { perClient: 3 } };
+  await using platform = await startDevicePlatform({ storage, throttling, trustProxy: true }, ALONE);
+  const app = await registerDevice(platform, { confidential: true });
+  const statuses = await Promise.all(
+    Array.from({ length: 10 }, async (_, index) => {
+      const answered = await requestCode(platform, app, {}, { 'x-forwarded-for': `192.0.${index}.1` });
+      return answered.status;
+    }),
+  );
+  t.is(statuses.filter((status) => status === 200).length, 3);
+  t.is(rows, 3);
+  t.is((await requestCode(platform, await registerDevice(platform))).status, 200, 'another client');
+});
+
+test('a poll before the interval has passed writes nothing', async (t) => {
+  const names: string[] = [];
+  const storage = around(memoryStorage(), async (name, call) => {
+    // Events of earlier requests are written in the background.
+    if (!name.startsWith('audit.')) names.push(name);
+    return call();
+  });
+  await using platform = await startDevicePlatform({ storage });
+  const app = await registerDevice(platform);
+  const { device_code: code } = await beginOn(platform, app);
+  names.length = 0;
+  await poll(platform, app, code);
+  t.deepEqual(names.splice(0), ['deviceCodes.find', 'deviceCodes.poll']);
+  await poll(platform, app, code);
+  t.deepEqual(names, ['deviceCodes.find']);
+});

@@ -1,0 +1,92 @@
+import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
+import test from 'ava';
+
+import { Agent } from '../harness/agent.ts';
+import { Browser } from '../harness/browser.ts';
+import { startForScripts, temporaryDirectory } from './running-example.ts';
+
+/*
+ * An agent that knows only the URL of the endpoint renames a school: the challenge leads it to the server, and the user to the
+ * login page and the consent page. Disconnecting the agent stops its next call.
+ */
+const directory = await temporaryDirectory();
+const example = await startForScripts({ dataDirectory: directory.path });
+const { announced } = example;
+test.after.always(async () => {
+  await example.stop();
+  await directory[Symbol.asyncDispose]();
+});
+
+const URL_OF_TOOLS = new URL(`${announced.base_url}/mcp`);
+const app = announced.clients.find(({ name }) => name === 'Command line')!;
+
+function transportOf(agent: Agent): StreamableHTTPClientTransport {
+  return new StreamableHTTPClientTransport(URL_OF_TOOLS, { authProvider: agent });
+}
+
+const registered = {
+  client_id: app.client_id,
+  client_secret: app.client_secret,
+  issuer: announced.base_url,
+};
+for (const [what, appName, given] of [
+  ['a registered agent', app.name, registered],
+  ['an agent that nobody registered', '“Agent”', undefined],
+] as const) {
+  test.serial(
+    `${what} gets from the URL of the endpoint to a renamed school, until the user disconnects it`,
+    async (t) => {
+      const agent = new Agent(app.redirect_uris[0]!, {
+        metadata: { token_endpoint_auth_method: 'none' },
+        registered: given,
+      });
+      const options = { versionNegotiation: { mode: 'auto' as const } };
+      const first = transportOf(agent);
+      await t.throwsAsync(new Client({ name: 'agent', version: '1' }, options).connect(first), {
+        instanceOf: UnauthorizedError,
+      });
+      t.is(agent.authorizationUrl?.searchParams.get('resource'), URL_OF_TOOLS.href);
+      t.is(agent.authorizationUrl?.searchParams.get('scope'), 'schools:read schools:write schools:close');
+
+      const user = announced.users.find(({ permissions }) => permissions.includes('edit_schools'))!;
+      const browser = new Browser();
+      let page = await browser.open(agent.authorizationUrl!);
+      page = await browser.follow(
+        await browser.submit(page, 'Sign in', { login: user.login, password: user.password }),
+      );
+      t.true(page.text.includes('Larkfield schools for agents'));
+      page = await browser.follow(await browser.submit(page, 'Authorize'));
+      await first.finishAuth((page.location ?? page.url).searchParams);
+
+      const client = new Client({ name: 'agent', version: '1' }, options);
+      await client.connect(transportOf(agent));
+      t.is(client.getNegotiatedProtocolVersion(), '2026-07-28');
+      const { tools } = await client.listTools();
+      t.deepEqual(
+        tools.map(({ name }) => name),
+        ['list_schools', 'create_school', 'rename_school', 'close_school'],
+      );
+      const found = await client.callTool({
+        name: 'list_schools',
+        arguments: { input: { search: 'harbour' } },
+      });
+      const [school] = (found.structuredContent as { schools: { id: string; name: string }[] }).schools;
+      const renamed = await client.callTool({
+        name: 'rename_school',
+        arguments: { id: school!.id, input: { name: `Harbour School of ${appName}` } },
+      });
+      t.like(renamed.structuredContent, { id: school!.id, name: `Harbour School of ${appName}` });
+
+      const apps = await browser.open(new URL(`${announced.base_url}/account/apps`));
+      const link = /href="([^"]+\/disconnect)"/.exec(apps.html)![1]!;
+      const question = await browser.open(new URL(link, apps.url));
+      t.is(question.heading, `Disconnect ${appName} ?`);
+      await browser.submit(question, 'Disconnect');
+      agent.stored = { ...agent.stored!, refresh_token: undefined };
+      await t.throwsAsync(client.callTool({ name: 'list_schools', arguments: {} }), {
+        instanceOf: UnauthorizedError,
+      });
+      await client.close();
+    },
+  );
+}

@@ -1,0 +1,301 @@
+import type { ExecutionContext } from 'ava';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { VersionNegotiationMode } from '@modelcontextprotocol/client';
+import Koa from 'koa';
+import { ActionError, createApiRouter, createAuthServer, defineAction, defineGate } from 'koa-gatehouse';
+import type { Action, AuthServer, Gate, Storage, User } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { createMcpEndpoint } from 'koa-gatehouse/mcp';
+import type { McpEndpointOptions } from 'koa-gatehouse/mcp';
+import { pages } from 'koa-gatehouse/interactions';
+import { z } from 'zod';
+
+import { listenerOf, recordingLogger } from '../harness/platform.ts';
+import { send } from '../harness/requests.ts';
+import type { Answer } from '../harness/requests.ts';
+import { serve } from '../harness/serve.ts';
+
+export type Permission = 'view_schools' | 'edit_schools' | 'close_schools' | 'manage_schools';
+
+export const gate: Gate<Permission> = defineGate({
+  permissions: {
+    view_schools: 'View schools',
+    edit_schools: 'Edit schools',
+    close_schools: 'Close schools',
+    manage_schools: 'Manage schools',
+  },
+});
+
+const School = z.object({ id: z.string(), name: z.string().min(1) });
+const Name = z.string().regex(/^\S(?:.{0,98}\S)?$/u, 'Give 1 to 100 characters on one line.');
+
+export interface Schools {
+  readonly all: Map<string, string>;
+  /** The names of the actions that ran, in order. */
+  readonly ran: string[];
+  readonly actions: readonly Action<Permission>[];
+}
+
+/** Schools in memory, and actions on them. All but one are tools. */
+export function createSchools(): Schools {
+  const all = new Map([
+    ['1', 'Hill School'],
+    ['2', 'Lake School'],
+  ]);
+  const ran: string[] = [];
+  const common = { gate, type: 'school', output: School } as const;
+  return {
+    all,
+    ran,
+    actions: [
+      defineAction({
+        ...common,
+        name: 'rename-school-action',
+        level: 'instance',
+        title: 'Rename a school',
+        description: 'Gives a school another name.',
+        permission: 'edit_schools',
+        mcp: true,
+        idempotent: true,
+        input: z.object({ name: Name }),
+        run({ id, input: { name } }) {
+          ran.push('rename');
+          if (!all.has(id))
+            throw new ActionError(404, 'school_not_found', 'There is no school with this id.');
+          all.set(id, name);
+          return { id, name };
+        },
+      }),
+      defineAction({
+        ...common,
+        name: 'list-action',
+        level: 'collection',
+        title: 'List schools',
+        permission: 'view_schools',
+        mcp: true,
+        readOnly: true,
+        input: z.object({}),
+        output: z.array(School),
+        run() {
+          ran.push('list');
+          return [...all].map(([id, name]) => ({ id, name }));
+        },
+      }),
+      defineAction({
+        ...common,
+        name: 'create-school-action',
+        level: 'collection',
+        title: 'Create a school',
+        permission: 'edit_schools',
+        mcp: 'create_school',
+        destructive: false,
+        input: z.object({ name: Name }),
+        run({ input: { name } }) {
+          ran.push('create');
+          const id = String(all.size + 1);
+          all.set(id, name);
+          return { id, name };
+        },
+      }),
+      defineAction({
+        ...common,
+        name: 'close-school-action',
+        level: 'instance',
+        title: 'Close a school',
+        permission: 'close_schools',
+        mcp: true,
+        input: z.object({}),
+        run({ id, principal }) {
+          ran.push('close');
+          gate.authorize(principal, 'manage_schools');
+          return { id, name: all.get(id) ?? '' };
+        },
+      }),
+      defineAction({
+        ...common,
+        name: 'break-action',
+        level: 'collection',
+        title: 'Fail',
+        permission: 'view_schools',
+        mcp: true,
+        input: z.object({}),
+        run() {
+          throw new Error('the password is hunter2');
+        },
+      }),
+      defineAction({
+        ...common,
+        name: 'hide-school-action',
+        level: 'instance',
+        title: 'Hide a school',
+        permission: 'edit_schools',
+        input: z.object({}),
+        run: ({ id }) => ({ id, name: 'hidden' }),
+      }),
+    ],
+  };
+}
+
+export interface Person extends User {
+  permissions: readonly Permission[];
+}
+
+const ALL: readonly Permission[] = ['view_schools', 'edit_schools', 'close_schools', 'manage_schools'];
+
+/** The scopes of the endpoint. */
+const SCOPES = {
+  read: { description: 'See schools', permissions: ['view_schools'] },
+  write: { description: 'Change schools', permissions: ['view_schools', 'edit_schools'] },
+  close: { description: 'Close schools', permissions: ['close_schools'] },
+  manage: { description: 'Manage schools', permissions: ['manage_schools'] },
+} as const;
+
+export interface AgentServer {
+  readonly origin: string;
+  /** The URL of the endpoint. */
+  readonly url: string;
+  readonly auth: AuthServer<Permission, string, Person>;
+  readonly person: Person;
+  readonly schools: Schools;
+  readonly logger: ReturnType<typeof recordingLogger>;
+  readonly clientId: string;
+  /** A token of the person for the endpoint. @default all scopes */
+  token(scopes?: readonly string[]): Promise<string>;
+}
+
+/** Starts a server with an API and its tools until the test ends. */
+export async function startAgentServer(
+  t: ExecutionContext,
+  {
+    schools = createSchools(),
+    storage = memoryStorage(),
+    ...given
+  }: { schools?: Schools; storage?: Storage } & Partial<
+    Omit<McpEndpointOptions<Permission>, 'auth' | 'actions' | 'resource'>
+  > = {},
+): Promise<AgentServer> {
+  const person: Person = { id: 'ann', name: 'Ann', email: 'ann@school.example', permissions: ALL };
+  const logger = recordingLogger();
+  let auth!: AgentServer['auth'];
+  const served = await serve(async (origin) => {
+    await storage.migrate();
+    auth = await createAuthServer({
+      issuer: origin,
+      users: {
+        authenticate: async (_login, password) => (password === 'correct horse' ? person : undefined),
+        find: async (id) => (id === person.id ? person : undefined),
+        permissions: async (user) => user.permissions,
+      },
+      storage,
+      interactions: pages(),
+      gate,
+      scopes: SCOPES,
+      resources: { [`${origin}${given.path ?? '/mcp'}`]: { name: 'Schools for agents', scopes: SCOPES } },
+      logger,
+    });
+    const app = new Koa();
+    app.silent = true;
+    app.use(auth.middleware());
+    app.use(await createMcpEndpoint({ auth, actions: schools.actions, ...given }));
+    const { limits = {} } = given;
+    app.use(createApiRouter({ auth, actions: schools.actions, limits }).routes());
+    return listenerOf(app);
+  });
+  t.teardown(async () => {
+    await served[Symbol.asyncDispose]();
+    await auth.close();
+  });
+  const { client } = await auth.clients.create({
+    name: 'Agent',
+    grantType: 'authorization_code',
+    redirectUris: ['https://agent.example/callback'],
+  });
+  const url = `${served.origin}${given.path ?? '/mcp'}`;
+  return {
+    origin: served.origin,
+    url,
+    auth,
+    person,
+    schools,
+    logger,
+    clientId: client.id,
+    token: async (scopes = Object.keys(SCOPES)) =>
+      auth.issueToken({ client: client.id, user: person.id, resource: url, scopes }),
+  };
+}
+
+/** Connects the client of the SDK. `legacy`: it speaks a revision of 2025. */
+export async function connect(
+  t: ExecutionContext,
+  { url }: Pick<AgentServer, 'url'>,
+  token: string,
+  mode: VersionNegotiationMode = { pin: '2026-07-28' },
+): Promise<Client> {
+  const client = new Client({ name: 'tests', version: '1' }, { versionNegotiation: { mode } });
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(url), {
+      requestInit: { headers: { authorization: `Bearer ${token}` } },
+    }),
+  );
+  t.teardown(async () => client.close());
+  return client;
+}
+
+/** Both generations of clients. */
+export const GENERATIONS: readonly (readonly [string, VersionNegotiationMode])[] = [
+  ['2026-07-28', { pin: '2026-07-28' }],
+  ['2025-11-25', 'legacy'],
+];
+
+/** The body of a request of the revision 2026-07-28. */
+export function message(method: string, params: object = {}, version = '2026-07-28'): object {
+  return {
+    jsonrpc: '2.0',
+    id: 1,
+    method,
+    params: {
+      ...params,
+      _meta: {
+        'io.modelcontextprotocol/protocolVersion': version,
+        'io.modelcontextprotocol/clientInfo': { name: 'tests', version: '1' },
+        'io.modelcontextprotocol/clientCapabilities': {},
+      },
+    },
+  };
+}
+
+/** Posts a message, as a client of the revision 2026-07-28 does, with other header fields. */
+export async function post(
+  { url }: Pick<AgentServer, 'url'>,
+  token: string | undefined,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const { method, params } = (typeof body === 'object' && body !== null ? body : {}) as {
+    method?: string;
+    params?: { name?: string };
+  };
+  return send(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      ...(method === undefined ? {} : { 'mcp-method': method }),
+      ...(params?.name === undefined ? {} : { 'mcp-name': params.name }),
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+}
+
+/** Calls a tool, and returns the answer over HTTP. */
+export async function callTool(
+  server: Pick<AgentServer, 'url'>,
+  token: string,
+  name: string,
+  given: object = {},
+): Promise<Answer> {
+  return post(server, token, message('tools/call', { name, arguments: given }));
+}

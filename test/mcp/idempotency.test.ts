@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+
+import test from 'ava';
+
+import { postJson } from '../harness/requests.ts';
+import { callTool, startAgentServer } from './agents.ts';
+
+test('a call with the key of an earlier one gets its result, and is done once', async (t) => {
+  const server = await startAgentServer(t);
+  const token = await server.token();
+  const call = { input: { name: 'Dale School' }, idempotencyKey: randomUUID() };
+  const answers = await Promise.all(
+    [1, 2, 3].map(async () => callTool(server, token, 'create_school', call)),
+  );
+  for (const { body } of answers) {
+    t.like(body, { result: { structuredContent: { id: '3', name: 'Dale School' } } });
+  }
+  t.deepEqual(server.schools.ran, ['create']);
+});
+
+test('the same key with another call is refused', async (t) => {
+  const server = await startAgentServer(t);
+  const token = await server.token();
+  const idempotencyKey = randomUUID();
+  await callTool(server, token, 'create_school', { input: { name: 'Dale School' }, idempotencyKey });
+  const others: [string, object][] = [
+    ['create_school', { input: { name: 'Moor School' }, idempotencyKey }],
+    ['rename_school', { id: '1', input: { name: 'Dale School' }, idempotencyKey }],
+  ];
+  for (const [name, given] of others) {
+    t.like((await callTool(server, token, name, given)).body, {
+      result: {
+        isError: true,
+        content: [
+          {
+            text: 'This Idempotency-Key was sent with another request before. Make a new key for each request.',
+          },
+        ],
+      },
+    });
+  }
+  // Keys are those of the user and the client, whichever interface they are sent to.
+  const overHttp = await postJson(
+    `${server.origin}/api/v1/actions/school/create-school-action`,
+    { name: 'Dale School' },
+    {
+      authorization: `Bearer ${await server.auth.issueToken({ client: server.clientId, user: server.person.id })}`,
+      'idempotency-key': idempotencyKey,
+    },
+  );
+  t.is(overHttp.status, 409);
+  t.is(overHttp.body?.['code'], 'idempotency_key_reused');
+  t.deepEqual(server.schools.ran, ['create']);
+});
+
+test('the error of an action is repeated too, and a step-up is not', async (t) => {
+  const server = await startAgentServer(t);
+  const wrong = { id: '9', input: { name: 'Dale School' }, idempotencyKey: randomUUID() };
+  const token = await server.token();
+  for (const _ of [1, 2]) {
+    t.like((await callTool(server, token, 'rename_school', wrong)).body, {
+      result: { isError: true, content: [{ text: 'There is no school with this id.' }] },
+    });
+  }
+  t.deepEqual(server.schools.ran, ['rename']);
+
+  const close = { id: '1', idempotencyKey: randomUUID() };
+  t.is((await callTool(server, await server.token(['close']), 'close_school', close)).status, 403);
+  const repeated = await callTool(server, await server.token(['close', 'manage']), 'close_school', close);
+  t.like(repeated.body, { result: { structuredContent: { id: '1' } } });
+});
+
+test('a result with another id is another call', async (t) => {
+  const server = await startAgentServer(t);
+  const token = await server.token();
+  const idempotencyKey = randomUUID();
+  const rename = async (id: string): Promise<unknown> =>
+    (await callTool(server, token, 'rename_school', { id, input: { name: 'Dale School' }, idempotencyKey }))
+      .body;
+  await rename('1');
+  t.like(await rename('2'), { result: { isError: true } });
+  t.is(server.schools.all.get('2'), 'Lake School');
+});

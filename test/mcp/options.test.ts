@@ -1,0 +1,125 @@
+import test from 'ava';
+import { ConfigError, createAuthServer, defineAction } from 'koa-gatehouse';
+import type { Action, AuthServer, AuthServerOptions } from 'koa-gatehouse';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import { createMcpEndpoint } from 'koa-gatehouse/mcp';
+import { z } from 'zod';
+
+import { createSchools, gate } from './agents.ts';
+import type { Permission } from './agents.ts';
+
+const ISSUER = 'https://platform.example';
+
+async function serverWith(
+  resources?: AuthServerOptions<Permission>['resources'],
+  issuer = ISSUER,
+): Promise<AuthServer<Permission>> {
+  return createAuthServer({
+    issuer,
+    users: { authenticate: async () => undefined, find: async () => undefined },
+    storage: memoryStorage(),
+    interactions: () => ({ middleware: async () => {}, error: async () => {} }),
+    gate,
+    ...(resources && { resources }),
+  });
+}
+
+const { actions } = createSchools();
+
+const remedy = (url: string): string =>
+  `resource: name the endpoint in the option resources of createAuthServer(), so that tokens can be issued for it: resources: { '${url}': { name: 'Schools for agents', scopes: { ... } } }`;
+
+test('an endpoint that the option resources does not name is a ConfigError with the remedy', async (t) => {
+  for (const resources of [undefined, {}, { [`${ISSUER}/mcp/`]: {} }]) {
+    const auth = await serverWith(resources);
+    await t.throwsAsync(createMcpEndpoint({ auth, actions }), {
+      instanceOf: ConfigError,
+      message: remedy(`${ISSUER}/mcp`),
+    });
+  }
+  const auth = await serverWith({ [`${ISSUER}/mcp`]: {} });
+  await t.throwsAsync(createMcpEndpoint({ auth, actions, path: '/tools' }), {
+    message: remedy(`${ISSUER}/tools`),
+  });
+  // The default API: its tokens would be those of /api/v1.
+  await t.throwsAsync(createMcpEndpoint({ auth, actions, path: '/mcp', resource: ISSUER }), {
+    message: remedy(ISSUER),
+  });
+});
+
+test('the endpoint is below the issuer, or at the path of its resource', async (t) => {
+  const below = await serverWith({ [`${ISSUER}/auth/mcp`]: {} }, `${ISSUER}/auth`);
+  await t.notThrowsAsync(createMcpEndpoint({ auth: below, actions }));
+  const elsewhere = await serverWith({ 'https://agents.example/tools': {} });
+  await t.notThrowsAsync(
+    createMcpEndpoint({ auth: elsewhere, actions, resource: 'https://agents.example/tools' }),
+  );
+});
+
+function plain(name: `${string}-action`, more: object = {}): Action<Permission> {
+  return defineAction({
+    gate,
+    type: 'school',
+    name,
+    level: 'collection',
+    title: 'x',
+    permission: 'view_schools',
+    input: z.object({}),
+    output: z.null(),
+    run: () => null,
+    ...more,
+  });
+}
+
+test('a wrong option is a ConfigError that names it', async (t) => {
+  const auth = await serverWith({ [`${ISSUER}/mcp`]: {} });
+  const cases: [object, string][] = [
+    [
+      { actions: [plain('close-action')] },
+      'actions: none of them is a tool: set mcp: true in the definitions of those that agents may run',
+    ],
+    [{ actions: 'all' }, 'actions: list the actions in an array: [defineAction({ ... })]'],
+    [
+      { actions: [plain('close-action', { mcp: 'close' }), plain('shut-action', { mcp: 'close' })] },
+      "actions: school/close-action and school/shut-action are both the tool close: give one another name, such as mcp: 'school_close'",
+    ],
+    [{ path: 'mcp' }, "path: give a path with a leading and no trailing slash, such as '/mcp'"],
+    [{ path: '/mcp/' }, "path: give a path with a leading and no trailing slash, such as '/mcp'"],
+    [{ bodyLimit: 0 }, 'bodyLimit: give a whole number above 0'],
+    [{ version: '' }, 'version: give a text, or leave it out'],
+    [{ instructions: 5 }, 'instructions: give a text, or leave it out'],
+    [{ origins: 'https://app.example' }, 'origins: give an array of strings'],
+    [
+      { origins: ['https://app.example/'] },
+      'origins: give origins without a path, such as https://app.example',
+    ],
+    [
+      { hosts: ['internal.example:80'] },
+      'hosts: give names of hosts in lower case and without ports, such as internal.example',
+    ],
+    [
+      { host: 'a' },
+      'host: there is no such option; the options are auth, actions, path, resource, limits, bodyLimit, origins, hosts, instructions, version',
+    ],
+    [{ auth: {} }, 'auth: pass the server that createAuthServer() resolved to, not a copy of it'],
+  ];
+  for (const [options, text] of cases) {
+    await t.throwsAsync(createMcpEndpoint({ auth, actions, ...options }), {
+      instanceOf: ConfigError,
+      message: text,
+    });
+  }
+});
+
+test('a hint that contradicts another, or is no boolean, is a ConfigError', (t) => {
+  t.throws(() => plain('close-action', { readOnly: true, destructive: true }), {
+    instanceOf: ConfigError,
+    message: 'close-action.destructive: it is readOnly too: leave one of them out',
+  });
+  for (const hint of ['readOnly', 'destructive', 'idempotent']) {
+    t.throws(() => plain('close-action', { [hint]: 'no' }), {
+      instanceOf: ConfigError,
+      message: `close-action.${hint}: give true or false`,
+    });
+  }
+});

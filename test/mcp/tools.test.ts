@@ -1,0 +1,265 @@
+import test from 'ava';
+import { ConfigError, defineAction } from 'koa-gatehouse';
+import { z } from 'zod';
+
+import { callTool, connect, gate, GENERATIONS, startAgentServer } from './agents.ts';
+
+const KEY = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 255,
+  description:
+    'A new UUID for each change. Send the same one when you repeat a call whose result you did not get: it is then done once.',
+};
+
+for (const [revision, mode] of GENERATIONS) {
+  test(`${revision}: a client lists the tools and calls them`, async (t) => {
+    const server = await startAgentServer(t);
+    const client = await connect(t, server, await server.token(), mode);
+    t.is(client.getNegotiatedProtocolVersion(), revision);
+    t.deepEqual(client.getServerVersion(), { name: 'Schools for agents', version: '1' });
+
+    const { tools } = await client.listTools();
+    t.deepEqual(
+      tools.map(({ name }) => name),
+      ['rename_school', 'school_list', 'create_school', 'close_school', 'school_break'],
+    );
+    t.deepEqual(tools[0]?.inputSchema, {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      type: 'object',
+      properties: {
+        id: { type: 'string', minLength: 1, maxLength: 255, description: 'The id of the school.' },
+        input: {
+          type: 'object',
+          properties: { name: { type: 'string', pattern: String.raw`^\S(?:.{0,98}\S)?$` } },
+          required: ['name'],
+        },
+        idempotencyKey: KEY,
+      },
+      required: ['id', 'input'],
+      additionalProperties: false,
+    });
+
+    const renamed = await client.callTool({
+      name: 'rename_school',
+      arguments: { id: '1', input: { name: 'Dale School' } },
+    });
+    t.deepEqual(renamed.structuredContent, { id: '1', name: 'Dale School' });
+    t.deepEqual(renamed.content, [{ type: 'text', text: '{"id":"1","name":"Dale School"}' }]);
+    t.is(server.schools.all.get('1'), 'Dale School');
+
+    // A client of 2025 expects an object as structured content.
+    const listed = await client.callTool({ name: 'school_list', arguments: {} });
+    const data = [
+      { id: '1', name: 'Dale School' },
+      { id: '2', name: 'Lake School' },
+    ];
+    t.deepEqual(listed.structuredContent, mode === 'legacy' ? { result: data } : data);
+    t.deepEqual(listed.content, [{ type: 'text', text: JSON.stringify(data) }]);
+  });
+
+  test(`${revision}: mistakes in the arguments are a result that says where each is`, async (t) => {
+    const server = await startAgentServer(t);
+    const client = await connect(t, server, await server.token(), mode);
+    const cases: [string, Record<string, unknown>, string[]][] = [
+      [
+        'rename_school',
+        { id: '1', input: { name: '' } },
+        ['#/input/name: Give 1 to 100 characters on one line.'],
+      ],
+      [
+        'rename_school',
+        { input: { name: 'Dale' } },
+        ['#/id: An id has 1 to 255 characters, and no control characters.'],
+      ],
+      [
+        'rename_school',
+        { id: 'a\u0001', name: 'Dale', idempotencyKey: 'ä' },
+        [
+          '#/name: There is no such argument; the arguments are id, input, idempotencyKey.',
+          '#/id: An id has 1 to 255 characters, and no control characters.',
+          '#/idempotencyKey: Send 1 to 255 visible ASCII characters, such as a UUID.',
+        ],
+      ],
+      [
+        'create_school',
+        { id: '1', input: { name: 'Dale' } },
+        ['#/id: There is no such argument; the arguments are input, idempotencyKey.'],
+      ],
+      ['create_school', {}, ['#/input/name: Invalid input: expected string, received undefined']],
+      ['school_list', { input: 'all' }, ['#/input: Invalid input: expected object, received string']],
+    ];
+    for (const [name, given, mistakes] of cases) {
+      const { content, isError } = await client.callTool({ name, arguments: given });
+      const text = ['The arguments do not match the input schema of the tool:', ...mistakes].join('\n');
+      t.deepEqual({ content, isError }, { content: [{ type: 'text', text }], isError: true });
+    }
+    t.deepEqual(server.schools.ran, []);
+  });
+
+  test(`${revision}: the error of an action is a result with its text`, async (t) => {
+    const server = await startAgentServer(t);
+    const client = await connect(t, server, await server.token(), mode);
+    const result = await client.callTool({
+      name: 'rename_school',
+      arguments: { id: '9', input: { name: 'Dale School' } },
+    });
+    t.true(result.isError);
+    t.deepEqual(result.content, [{ type: 'text', text: 'There is no school with this id.' }]);
+    t.is(result.structuredContent, undefined);
+  });
+
+  test(`${revision}: a tool that does not exist, or is no tool, is -32602`, async (t) => {
+    const server = await startAgentServer(t);
+    const client = await connect(t, server, await server.token(), mode);
+    for (const name of ['hide_school', 'school/list', '']) {
+      await t.throwsAsync(client.callTool({ name, arguments: {} }), {
+        code: -32_602,
+        message: `There is no tool ${name}.`,
+      } as object);
+    }
+  });
+}
+
+test('a fault of an action is logged, and its result has only the reference to the log line', async (t) => {
+  const server = await startAgentServer(t);
+  const { headers, text } = await callTool(server, await server.token(), 'school_break');
+  const reference = headers.get('x-request-id');
+  t.like(JSON.parse(text).result, {
+    isError: true,
+    content: [
+      {
+        type: 'text',
+        text: `Something went wrong on the server. Give the reference when you report it.\nReference: ${reference}`,
+      },
+    ],
+  });
+  t.false(text.includes('hunter2'));
+  const line = server.logger.lines.find(({ message }) => message === 'api request failed');
+  t.like(line, { level: 'error', fields: { request_id: reference, action: 'school/break-action' } });
+});
+
+test('what an action does not say counts as destructive and open-world', async (t) => {
+  const server = await startAgentServer(t);
+  const client = await connect(t, server, await server.token());
+  const { tools } = await client.listTools();
+  const hints = Object.fromEntries(tools.map(({ annotations, name }) => [name, Object.values(annotations!)]));
+  t.deepEqual(Object.keys(tools[0]!.annotations!), [
+    'readOnlyHint',
+    'destructiveHint',
+    'idempotentHint',
+    'openWorldHint',
+  ]);
+  t.deepEqual(hints, {
+    rename_school: [false, true, true, true],
+    school_list: [true, false, true, true],
+    create_school: [false, false, false, true],
+    close_school: [false, true, false, true],
+    school_break: [false, true, false, true],
+  });
+});
+
+test('the list is private, may be kept for a minute, and has no key for tools that change nothing', async (t) => {
+  const server = await startAgentServer(t);
+  const client = await connect(t, server, await server.token());
+  const { cacheScope, tools, ttlMs } = await client.listTools();
+  t.deepEqual({ cacheScope, ttlMs }, { cacheScope: 'private', ttlMs: 60_000 });
+  const list = tools.find(({ name }) => name === 'school_list');
+  t.deepEqual(Object.keys(list!.inputSchema.properties!), ['input']);
+});
+
+test('references in a schema keep their target', async (t) => {
+  const Tree = z.object({
+    name: z.string(),
+    get children() {
+      return z.array(Tree);
+    },
+  });
+  const Part = z.object({ label: z.string() }).meta({ id: 'Part' });
+  const server = await startAgentServer(t, {
+    schools: {
+      all: new Map(),
+      ran: [],
+      actions: [
+        defineAction({
+          gate,
+          type: 'tree',
+          name: 'plant-tree-action',
+          level: 'collection',
+          title: 'Plant a tree',
+          permission: 'edit_schools',
+          mcp: true,
+          input: Tree.extend({ parts: z.array(Part) }),
+          output: z.null(),
+          run: () => null,
+        }),
+        defineAction({
+          gate,
+          type: 'tree',
+          name: 'copy-tree-action',
+          level: 'collection',
+          title: 'Copy a tree',
+          permission: 'edit_schools',
+          mcp: true,
+          input: Tree,
+          output: z.null(),
+          run: () => null,
+        }),
+      ],
+    },
+  });
+  const client = await connect(t, server, await server.token());
+  const { tools } = await client.listTools();
+  for (const { inputSchema: schema } of tools) {
+    const texts = JSON.stringify(schema).matchAll(/"\$ref":"([^"]+)"/g);
+    const targets = Array.from(texts, ([, reference]) =>
+      reference!
+        .slice('#/'.length)
+        .split('/')
+        .reduce<unknown>((part, step) => (part as Record<string, unknown>)[step], schema),
+    );
+    t.true(targets.length > 0);
+    // Not the root, which has no schema of a name.
+    for (const target of targets)
+      t.regex(
+        JSON.stringify(target),
+        /^\{"type":"(?:array","items":\{"type":")?object","properties":\{"(?:name|label)"/,
+      );
+  }
+  const result = await client.callTool({
+    name: 'plant_tree',
+    arguments: { input: { name: 'a', children: [], parts: [{ label: 'b' }] } },
+  });
+  t.is(result.structuredContent, null);
+});
+
+function nameOf(type: string, name: `${string}-action`, mcp: boolean | string): string | undefined {
+  return defineAction({
+    type,
+    name,
+    level: 'collection',
+    title: 'x',
+    permission: 'edit_schools',
+    mcp,
+    input: z.object({}),
+    output: z.null(),
+    run: () => null,
+  }).mcp;
+}
+
+test('the name of a tool is that of its action, with the type in front unless it is part of it', (t) => {
+  t.is(nameOf('school', 'rename-school-action', true), 'rename_school');
+  t.is(nameOf('school', 'import-schools-action', true), 'import_schools');
+  t.is(nameOf('school-year', 'close-action', true), 'school_year_close');
+  t.is(nameOf('school', 'close-action', 'Shut-it_2'), 'Shut-it_2');
+  t.is(nameOf('school', 'close-action', false), undefined);
+  const wrong =
+    "close-action.mcp: give true, or a name of 1 to 64 letters, digits, _ and -, such as 'rename_school'";
+  for (const mcp of ['', 'a.b', 'a/b', 'ä', 'a'.repeat(65), 5 as unknown as string]) {
+    t.throws(() => nameOf('school', 'close-action', mcp), { instanceOf: ConfigError, message: wrong });
+  }
+  const long = `${'a'.repeat(60)}-action` as const;
+  t.throws(() => nameOf('school', long, true), {
+    message: `${long}.mcp: school_${'a'.repeat(60)} is longer than 64 characters: give a name, such as mcp: 'rename_school'`,
+  });
+});

@@ -1,0 +1,191 @@
+import { request } from 'node:http';
+
+import test from 'ava';
+
+import { send } from '../harness/requests.ts';
+import { message, post, startAgentServer } from './agents.ts';
+import type { AgentServer } from './agents.ts';
+
+const LIST = message('tools/list');
+
+/** Sends a list with a `Host` of its own, which fetch does not permit. Resolves to the status. */
+async function statusWithHost(server: AgentServer, token: string, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      server.url,
+      {
+        method: 'POST',
+        headers: {
+          host,
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          'mcp-protocol-version': '2026-07-28',
+          'mcp-method': 'tools/list',
+        },
+      },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode!);
+      },
+    );
+    sent.on('error', reject);
+    sent.end(JSON.stringify(LIST));
+  });
+}
+
+test('requests of other web pages are refused, before their token is looked at', async (t) => {
+  const server = await startAgentServer(t);
+  for (const origin of [
+    'https://attacker.example',
+    'null',
+    `${server.origin}.attacker.example`,
+    'http://127.0.0.1',
+  ]) {
+    const { body, status } = await post(server, undefined, LIST, { origin });
+    t.is(status, 403);
+    t.like(body, {
+      code: 'origin_not_allowed',
+      message:
+        'Web pages of this origin may not send requests here: see the option origins of createMcpEndpoint().',
+    });
+  }
+  const token = await server.token();
+  t.is((await post(server, token, LIST, { origin: server.origin })).status, 200);
+  t.is((await post(server, token, LIST)).status, 200);
+});
+
+test('the option origins names the web pages that may send requests', async (t) => {
+  const server = await startAgentServer(t, { origins: ['https://app.example'] });
+  const token = await server.token();
+  t.is((await post(server, token, LIST, { origin: 'https://app.example' })).status, 200);
+  t.is((await post(server, token, LIST, { origin: server.origin })).status, 403);
+});
+
+test('requests for other hosts are refused', async (t) => {
+  const server = await startAgentServer(t, { hosts: ['internal.example'] });
+  const token = await server.token();
+  for (const host of ['attacker.example', 'attacker.example:80', '127.0.0.1.attacker.example', '[::2]']) {
+    t.is(await statusWithHost(server, token, host), 403, host);
+  }
+  for (const host of ['internal.example', 'internal.example:8080', '127.0.0.1:1', 'LOCALHOST', '[::1]:80']) {
+    t.is(await statusWithHost(server, token, host), 200, host);
+  }
+});
+
+test('GET, DELETE and other methods are 405, and other paths are passed on', async (t) => {
+  const server = await startAgentServer(t);
+  const headers = { authorization: `Bearer ${await server.token()}` };
+  for (const method of ['GET', 'DELETE', 'PUT', 'OPTIONS']) {
+    const answer = await send(server.url, { method, headers });
+    t.is(answer.status, 405, method);
+    t.is(answer.headers.get('allow'), 'POST');
+    t.like(answer.body, { jsonrpc: '2.0', error: { message: 'Method not allowed.' } });
+  }
+  for (const path of ['/mcp/', '/MCP', '/mcp/sse', '/mcpx']) {
+    t.is((await send(server.origin + path, { method: 'POST', headers })).status, 404, path);
+  }
+});
+
+test('a body that is no message is 400, a larger one than bodyLimit 413, another type 415', async (t) => {
+  const server = await startAgentServer(t, { bodyLimit: 1000 });
+  const token = await server.token();
+  const cases: [string, number, string][] = [
+    ['', -32_700, 'Send a JSON-RPC message as the body.'],
+    ['{', -32_700, 'The body is not valid JSON.'],
+    ['[]', -32_600, 'Send one message for each request: batches are not supported.'],
+    [JSON.stringify([LIST]), -32_600, 'Send one message for each request: batches are not supported.'],
+    ['5', -32_600, 'Bad Request: the request body is not a valid JSON-RPC message'],
+    ['null', -32_600, 'Bad Request: the request body is not a valid JSON-RPC message'],
+    ['{"method":"tools/list"}', -32_600, 'Bad Request: the request body is not a valid JSON-RPC message'],
+  ];
+  for (const [body, code, text] of cases) {
+    const answer = await post(server, token, body);
+    t.is(answer.status, 400, body);
+    t.deepEqual(answer.body?.['error'], { code, message: text }, body);
+  }
+  const large = await post(server, token, message('tools/list', { cursor: 'a'.repeat(1000) }));
+  t.is(large.status, 413);
+  const type = await post(server, token, LIST, { 'content-type': 'text/plain' });
+  t.is(type.status, 415);
+});
+
+test('header fields that disagree with the body are 400, -32020', async (t) => {
+  const server = await startAgentServer(t);
+  const token = await server.token();
+  const call = message('tools/call', { name: 'school_list', arguments: {} });
+  for (const headers of [
+    { 'mcp-method': 'tools/list' },
+    { 'mcp-name': 'rename_school' },
+    { 'mcp-protocol-version': '2025-11-25' },
+  ]) {
+    const { body, status } = await post(server, token, call, headers);
+    t.is(status, 400, JSON.stringify(headers));
+    t.like(body, { error: { code: -32_020 } });
+  }
+  t.deepEqual(server.schools.ran, []);
+});
+
+test('an unknown revision is 400, -32022 with those that are known, and an unknown method 404', async (t) => {
+  const server = await startAgentServer(t);
+  const token = await server.token();
+  const unknown = await post(server, token, message('tools/list', {}, '2030-01-01'), {
+    'mcp-protocol-version': '2030-01-01',
+  });
+  t.is(unknown.status, 400);
+  t.like(unknown.body?.['error'], {
+    code: -32_022,
+    data: { supported: ['2026-07-28'], requested: '2030-01-01' },
+  });
+  const method = await post(server, token, message('schools/list'));
+  t.is(method.status, 404);
+  t.like(method.body?.['error'], { code: -32_601 });
+});
+
+test('a discovery names the revision and the tools, and nothing that is not served', async (t) => {
+  const server = await startAgentServer(t, { instructions: 'Ask before you close a school.' });
+  const { body } = await post(server, await server.token(), message('server/discover'));
+  t.like(body?.['result'], {
+    supportedVersions: ['2026-07-28'],
+    capabilities: { tools: {} },
+    instructions: 'Ask before you close a school.',
+  });
+  const stream = await post(
+    server,
+    await server.token(),
+    message('subscriptions/listen', { notifications: { toolsListChanged: true } }),
+  );
+  // It is acknowledged without any change to listen to, and ends.
+  t.deepEqual(
+    Array.from(stream.text.matchAll(/^data: (.*)$/gm), ([, data]) => {
+      const { method, params, result } = JSON.parse(data!);
+      return method === undefined ? result.resultType : [method, params.notifications];
+    }),
+    [['notifications/subscriptions/acknowledged', {}], 'complete'],
+  );
+});
+
+test('answers are not stored, and an answer to a notification is empty', async (t) => {
+  const server = await startAgentServer(t);
+  const token = await server.token();
+  const { headers } = await post(server, token, LIST);
+  t.is(headers.get('cache-control'), 'no-store');
+  t.is(headers.get('x-content-type-options'), 'nosniff');
+  const { id: _id, ...notification } = message('notifications/cancelled', { requestId: 1 }) as {
+    id: unknown;
+  };
+  const { status, text } = await post(server, token, notification);
+  t.deepEqual([status, text], [202, '']);
+});
+
+test('a message of a stranger that is not understood is no fault of the server', async (t) => {
+  const server = await startAgentServer(t);
+  const token = await server.token();
+  await post(server, token, { jsonrpc: '2.0', id: {}, method: 5 });
+  await post(server, token, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: null });
+  await post(server, token, message('tools/call', { name: 5 }));
+  await post(server, token, { jsonrpc: '2.0', id: 1, result: {} }, { 'mcp-protocol-version': '2025-11-25' });
+  t.deepEqual(
+    server.logger.lines.filter(({ level }) => level !== 'debug' && level !== 'info'),
+    [],
+  );
+});

@@ -1,0 +1,371 @@
+import { UnsecuredJWT, SignJWT } from 'jose';
+import test from 'ava';
+
+import { startPlatform } from '../harness/platform.ts';
+import type { Platform } from '../harness/platform.ts';
+import { postForm, send } from '../harness/requests.ts';
+import type { Answer } from '../harness/requests.ts';
+import { ASSERTION_TYPE, assertionParameters, makeKeyPair } from '../harness/client-keys.ts';
+import type { Claims, ClientKeyPair } from '../harness/client-keys.ts';
+import { outline } from './token-platform.ts';
+
+const server = await startPlatform({ privateKeyJwt: true });
+const pair = await makeKeyPair();
+const { client } = await server.auth.clients.create({
+  name: 'Nightly',
+  grantType: 'client_credentials',
+  permissions: ['view_schools'],
+  keys: { jwks: { keys: [pair.publicJwk] } },
+});
+test.after.always(() => server[Symbol.asyncDispose]());
+
+const UNVERIFIED =
+  'no key of the client verifies the client assertion; check the client_id (iss and sub), the key id (kid) and the registered keys';
+
+async function tokenWith(
+  claims: Claims = {},
+  { by = pair, id = client.id, at = server }: { by?: ClientKeyPair; id?: string; at?: Platform } = {},
+): Promise<Answer> {
+  return postForm(at.url('/oauth/token'), {
+    grant_type: 'client_credentials',
+    ...(await assertionParameters(id, at.auth.issuer, by, claims)),
+  });
+}
+
+function refused(description: string): object {
+  return { status: 401, body: { error: 'invalid_client', error_description: description } };
+}
+
+const now = (): number => Math.floor(Date.now() / 1000);
+
+test('a client with a key gets a token with an assertion, in a form and in JSON', async (t) => {
+  const answer = await tokenWith();
+  t.is(answer.status, 200);
+  const parameters = await assertionParameters(client.id, server.auth.issuer, pair);
+  const json = await server.token({ grant_type: 'client_credentials', ...parameters });
+  t.is(json.status, 200);
+  const { status, body } = await server.api('/identity', json.body.access_token);
+  t.is(status, 200);
+  t.like(body, { data: { type: 'client', id: client.id } });
+});
+
+test('the metadata offers private_key_jwt and its algorithms, none of them symmetric, only when switched on', async (t) => {
+  const path = '/.well-known/oauth-authorization-server';
+  const { body: on } = await send(server.url(path));
+  const algorithms = on?.['token_endpoint_auth_signing_alg_values_supported'] as string[];
+  t.deepEqual(
+    [...algorithms].toSorted(),
+    'ES256 ES384 ES512 Ed25519 EdDSA PS256 PS384 PS512 RS256 RS384 RS512'.split(' ').toSorted(),
+  );
+  for (const endpoint of ['revocation', 'introspection'])
+    t.deepEqual(on?.[`${endpoint}_endpoint_auth_signing_alg_values_supported`], algorithms);
+  t.deepEqual(on?.['token_endpoint_auth_methods_supported'], [
+    'client_secret_basic',
+    'client_secret_post',
+    'none',
+    'private_key_jwt',
+  ]);
+  for (const endpoint of ['introspection', 'revocation']) {
+    const methods = on?.[`${endpoint}_endpoint_auth_methods_supported`];
+    t.true(Array.isArray(methods) && methods.includes('private_key_jwt'), endpoint);
+  }
+  await using off = await startPlatform();
+  const { text, body } = await send(off.url(path));
+  t.notRegex(text, /private_key_jwt|signing_alg/);
+  t.deepEqual(body?.['token_endpoint_auth_methods_supported'], [
+    'client_secret_basic',
+    'client_secret_post',
+    'none',
+  ]);
+});
+
+test('a server without the option registers no keys, and accepts none of those that are stored', async (t) => {
+  await using off = await startPlatform();
+  const keys = { jwks: { keys: [pair.publicJwk] } };
+  await t.throwsAsync(off.auth.clients.create({ name: 'Keys', grantType: 'client_credentials', keys }), {
+    code: 'ERR_CLIENT_INVALID',
+    message: 'keys: this server accepts no keys of clients; switch on its option privateKeyJwt',
+  });
+  const { client: service } = await off.registerService();
+  const answer = await tokenWith({}, { at: off, id: service.id });
+  t.is(answer.status, 400);
+  t.is(answer.body?.['error'], 'invalid_request');
+});
+
+test('assertions are signed with each of the algorithms of the metadata', async (t) => {
+  for (const algorithm of [
+    'ES256',
+    'ES384',
+    'ES512',
+    'Ed25519',
+    'EdDSA',
+    'PS256',
+    'PS512',
+    'RS256',
+    'RS384',
+  ]) {
+    const by = await makeKeyPair(algorithm, algorithm);
+    const { client: app } = await server.auth.clients.create({
+      name: algorithm,
+      grantType: 'client_credentials',
+      keys: { jwks: { keys: [by.publicJwk] } },
+    });
+    t.is((await tokenWith({}, { by, id: app.id })).status, 200, algorithm);
+  }
+});
+
+test('an assertion without a key id is verified with each key of the client', async (t) => {
+  const [first, second] = [await makeKeyPair(null), await makeKeyPair(null)];
+  const { client: app } = await server.auth.clients.create({
+    name: 'Without ids',
+    grantType: 'client_credentials',
+    keys: { jwks: { keys: [first.publicJwk, second.publicJwk] } },
+  });
+  for (const by of [first, second]) t.is((await tokenWith({}, { by, id: app.id })).status, 200);
+});
+
+test('an assertion is accepted once, and its second use is told apart', async (t) => {
+  const parameters = await assertionParameters(client.id, server.auth.issuer, pair);
+  const fields = { grant_type: 'client_credentials', ...parameters };
+  t.is((await postForm(server.url('/oauth/token'), fields)).status, 200);
+  for (const path of ['/oauth/token', '/oauth/introspect', '/oauth/revoke']) {
+    const answer = await postForm(server.url(path), { ...fields, token: 'x' });
+    t.deepEqual(
+      outline(answer),
+      refused('the client assertion was used before; make a new one, with a new jti, for each request'),
+      path,
+    );
+  }
+  const again = await tokenWith({ jti: 'the same' });
+  const other = await tokenWith({ jti: 'the same', exp: now() + 90 });
+  t.deepEqual([again.status, other.status], [200, 401]);
+});
+
+test('of fifty requests at once with one assertion, exactly one gets a token', async (t) => {
+  const parameters = await assertionParameters(client.id, server.auth.issuer, pair);
+  const fields = { grant_type: 'client_credentials', ...parameters };
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, async () => postForm(server.url('/oauth/token'), fields)),
+  );
+  t.is(answers.filter(({ status }) => status === 200).length, 1);
+  t.is(answers.filter(({ status }) => status === 401).length, 49);
+});
+
+test('the same jti of two clients is accepted for each', async (t) => {
+  const { client: second } = await server.auth.clients.create({
+    name: 'Second',
+    grantType: 'client_credentials',
+    keys: { jwks: { keys: [pair.publicJwk] } },
+  });
+  t.is((await tokenWith({ jti: 'of two' })).status, 200);
+  t.is((await tokenWith({ jti: 'of two' }, { id: second.id })).status, 200);
+});
+
+const MISTAKES: readonly (readonly [name: string, claims: () => Claims, description: string])[] = [
+  [
+    'expired',
+    () => ({ exp: now() - 60 }),
+    'the client assertion has expired (exp); make a new one for each request, and check the clock of the client',
+  ],
+  [
+    'expires too late',
+    () => ({ exp: now() + 3600 }),
+    'the client assertion expires too late; its exp is at most 10 minutes ahead',
+  ],
+  [
+    'expires never',
+    () => ({ exp: 1e300 }),
+    'the client assertion expires too late; its exp is at most 10 minutes ahead',
+  ],
+  [
+    'no expiry',
+    () => ({ exp: undefined }),
+    'the client assertion has an exp, a time within the next 10 minutes',
+  ],
+  [
+    'not valid yet',
+    () => ({ nbf: now() + 120 }),
+    'the client assertion is not valid yet (nbf); check the clock of the client',
+  ],
+  ['no jti', () => ({ jti: undefined }), 'the client assertion has a jti, a new one for each request'],
+  ['no audience', () => ({ aud: undefined }), `the aud of the client assertion is ${server.origin}`],
+  [
+    'another audience',
+    () => ({ aud: 'https://other.example' }),
+    `the aud of the client assertion is ${server.origin}`,
+  ],
+  [
+    'a second audience',
+    () => ({ aud: [server.origin, 'https://other.example'] }),
+    `the aud of the client assertion is ${server.origin}`,
+  ],
+  [
+    'another issuer',
+    () => ({ iss: 'other' }),
+    'the iss and the sub of the client assertion are the client_id',
+  ],
+];
+
+for (const [name, claims, description] of MISTAKES) {
+  test(`an assertion is refused, and told why, also to a client that does not exist: ${name}`, async (t) => {
+    t.deepEqual(outline(await tokenWith(claims())), refused(description));
+    t.deepEqual(outline(await tokenWith(claims(), { id: 'unknown' })), refused(description));
+  });
+}
+
+test('clocks of clients may differ by some seconds', async (t) => {
+  t.is((await tokenWith({ nbf: now() + 8, iat: now() + 8 })).status, 200);
+  t.is((await tokenWith({ exp: now() - 5 })).status, 200);
+  t.is((await tokenWith({ exp: now() + 600 })).status, 200);
+});
+
+test('the issuer, the token endpoint and the called endpoint are accepted as the audience', async (t) => {
+  const { issuer } = server.auth;
+  for (const aud of [issuer, `${issuer}/oauth/token`, [issuer], [issuer, `${issuer}/oauth/token`]])
+    t.is((await tokenWith({ aud })).status, 200, String(aud));
+  const token = String((await tokenWith()).body?.['access_token']);
+  const path = '/oauth/introspect';
+  for (const aud of [issuer, `${issuer}${path}`, `${issuer}/oauth/token`]) {
+    const parameters = await assertionParameters(client.id, issuer, pair, { aud });
+    const answer = await postForm(server.url(path), { token, ...parameters });
+    t.like(answer, { status: 200, body: { active: true } });
+  }
+  const revocation = await assertionParameters(client.id, issuer, pair);
+  t.is((await postForm(server.url('/oauth/revoke'), { token, ...revocation })).status, 200);
+  const last = await assertionParameters(client.id, issuer, pair);
+  t.deepEqual((await postForm(server.url(path), { token, ...last })).body, { active: false });
+});
+
+test('a wrong key, an unknown key id and an unknown client get the same response', async (t) => {
+  const stranger = await makeKeyPair();
+  const unknownId = await makeKeyPair('unknown');
+  const { client: disabled } = await server.auth.clients.create({
+    name: 'Disabled',
+    grantType: 'client_credentials',
+    keys: { jwks: { keys: [pair.publicJwk] } },
+  });
+  await server.auth.clients.disable(disabled.id);
+  const withSecret = await server.registerService();
+  const publicApp = await server.registerApp({ confidential: false });
+  for (const answer of [
+    await tokenWith({}, { by: stranger }),
+    await tokenWith({}, { by: unknownId }),
+    await tokenWith({}, { id: 'unknown' }),
+    await tokenWith({}, { id: disabled.id }),
+    await tokenWith({}, { id: withSecret.client.id }),
+    await tokenWith({}, { id: publicApp.client.id }),
+  ])
+    t.deepEqual(outline(answer), refused(UNVERIFIED));
+  const records = await server.auth.audit.list({ types: ['token_refused'] });
+  const reasons = new Set(records.map((record) => ('reason' in record ? record.reason : undefined)));
+  for (const reason of [
+    'the signature of the client assertion does not belong to a key of the client',
+    'the client has no key with the kid of the client assertion',
+    'client not found',
+    'the app is disabled',
+    'the client has no keys',
+  ])
+    t.true(reasons.has(reason), reason);
+});
+
+test('symmetric and absent signatures are refused', async (t) => {
+  const claims = { iss: client.id, sub: client.id, aud: server.origin, jti: 'forged', exp: now() + 60 };
+  const jwk = JSON.stringify(pair.publicJwk);
+  const assertions = [
+    new UnsecuredJWT(claims).encode(),
+    await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(jwk.padEnd(64))),
+  ];
+  for (const client_assertion of assertions) {
+    const fields = {
+      grant_type: 'client_credentials',
+      client_assertion_type: ASSERTION_TYPE,
+      client_assertion,
+    };
+    const answer = await postForm(server.url('/oauth/token'), fields);
+    t.is(answer.status, 401);
+    t.regex(String(answer.body?.['error_description']), /^sign the client assertion with one of RS256, /);
+  }
+});
+
+test('malformed assertions get a 4xx that says what is wrong', async (t) => {
+  const post = async (fields: Record<string, string>): Promise<Answer> =>
+    postForm(server.url('/oauth/token'), { grant_type: 'client_credentials', ...fields });
+  const { client_assertion } = await assertionParameters(client.id, server.auth.issuer, pair);
+  const type = { client_assertion_type: ASSERTION_TYPE };
+  const answers: readonly (readonly [Answer, string])[] = [
+    [await post({ ...type, client_assertion: 'x' }), 'invalid client_assertion format'],
+    [await post({ ...type, client_assertion: 'a.b.c' }), 'invalid client_assertion format'],
+    [await post({ client_assertion }), 'client_assertion_type must be provided'],
+    [
+      await post({ client_assertion, client_assertion_type: 'x' }),
+      `client_assertion_type must have value ${ASSERTION_TYPE}`,
+    ],
+    [await post({ ...type, client_assertion, client_id: 'other' }), 'client_id mismatch'],
+    [
+      await post({ ...type, client_assertion, client_secret: 'x' }),
+      'client authentication must only be provided using one mechanism',
+    ],
+  ];
+  for (const [answer, description] of answers)
+    t.deepEqual(
+      outline(answer),
+      { status: 400, body: { error: 'invalid_request', error_description: description } },
+      description,
+    );
+});
+
+test('failed assertions of strangers lock no client out', async (t) => {
+  const stranger = await makeKeyPair();
+  await using throttled = await startPlatform({
+    privateKeyJwt: true,
+    throttling: { clientAuthentication: { perClientAndAddress: 2, perAddress: 3 } },
+  });
+  const { client: app } = await throttled.auth.clients.create({
+    name: 'Keys',
+    grantType: 'client_credentials',
+    keys: { jwks: { keys: [pair.publicJwk] } },
+  });
+  const with_ = { at: throttled, id: app.id };
+  for (let count = 0; count < 10; count += 1)
+    t.is((await tokenWith({}, { ...with_, by: stranger })).status, 401);
+  t.is((await tokenWith({}, with_)).status, 200);
+});
+
+test('a client changes from a secret to keys and back without a break', async (t) => {
+  const service = await server.registerService();
+  const { clients } = server.auth;
+  const { id } = service.client;
+  const bySecret = async (secret: string): Promise<number> =>
+    (await server.token({ grant_type: 'client_credentials', client_id: id, client_secret: secret })).status;
+  const byKey = async (by = pair): Promise<number> => (await tokenWith({}, { id, by })).status;
+
+  t.deepEqual([await bySecret(service.secret), await byKey()], [200, 401]);
+  await clients.update(id, { keys: { jwks: { keys: [pair.publicJwk] } } });
+  t.deepEqual([await bySecret(service.secret), await byKey()], [200, 200]);
+  const [first] = await clients.secrets(id);
+  await clients.deleteSecret(id, first!.id);
+  t.deepEqual([await bySecret(service.secret), await byKey()], [401, 200]);
+
+  const next = await makeKeyPair('key-2');
+  await clients.update(id, { keys: { jwks: { keys: [pair.publicJwk, next.publicJwk] } } });
+  t.deepEqual([await byKey(), await byKey(next)], [200, 200]);
+  await clients.update(id, { keys: { jwks: { keys: [next.publicJwk] } } });
+  t.deepEqual([await byKey(), await byKey(next)], [401, 200]);
+
+  const { value } = await clients.addSecret(id);
+  t.deepEqual([await bySecret(value), await byKey(next)], [200, 200]);
+  await clients.update(id, { keys: undefined });
+  t.deepEqual([await bySecret(value), await byKey(next)], [200, 401]);
+});
+
+test('a client that is registered with keys has no secret', async (t) => {
+  const { client: app, secret } = await server.auth.clients.create({
+    name: 'Keys',
+    grantType: 'client_credentials',
+    keys: { jwks: { keys: [{ ...pair.publicJwk, x5c: ['certificate'], custom: 1 }] } },
+  });
+  t.is(secret, undefined);
+  t.deepEqual(await server.auth.clients.secrets(app.id), []);
+  t.deepEqual(app.keys, { jwks: { keys: [pair.publicJwk] } });
+  t.deepEqual((await server.auth.clients.find(app.id))?.keys, app.keys);
+});

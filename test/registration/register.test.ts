@@ -1,0 +1,432 @@
+import test from 'ava';
+import { createMetrics } from 'koa-gatehouse/metrics';
+
+import { Browser } from '../harness/browser.ts';
+import { authorize, authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
+import { pkce } from '../harness/pkce.ts';
+import { send } from '../harness/requests.ts';
+import { serve } from '../harness/serve.ts';
+import { AGENT, appOf, CALLBACK, eventsOf, register, registered, startOpen } from './apps.ts';
+
+const INITIAL = 'an initial access token of the partner';
+
+test('an app registers itself, and gets what RFC 7591 section 3.2.1 lists', async (t) => {
+  const platform = await startOpen(t);
+  const { body, headers, status } = await register(platform, {
+    ...AGENT,
+    client_uri: 'https://agent.example',
+    logo_uri: 'https://agent.example/logo.svg',
+    contacts: ['dev@agent.example'],
+    software_id: 'x',
+    unknown: { a: 1 },
+  });
+  t.is(status, 201);
+  t.is(headers.get('cache-control'), 'no-store');
+  t.is(headers.get('pragma'), 'no-cache');
+  const { client_id: id, client_id_issued_at: at, client_secret: secret, ...rest } = body!;
+  const { registration_access_token: token, ...metadata } = rest;
+  t.regex(id as string, /^[0-9a-f-]{36}$/);
+  t.true(Math.abs((at as number) - Date.now() / 1000) < 60);
+  t.regex(secret as string, /^gatehouse_secret_[\w-]{43}$/);
+  t.regex(token as string, /^gatehouse_registration_[\w-]{43}$/);
+  t.deepEqual(metadata, {
+    client_secret_expires_at: 0,
+    registration_client_uri: `${platform.origin}/oauth/register/${String(id)}`,
+    client_name: 'Agent',
+    redirect_uris: [CALLBACK],
+    token_endpoint_auth_method: 'client_secret_basic',
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    application_type: 'web',
+    scope: 'schools:read',
+  });
+  t.like(await platform.auth.clients.find(id as string), {
+    name: 'Agent',
+    registration: 'dynamic',
+    grantType: 'authorization_code',
+    confidential: true,
+    firstParty: false,
+    scopes: ['schools:read'],
+    roles: [],
+    permissions: [],
+    ownerId: undefined,
+    disabled: false,
+  });
+  t.deepEqual(await eventsOf(platform, id as string), [
+    {
+      type: 'client_created',
+      clientId: id as string,
+      name: 'Agent',
+      registration: 'dynamic',
+      address: '127.0.0.1',
+    },
+  ]);
+  t.true(platform.logger.lines.some(({ message }) => message === 'registration answered'));
+});
+
+test('a registered app asks for consent, and its token has its scopes only', async (t) => {
+  const platform = await startOpen(t);
+  const app = await appOf(platform, await registered(platform));
+  const page = await new Browser().get(authorizeUrl(platform, app, { scope: 'schools:read schools:write' }));
+  t.is(page.status, 400);
+  t.regex(page.text, /invalid_scope/);
+  const { body, status } = await runCodeFlow(platform, app);
+  t.is(status, 200);
+  t.is(body.scope, 'schools:read');
+  t.is((await platform.api('/schools', body.access_token)).status, 200);
+  t.truthy(body.refresh_token);
+});
+
+test('the metadata names the endpoint, with the option only, and below the path of the issuer', async (t) => {
+  const off = await startPlatform();
+  t.teardown(async () => off[Symbol.asyncDispose]());
+  const url = '/.well-known/oauth-authorization-server';
+  t.false('registration_endpoint' in (await send(off.url(url))).body!);
+  // Falls through to the host.
+  const { status, text } = await register(off, AGENT);
+  t.deepEqual({ status, text }, { status: 404, text: 'Not Found' });
+  t.is((await send(off.url('/oauth/register/a'))).text, 'Not Found');
+
+  const below = await startOpen(t, { mounting: { path: '/auth' } });
+  const endpoint = (await send(below.url(url))).body!['registration_endpoint'];
+  t.is(endpoint, `${below.origin}/auth/oauth/register`);
+  const { registration_client_uri: uri } = await registered(below);
+  t.true(uri.startsWith(`${below.origin}/auth/oauth/register/`));
+});
+
+/** What is sent, the status, the code and the description of the answer. */
+const REFUSED: [sent: unknown, error: string, description: RegExp][] = [
+  [{}, 'invalid_redirect_uri', /redirect_uris: give an array of 1 to 20 URIs/],
+  [{ redirect_uris: [] }, 'invalid_redirect_uri', /1 to 20/],
+  [{ redirect_uris: 'https://a.example' }, 'invalid_redirect_uri', /1 to 20/],
+  [{ redirect_uris: [1] }, 'invalid_redirect_uri', /1 to 20/],
+  [
+    { redirect_uris: Array.from({ length: 21 }, (_, index) => `https://a.example/${index}`) },
+    'invalid_redirect_uri',
+    /1 to 20/,
+  ],
+  [{ redirect_uris: ['http://a.example/'] }, 'invalid_redirect_uri', /^redirect_uris\[0\]: use https/],
+  [
+    { redirect_uris: [CALLBACK, 'https://a.example/#b'] },
+    'invalid_redirect_uri',
+    /^redirect_uris\[1\]: .*fragment/,
+  ],
+  [{ redirect_uris: ['https://*.example/'] }, 'invalid_redirect_uri', /wildcard/],
+  [{ redirect_uris: ['javascript:alert(1)'] }, 'invalid_redirect_uri', /use https/],
+  [
+    { redirect_uris: ['javascript:alert(1)'], token_endpoint_auth_method: 'none' },
+    'invalid_redirect_uri',
+    /reversed domain name/,
+  ],
+  [{ redirect_uris: ['com.example.app:/callback'] }, 'invalid_redirect_uri', /use https/],
+  [{ redirect_uris: ['not a uri'] }, 'invalid_redirect_uri', /percent-encode/],
+  [{ ...AGENT, client_name: 1 }, 'invalid_client_metadata', /^client_name: give a string/],
+  [{ ...AGENT, client_name: 'x'.repeat(101) }, 'invalid_client_metadata', /^client_name: .* 1 to 100/],
+  [{ ...AGENT, client_name: 'Ac\u{202E}me' }, 'invalid_client_metadata', /^client_name: .*control/],
+  [{ ...AGENT, client_name: 'Acme Schools' }, 'invalid_client_metadata', /^client_name: .*reserved/],
+  [{ ...AGENT, client_name: 'Аcme Schооls' }, 'invalid_client_metadata', /^client_name: .*reserved/],
+  [{ ...AGENT, client_name: 'Pаypal' }, 'invalid_client_metadata', /^client_name: .*one script/],
+  [{ ...AGENT, scope: ['schools:read'] }, 'invalid_client_metadata', /^scope: give a string/],
+  [{ ...AGENT, scope: 'schools:write *' }, 'invalid_client_metadata', /^scope: .*any of these scopes/],
+  [
+    { ...AGENT, grant_types: ['client_credentials'] },
+    'invalid_client_metadata',
+    /^grant_types: .*users only/,
+  ],
+  [{ ...AGENT, grant_types: 'authorization_code' }, 'invalid_client_metadata', /^grant_types: give an array/],
+  [{ ...AGENT, response_types: ['token'] }, 'invalid_client_metadata', /^response_types: .*with code/],
+  [
+    { ...AGENT, application_type: 'desktop' },
+    'invalid_client_metadata',
+    /^application_type: give native or web/,
+  ],
+  [
+    { ...AGENT, token_endpoint_auth_method: 'private_key_jwt', jwks_uri: 'http://169.254.169.254/' },
+    'invalid_client_metadata',
+    /^token_endpoint_auth_method: give none/,
+  ],
+  [
+    { ...AGENT, application_type: 'native', token_endpoint_auth_method: 'client_secret_post' },
+    'invalid_client_metadata',
+    /cannot keep a secret/,
+  ],
+  [{ ...AGENT, software_statement: 'a.b.c' }, 'unapproved_software_statement', /trusts no publisher/],
+  [{ ...AGENT, software_statement: {} }, 'invalid_software_statement', /give a JWT/],
+];
+
+test('metadata that cannot be registered is refused with the code of RFC 7591', async (t) => {
+  const platform = await startOpen(t);
+  for (const [sent, error, description] of REFUSED) {
+    const { body, headers, status, text } = await register(platform, sent);
+    t.is(status, 400, text);
+    t.is(body!['error'], error, text);
+    t.regex(body!['error_description'] as string, description);
+    t.is(headers.get('cache-control'), 'no-store');
+  }
+  t.deepEqual(await platform.auth.clients.list(), []);
+});
+
+test('what is no JSON object of a bounded size and depth is refused', async (t) => {
+  const platform = await startOpen(t);
+  const url = platform.url('/oauth/register');
+  const post = async (body: string | undefined, type = 'application/json') =>
+    send(url, { method: 'POST', headers: { 'content-type': type }, ...(body === undefined ? {} : { body }) });
+  const deep = `{"a":${'['.repeat(40)}${']'.repeat(40)}}`;
+  const cases: [body: string | undefined, status: number, type?: string][] = [
+    [undefined, 400],
+    ['', 400],
+    ['{', 400],
+    ['[]', 400],
+    ['null', 400],
+    ['"text"', 400],
+    [deep, 400],
+    ['{"client_name":"a","client_name":"b"}', 400],
+    [JSON.stringify({ client_name: 'a\0' }), 400],
+    [JSON.stringify({ ...AGENT, padding: 'x'.repeat(60_000) }), 413],
+    ['client_name=a', 415, 'application/x-www-form-urlencoded'],
+    [JSON.stringify(AGENT), 415, 'text/plain'],
+  ];
+  for (const [body, status, type] of cases) {
+    const answer = await post(body, type);
+    t.is(answer.status, status, answer.text);
+    t.is(answer.body!['error'], 'invalid_client_metadata');
+  }
+  const { body, headers, status } = await send(url, { method: 'GET' });
+  t.deepEqual([status, headers.get('allow'), body!['error']], [405, 'POST, OPTIONS', 'invalid_request']);
+  t.is((await register(platform, { ...AGENT, __proto__: null, constructor: 1 })).status, 201);
+});
+
+test('only what can be honoured is registered, and the answer says so', async (t) => {
+  const platform = await startOpen(t);
+  // As Visual Studio Code registers.
+  const code = await registered(platform, {
+    client_name: 'Visual Studio Code',
+    client_uri: 'https://code.visualstudio.com',
+    grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+    response_types: ['code'],
+    redirect_uris: ['https://vscode.dev/redirect', 'http://127.0.0.1/', 'http://127.0.0.1:33418/'],
+    token_endpoint_auth_method: 'none',
+    application_type: 'native',
+    scope: 'schools:read schools:write offline_access',
+  });
+  t.like(code, {
+    client_secret: undefined,
+    client_secret_expires_at: undefined,
+    grant_types: ['authorization_code', 'refresh_token'],
+    token_endpoint_auth_method: 'none',
+    application_type: 'native',
+    scope: 'schools:read',
+  });
+  t.false('client_uri' in code);
+});
+
+test('an app without scopes gets the default ones, of which there are none by default', async (t) => {
+  const { scope: _, ...withoutScope } = AGENT;
+  const none = await startOpen(t);
+  const empty = await registered(none, withoutScope);
+  t.false('scope' in empty);
+  t.deepEqual((await none.auth.clients.find(empty.client_id))?.scopes, []);
+  const { body } = await runCodeFlow(none, await appOf(none, empty));
+  t.is((await none.api('/schools', body.access_token)).status, 403);
+
+  const some = await startOpen(t, {
+    dynamicRegistration: { scopes: ['schools:read', 'schools:write'], defaultScopes: ['schools:read'] },
+  });
+  t.is((await registered(some, { ...withoutScope, scope: ' ' }))['scope'], 'schools:read');
+  t.is((await registered(some, { ...AGENT, scope: 'schools:write' }))['scope'], 'schools:write');
+});
+
+test('an app without a name has that of its redirect URI', async (t) => {
+  const platform = await startOpen(t, { reservedNames: ['forbidden.example'] });
+  const nameOf = async (uri: string): Promise<unknown> =>
+    (await registered(platform, { redirect_uris: [uri], token_endpoint_auth_method: 'none' }))['client_name'];
+  t.is(await nameOf('https://agent.example/callback'), 'agent.example');
+  t.is(await nameOf('http://localhost:3000/callback'), 'localhost');
+  t.is(await nameOf('com.example.agent:/callback'), 'com.example.agent');
+  const refused = await register(platform, { redirect_uris: ['https://forbidden.example/'] });
+  t.is(refused.body!['error_description'], 'client_name: this name, or one that looks like it, is reserved');
+});
+
+test('the port of a loopback redirect URI is free for public apps on the device only', async (t) => {
+  const platform = await startOpen(t);
+  const uri = 'http://localhost:3334/callback';
+  const works = async (metadata: object): Promise<boolean> => {
+    const app = await appOf(
+      platform,
+      await registered(platform, { ...AGENT, redirect_uris: [uri], ...metadata }),
+    );
+    const other = { ...app, redirectUri: 'http://localhost:4445/callback' };
+    const { parameters } = pkce();
+    t.is((await new Browser().get(authorizeUrl(platform, app, parameters))).status, 303);
+    return (await new Browser().get(authorizeUrl(platform, other, parameters))).status === 303;
+  };
+  t.true(await works({ token_endpoint_auth_method: 'none' }));
+  t.true(await works({ application_type: 'native' }));
+  t.false(await works({ token_endpoint_auth_method: 'none', application_type: 'web' }));
+  t.false(await works({}));
+  t.false(await works({ token_endpoint_auth_method: 'client_secret_post' }));
+});
+
+test('a public app needs PKCE, and gets its tokens without a secret', async (t) => {
+  const platform = await startOpen(t);
+  const app = await appOf(
+    platform,
+    await registered(platform, { ...AGENT, token_endpoint_auth_method: 'none' }),
+  );
+  const { parameters, verifier } = pkce();
+  const without = await new Browser().get(authorizeUrl(platform, app));
+  t.is(without.status, 400);
+  t.regex(without.text, /invalid_request/);
+  const callback = await authorize(platform, app, { parameters });
+  const { body, status } = await platform.token({
+    grant_type: 'authorization_code',
+    client_id: app.client.id,
+    redirect_uri: app.redirectUri,
+    code: callback.get('code'),
+    code_verifier: verifier,
+  });
+  t.is(status, 200);
+  t.is(body.scope, 'schools:read');
+});
+
+test('a registration needs an initial access token, where some are given', async (t) => {
+  const platform = await startOpen(t, {
+    dynamicRegistration: { initialAccessTokens: ['another one, of 32 characters or more', INITIAL] },
+  });
+  const none = await register(platform, AGENT);
+  t.is(none.status, 401);
+  t.is(none.headers.get('www-authenticate'), `Bearer realm="${platform.origin}"`);
+  t.deepEqual(none.body, {
+    error: 'invalid_token',
+    error_description: 'send an initial access token as Authorization: Bearer',
+  });
+  const encoded = Buffer.from(INITIAL).toString('base64url');
+  for (const token of [encoded, 'x', INITIAL.slice(1).replaceAll(' ', '_')]) {
+    const wrong = await register(platform, AGENT, { authorization: `Bearer ${token}` });
+    t.is(wrong.status, 401, token);
+    t.is(wrong.headers.get('www-authenticate'), `Bearer realm="${platform.origin}", error="invalid_token"`);
+  }
+  t.deepEqual(await platform.auth.clients.list(), []);
+});
+
+test('the right initial access token registers any number of apps, and is not logged', async (t) => {
+  const token = 'c3VjaCBhcyBvbmUgcGVyIHBhcnRuZXIgMTIzNA';
+  const platform = await startOpen(t, { dynamicRegistration: { initialAccessTokens: [token] } });
+  for (const scheme of ['Bearer', 'bearer'])
+    t.is((await register(platform, AGENT, { authorization: `${scheme} ${token}` })).status, 201);
+  t.is((await register(platform, AGENT, { authorization: `Basic ${token}` })).status, 401);
+  t.false(JSON.stringify(platform.logger.lines).includes(token));
+});
+
+test('the policy decides about the metadata as registered', async (t) => {
+  const asked: unknown[] = [];
+  const platform = await startOpen(t, {
+    dynamicRegistration: {
+      allow(request) {
+        asked.push(request);
+        return new URL(request.metadata.redirect_uris[0]!).hostname === 'agent.example';
+      },
+    },
+  });
+  const sent = { ...AGENT, software_id: 'x', scope: 'schools:write schools:read' };
+  const { client_id: id, client_name, redirect_uris } = await registered(platform, sent);
+  t.like(asked[0], {
+    sent,
+    address: '127.0.0.1',
+    clientId: undefined,
+    metadata: {
+      client_name,
+      redirect_uris,
+      scope: 'schools:read',
+      token_endpoint_auth_method: 'client_secret_basic',
+    },
+  });
+  const refused = await register(platform, { ...AGENT, redirect_uris: ['https://other.example/'] });
+  t.is(refused.status, 400);
+  t.deepEqual(refused.body, {
+    error: 'invalid_client_metadata',
+    error_description: 'the policy of this server refuses this app',
+  });
+  t.is((await register(platform, { ...AGENT, client_name: 'Acme Schools' })).status, 400);
+  t.is(asked.length, 2, 'the policy is asked after the checks');
+  t.deepEqual(
+    (await platform.auth.clients.list()).map((client) => client.id),
+    [id],
+  );
+});
+
+test('a policy that fails or returns nothing registers nothing', async (t) => {
+  for (const allow of [
+    async () => {
+      throw new Error('the directory is down');
+    },
+    (() => undefined) as unknown as () => boolean,
+  ]) {
+    const platform = await startOpen(t, { dynamicRegistration: { allow } });
+    const { body, status, text } = await register(platform, AGENT);
+    t.false(text.includes('directory'));
+    t.deepEqual(await platform.auth.clients.list(), []);
+    const isFailure = status === 500;
+    t.is(body!['error'], isFailure ? 'server_error' : 'invalid_client_metadata');
+    t.is(
+      platform.logger.lines.some(({ level, message }) => level === 'error' && message === 'request failed'),
+      isFailure,
+    );
+  }
+});
+
+test('pages of every origin can register an app, without cookies', async (t) => {
+  const platform = await startOpen(t);
+  const url = platform.url('/oauth/register');
+  const preflight = await send(url, {
+    method: 'OPTIONS',
+    headers: {
+      origin: 'http://localhost:6274',
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'content-type,mcp-protocol-version',
+    },
+  });
+  t.is(preflight.status, 204);
+  t.is(preflight.headers.get('access-control-allow-origin'), '*');
+  t.is(preflight.headers.get('access-control-allow-headers'), '*, Authorization');
+  t.is(preflight.headers.get('access-control-allow-credentials'), null);
+  const { headers, status } = await register(platform, AGENT, { origin: 'http://localhost:6274' });
+  t.is(status, 201);
+  t.is(headers.get('access-control-allow-origin'), '*');
+  const below = await send(platform.url('/oauth/register/a'), { method: 'OPTIONS' });
+  t.is(below.headers.get('access-control-allow-methods'), 'GET, PUT, DELETE');
+});
+
+test('no URL of the metadata is fetched', async (t) => {
+  const asked: string[] = [];
+  await using elsewhere = await serve(() => (request, response) => {
+    asked.push(request.url ?? '');
+    response.end('{}');
+  });
+  const platform = await startOpen(t);
+  const members = ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri', 'jwks_uri', 'sector_identifier_uri'];
+  const uris = Object.fromEntries(members.map((name) => [name, `${elsewhere.origin}/${name}`]));
+  const registration = await registered(platform, { ...AGENT, ...uris });
+  for (const name of members) t.false(name in registration);
+  const app = await appOf(platform, registration);
+  await runCodeFlow(platform, app);
+  t.deepEqual(asked, []);
+});
+
+test('requests are counted by their error', async (t) => {
+  const platform = await startOpen(t);
+  const metrics = createMetrics(platform.auth);
+  t.teardown(() => metrics.stop());
+  const { registration_client_uri: uri } = await registered(platform);
+  await register(platform, {});
+  await send(uri);
+  const text = await metrics.register.metrics();
+  for (const error of ['none', 'invalid_redirect_uri', 'invalid_token'])
+    t.true(text.includes(`gatehouse_registration_requests_total{error="${error}"} 1`), text);
+});
+
+test('paths below that are no client id fall through', async (t) => {
+  const platform = await startOpen(t);
+  for (const path of ['/oauth/register/a/b', '/oauth/registered', '/oauth/register/a%2Fb'])
+    t.is((await send(platform.url(path))).status, 404, path);
+});
