@@ -49,7 +49,7 @@ export function guardEveryRoute<State>(
   };
 }
 
-/** Parses the bodies of all routes that are added after this call. */
+/** Parses the bodies of requests to all routes that are added after this call. */
 export function parseHostBodies<State>(router: Router<State, RouteBody>, bodies: RouteBodies): void {
   const { stack: parserLayers } = new Router<State, RouteBody>().use(bodies.parse);
   const apiLayers = new Set(router.stack);
@@ -61,6 +61,7 @@ export function parseHostBodies<State>(router: Router<State, RouteBody>, bodies:
   const match = router.match.bind(router);
   router.match = (path, method) => {
     const matched = match(path, method);
+    if (!METHODS_WITH_BODY.includes(method)) return matched;
     // The first matching route answers. The API's own routes read their bodies themselves.
     const index = matched.pathAndMethod.findIndex(({ methods }) => methods.length > 0);
     const route = matched.pathAndMethod[index];

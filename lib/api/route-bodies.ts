@@ -125,7 +125,7 @@ export function createRouteBodies(limits: Limits, logger: Logger): RouteBodies {
       load().catch(() => {});
     },
     async parse(ctx, next) {
-      if (METHODS_WITH_BODY.includes(ctx.method) && isUnread(ctx.req)) {
+      if (isUnread(ctx.req)) {
         if (ctx.is(MULTIPART)) await parseMultipart(ctx);
         else if (ctx.is(JSON_TYPES)) await parseText(ctx, true);
         else if (ctx.is('urlencoded')) await parseText(ctx, false);

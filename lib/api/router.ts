@@ -1,4 +1,4 @@
-import type { Middleware, ParameterizedContext } from 'koa';
+import type { Middleware, Next, ParameterizedContext } from 'koa';
 import compose from 'koa-compose';
 import { Router, RouterEvents } from 'koa-router';
 
@@ -207,11 +207,14 @@ function answerUnmatched<State>(
   guardRoute: Middleware<State>,
   prefix: string,
 ): void {
-  router.on(RouterEvents.NotFound, async (ctx, next) => {
+  // Not async: the requests for the host's other routes pass through here.
+  router.on(RouterEvents.NotFound, (ctx, next) =>
+    ctx.path === prefix || ctx.path.startsWith(`${prefix}/`) ? answer(ctx, next) : next(),
+  );
+
+  async function answer(ctx: Parameters<typeof guardRoute>[0], next: Next): Promise<void> {
     await next();
-    const isInApi = ctx.path === prefix || ctx.path.startsWith(`${prefix}/`);
-    const isAnswered = ctx.respond === false || ctx.headerSent || ctx.status !== 404 || ctx.body != null;
-    if (!isInApi || isAnswered) return;
+    if (ctx.respond === false || ctx.headerSent || ctx.status !== 404 || ctx.body != null) return;
     await guardRoute(ctx, async () => {
       const methods = [...new Set(router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods))];
       if (methods.length === 0) {
@@ -231,5 +234,5 @@ function answerUnmatched<State>(
         headers,
       });
     });
-  });
+  }
 }

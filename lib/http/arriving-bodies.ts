@@ -23,9 +23,9 @@ export interface ArrivingBody {
 export interface ArrivingBodies {
   /**
    * Registers the body of a request. The function that is returned must be called once, when the request has ended; it returns
-   * `'evicted'` when the body was aborted to admit another request.
+   * `'evicted'` when the body was aborted to admit another request. `undefined`: there is no body, or Node has received all of it.
    */
-  track(req: IncomingMessage): () => 'evicted' | 'ended';
+  track(req: IncomingMessage): (() => 'evicted' | 'ended') | undefined;
   /**
    * Aborts the body that has been arriving for the longest time, if that is more than a second, so that slow clients cannot use
    * up the limit of concurrent requests. `false`: there is no such body.
@@ -47,7 +47,7 @@ interface WithBody {
   [BODY]?: ArrivingBody;
 }
 
-/** The tracked body of a request; `undefined` when the server does not limit its requests. */
+/** The tracked body of a request; `undefined` when it has arrived already, or the server does not limit its requests. */
 export function arrivingBodyOf(req: IncomingMessage): ArrivingBody | undefined {
   return (req as WithBody)[BODY];
 }
@@ -144,12 +144,11 @@ export function createArrivingBodies(limits: BodyLimits): ArrivingBodies {
 
   return {
     track(req) {
+      if (!isArriving(req)) return undefined;
       const body = new TrackedBody(req, capacity);
       (req as WithBody)[BODY] = body;
-      if (isArriving(req)) {
-        arriving.add(body);
-        scheduleTimeouts();
-      }
+      arriving.add(body);
+      scheduleTimeouts();
       return () => {
         arriving.delete(body);
         body.release();

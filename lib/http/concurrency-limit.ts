@@ -85,7 +85,7 @@ export function createConcurrencyLimit({
       count += 1;
       const endBody = bodies.track(exchange.req);
       const end = (): void => {
-        if (endBody() === 'evicted') evicted -= 1;
+        if (endBody?.() === 'evicted') evicted -= 1;
         count -= 1;
         resolveIfDrained();
       };

@@ -25,7 +25,8 @@ export function requestIdOf(ctx: Context): string {
 /** Sets `X-Request-Id` on the response, unless the host has set it. */
 export function sendRequestId(ctx: Context): void {
   const id = requestIdOf(ctx);
-  if (!ctx.headerSent && !ctx.res.hasHeader(REQUEST_ID_FIELD)) ctx.set(REQUEST_ID_FIELD, id);
+  const { res } = ctx;
+  if (!res.headersSent && !res.hasHeader(REQUEST_ID_FIELD)) res.setHeader(REQUEST_ID_FIELD, id);
 }
 
 function idFromResponse(ctx: Context): string | undefined {
