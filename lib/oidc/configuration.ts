@@ -1,10 +1,10 @@
+import type { JWK } from 'jose';
 import type {
   AccessToken,
   Client,
   ClientCredentials,
   Configuration,
   FindAccount,
-  JWK,
   KoaContextWithOIDC,
   RefreshToken,
 } from 'oidc-provider';
@@ -30,6 +30,7 @@ import { requestOf } from './engine-request.ts';
 import { checkGrantedResource } from './resource-parameter.ts';
 import { createResourceServerInfo, createRotation } from './scopes.ts';
 import { sessionEnd } from './login-session.ts';
+import { SigningKey } from './signing-key.ts';
 import { createServerClaims, toAccount } from './token-claims.ts';
 
 /** The parts of the server that the configuration needs besides the options. */
@@ -66,7 +67,7 @@ export function engineConfiguration(
     resources.get(resource as string)?.lifetimes ?? lifetimes;
   return {
     adapter: createAdapterFactory(storage, clients, options, devices),
-    jwks: { keys: [...keys.signing] },
+    jwks: { keys: keys.signing.map((jwk) => new SigningKey(jwk)) },
     routes: {
       authorization: ENDPOINTS.authorization,
       token: ENDPOINTS.token,
@@ -110,6 +111,7 @@ export function engineConfiguration(
     features: {
       devInteractions: { enabled: false },
       dPoP: { enabled: false },
+      externalSigningSupport: { enabled: true, ack: 'experimental-01' },
       pushedAuthorizationRequests: { enabled: false },
       userinfo: { enabled: false },
       rpInitiatedLogout: { enabled: false },

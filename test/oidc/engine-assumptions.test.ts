@@ -2,17 +2,18 @@
  * Undocumented behaviour of oidc-provider that this package relies on. Each test runs the engine alone, so that its title names
  * the behaviour that a new version of the engine changes.
  */
+import { generateKeyPairSync, sign } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 
 import test from 'ava';
-import { exportJWK, generateKeyPair } from 'jose';
+import { compactVerify, exportJWK, generateKeyPair } from 'jose';
 import Keygrip from 'keygrip';
 import Koa from 'koa';
 import type { Context } from 'koa';
-import Provider, { errors, interactionPolicy } from 'oidc-provider';
+import Provider, { errors, ExternalSigningKey, interactionPolicy } from 'oidc-provider';
 import type { Adapter, AdapterPayload, Configuration } from 'oidc-provider';
 
 const SIGNING_KEY = {
@@ -428,4 +429,47 @@ test('the engine reads a form from an IncomingMessage that was constructed', asy
   const body = (await response.json()) as Record<string, unknown>;
   t.is(body['error'], 'invalid_grant', JSON.stringify(body));
   t.true(engine.calls.includes('AuthorizationCode.find'), 'the engine has read the code in the form');
+});
+
+test('a key that signs by itself signs access tokens, and its public part is published', async (t) => {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const signed: string[] = [];
+  class OwnKey extends ExternalSigningKey {
+    override get kid() {
+      return 'own';
+    }
+    override get alg() {
+      return 'ES256';
+    }
+    override keyObject() {
+      return publicKey;
+    }
+    override async sign(data: Uint8Array) {
+      signed.push(Buffer.from(data).toString());
+      return sign('sha256', data, { key: privateKey, dsaEncoding: 'ieee-p1363' });
+    }
+  }
+  await using engine = await startEngine(() => ({
+    jwks: { keys: [new OwnKey()] },
+    clientDefaults: { id_token_signed_response_alg: 'ES256' },
+    features: {
+      clientCredentials: { enabled: true },
+      externalSigningSupport: { enabled: true, ack: 'experimental-01' },
+    },
+  }));
+  const { provider } = engine;
+  const resourceServer = new provider.ResourceServer('urn:api', {
+    scope: '',
+    audience: 'urn:api',
+    accessTokenFormat: 'jwt',
+    jwt: { sign: { alg: 'ES256' } },
+  });
+  const client = (await provider.Client.find('client'))!;
+  const token = await new provider.ClientCredentials({ client, resourceServer }).save();
+
+  t.deepEqual(signed, [token.split('.').slice(0, 2).join('.')]);
+  t.true(await compactVerify(token, publicKey).then(() => true));
+  const { keys } = (await (await engine.get('/jwks')).json()) as { keys: Record<string, unknown>[] };
+  const { kty, crv, x, y } = publicKey.export({ format: 'jwk' });
+  t.deepEqual(keys, [{ kty, crv, x, y, kid: 'own', alg: 'ES256', use: 'sig' }]);
 });
