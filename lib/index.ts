@@ -109,6 +109,7 @@ export type {
   SessionStore,
   Storage,
   StorageAccess,
+  StorageCache,
   StorageDiagnosis,
   StoredAnswer,
   StoredChange,

@@ -1,3 +1,4 @@
+import type { StorageCache } from '../../lib/contracts/index.ts';
 import type { Statements, Value } from './statements.ts';
 
 /** The kind of a driver's error, which decides whether the call is repeated and which error the caller gets. */
@@ -74,6 +75,11 @@ export interface Dialect<Connection = unknown> {
   lockMigrations?(statements: Statements): Promise<void>;
   /** Fails when the user may not create and change tables; absent where a file has no users. Changes nothing. */
   checkMigrating?(statements: Statements): Promise<void>;
+  /**
+   * Reads the size of the server's cache and of the tables; `undefined` when the server does not tell. Absent where the operating
+   * system caches the tables.
+   */
+  readCache?(statements: Statements): Promise<StorageCache | undefined>;
   errorKind(error: unknown): ErrorKind;
 }
 

@@ -1,17 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { now } from '../../lib/contracts/clock.ts';
-import type { StorageDiagnosis } from '../../lib/contracts/index.ts';
 import type { Database } from './database.ts';
-import { toOptionalNumber } from './stores/column-values.ts';
-import type { Integer } from './stores/column-values.ts';
 
 // SQLite blocks the thread while it removes a batch, and a server locks its rows.
 const BATCH = 200;
 
 // A spent credential is kept until it expires, so that its reuse is detected. A grant, and with it the time of its revocation,
 // is kept until all of its credentials have expired.
-const EXPIRING: readonly { table: string; key: readonly string[]; column: string }[] = [
+export const EXPIRING: readonly { table: string; key: readonly string[]; column: string }[] = [
   { table: 'gatehouse_sessions', key: ['id'], column: 'expires_at' },
   // Rows of nodes that still run the version before migration 0005.
   { table: 'gatehouse_interactions', key: ['id'], column: 'expires_at' },
@@ -41,17 +37,3 @@ export async function prune(database: Database, at: number, limit: number): Prom
   }
   return removed;
 }
-
-/** Reads the database's clock and the oldest expired row; for each table, this reads the first entry of an index. */
-export async function diagnose(database: Database): Promise<StorageDiagnosis> {
-  const row = await database.get<{ clock: Integer | null; oldest: Integer | null }>(
-    `select ${database.dialect.clock} as clock, min(expiry) as oldest from (${OLDEST}) of_tables`,
-  );
-  const oldest = toOptionalNumber(row?.oldest ?? null);
-  const isExpired = oldest !== undefined && oldest < now();
-  return { clock: toOptionalNumber(row?.clock ?? null), oldestExpired: isExpired ? oldest : undefined };
-}
-
-const OLDEST = EXPIRING.map(({ table, column }) => `select min(${column}) as expiry from ${table}`).join(
-  ' union all ',
-);

@@ -47,6 +47,7 @@ export function memoryStorage(): Storage {
     diagnose: async () => ({
       clock: undefined,
       oldestExpired: oldestExpired(tables, now()),
+      cache: undefined,
     }),
     access: async () => ({ readOnly: undefined, noMigrations: undefined }),
     async close() {},

@@ -25,6 +25,19 @@ export interface StorageDiagnosis {
   readonly clock: number | undefined;
   /** When the oldest row that could be pruned expired, in seconds since 1970; `undefined` when there is none. */
   readonly oldestExpired: number | undefined;
+  /**
+   * The memory in which the database keeps what it has read of its tables; `undefined` when it leaves that to the operating system,
+   * or does not tell. With less memory than it needs, the database reads from the disk for most requests.
+   */
+  readonly cache: StorageCache | undefined;
+}
+
+/** The cache of a database, such as the InnoDB buffer pool of MariaDB and MySQL. Sizes are in bytes. */
+export interface StorageCache {
+  /** Of the cache. Tables of other applications in the same database server share it. */
+  readonly size: number;
+  /** Of the tables in which requests find rows, with their indexes. An estimate, which may be hours old. */
+  readonly needed: number;
 }
 
 /** What the database permits. Each member is a code with its meaning, such as `(42501): its user lacks a privilege`. */

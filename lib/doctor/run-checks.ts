@@ -17,7 +17,7 @@ export async function runChecks(server: CheckedServer): Promise<readonly Finding
 }
 
 // These need the tables of this version.
-const WITH_TABLES: readonly Check[] = [checkClock, checkPruning, checkKeys, checkClients];
+const WITH_TABLES: readonly Check[] = [checkClock, checkPruning, checkCache, checkKeys, checkClients];
 
 async function withStorage(server: CheckedServer): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
@@ -151,6 +151,26 @@ async function checkPruning({ storage, pruneInterval }: CheckedServer): Promise<
       message: `Rows that expired ${describeLag(lag)} ago have not been removed.`,
       remedy:
         'Run `gatehouse prune` now, and check that a server runs with `pruneInterval`, or that `gatehouse prune` runs every day.',
+    },
+  ];
+}
+
+const MEBIBYTE = 1024 * 1024;
+
+/** Checks that the tables fit in the cache of the database, where it has one of its own. */
+async function checkCache({ storage }: CheckedServer): Promise<readonly Finding[]> {
+  const { cache } = await storage.diagnose();
+  if (cache === undefined || cache.needed <= cache.size) return [];
+  const needed = Math.ceil(cache.needed / MEBIBYTE);
+  const size = Math.floor(cache.size / MEBIBYTE);
+  // A half more to grow, in steps of 128 MiB, because MySQL allocates its cache in parts of that size.
+  const enough = Math.ceil((cache.needed * 1.5) / (128 * MEBIBYTE)) * 128;
+  return [
+    {
+      code: 'database_cache_small',
+      severity: 'warning',
+      message: `The tables have ${needed} MiB and the cache of the database, the InnoDB buffer pool, has ${size} MiB, so requests wait for reads from the disk.`,
+      remedy: `Set innodb_buffer_pool_size of the database server to ${enough}M or more, which leaves room to grow; other tables on the server need room besides.`,
     },
   ];
 }

@@ -102,6 +102,7 @@ if (programs === undefined) {
     const storage = knexStorage(host);
     await storage.migrate();
     t.deepEqual(await storage.pendingMigrations(), []);
+    t.is((await storage.diagnose()).cache, undefined);
     t.true(await storage.credentials.start(aGrant(), aCode()));
   });
 

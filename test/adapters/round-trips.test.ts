@@ -226,7 +226,8 @@ const OPERATIONS: readonly {
   {
     name: 'diagnose',
     run: async (storage) => storage.diagnose(),
-    statements: { pg: 1, mysql2: 1 },
+    // MariaDB has a cache of its own, which is another query.
+    statements: { pg: 1, mysql2: 2 },
   },
 ];
 

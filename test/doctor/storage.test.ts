@@ -119,7 +119,7 @@ test.serial('a slow response of the database is not reported as a wrong clock', 
     const clock = Date.now() + 5000;
     // This process reads the response ten seconds after the request.
     Date.now = () => real() + 10_000;
-    return { clock, oldestExpired: undefined };
+    return { clock, oldestExpired: undefined, cache: undefined };
   });
   try {
     t.deepEqual(await check(slow), []);
@@ -140,6 +140,24 @@ test('rows that expired days ago are reported', async (t) => {
       message: 'Rows that expired 3 days ago have not been removed.',
       remedy:
         'Run `gatehouse prune` now, and check that a server runs with `pruneInterval`, or that `gatehouse prune` runs every day.',
+    },
+  ]);
+});
+
+const MEBIBYTE = 1024 * 1024;
+
+test('tables that do not fit in the cache of the database are reported, with a size that is enough', async (t) => {
+  const withTables = async (needed: number): Promise<readonly Finding[]> =>
+    check(diagnosed(await storageWithKey(), { cache: { size: 128 * MEBIBYTE, needed } }));
+  t.deepEqual(await withTables(128 * MEBIBYTE), []);
+  t.deepEqual(await withTables(999.5 * MEBIBYTE), [
+    {
+      code: 'database_cache_small',
+      severity: 'warning',
+      message:
+        'The tables have 1000 MiB and the cache of the database, the InnoDB buffer pool, has 128 MiB, so requests wait for reads from the disk.',
+      remedy:
+        'Set innodb_buffer_pool_size of the database server to 1536M or more, which leaves room to grow; other tables on the server need room besides.',
     },
   ]);
 });

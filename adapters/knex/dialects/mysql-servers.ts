@@ -97,7 +97,7 @@ export function mysqlServers(client: MysqlClient): MysqlServers {
 }
 
 /** Vitess, which speaks for several servers, has no such variables. */
-async function unlessUnknown<T>(asking: Promise<T>): Promise<T | undefined> {
+export async function unlessUnknown<T>(asking: Promise<T>): Promise<T | undefined> {
   try {
     return await asking;
   } catch (error) {

@@ -1,7 +1,9 @@
+import type { StorageCache } from '../../../lib/contracts/index.ts';
 import { codeOf, selectKeys } from '../dialect.ts';
 import type { Dialect, ErrorKind, RemovableRows } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';
-import { mysqlServers, READ_ONLY_CODE } from './mysql-servers.ts';
+import type { Integer } from '../stores/column-values.ts';
+import { mysqlServers, READ_ONLY_CODE, unlessUnknown } from './mysql-servers.ts';
 import type { MysqlClient, MysqlConnection, Response } from './mysql-servers.ts';
 import { rollbackOrDispose, serverStatements } from './server-statements.ts';
 import type { Wire } from './server-statements.ts';
@@ -64,8 +66,23 @@ export function mysqlDialect(client: MysqlClient): Dialect<MysqlConnection> {
       await statements.run("prepare gatehouse_step from 'create table gatehouse_migrated (id int)'");
       await statements.run('deallocate prepare gatehouse_step');
     },
+    readCache,
     errorKind,
   };
+}
+
+// Without the audit log: its rows are added at the end, and only lists of events read them, so that it may be larger than the
+// cache. `left()`, because the character that escapes an underscore in `like` depends on the mode of the server.
+const CACHE = `
+  select @@innodb_buffer_pool_size as size, sum(data_length + index_length) as needed from information_schema.tables
+  where table_schema = database() and engine = 'InnoDB'
+    and left(table_name, 10) = 'gatehouse_' and table_name <> 'gatehouse_audit'`;
+
+/** By the statistics of the server, because counting would read the tables. MySQL renews them once a day. */
+async function readCache(statements: Statements): Promise<StorageCache | undefined> {
+  const row = await unlessUnknown(statements.get<{ size: Integer; needed: Integer | null }>(CACHE));
+  if (!row || row.needed === null) return undefined;
+  return { size: Number(row.size), needed: Number(row.needed) };
 }
 
 /** In two steps, because Vitess refuses a `delete` with a `limit` on a sharded table. */

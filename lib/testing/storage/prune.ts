@@ -127,6 +127,12 @@ export function diagnosisContract(test: StorageTest): void {
     t.true(Number.isSafeInteger(clock));
   });
 
+  test('diagnose: returns how much of the cache the tables need, if the database has one', async (t, storage) => {
+    const { cache = { size: 1, needed: 1 } } = await storage.diagnose();
+    for (const bytes of [cache.size, cache.needed])
+      t.true(Number.isSafeInteger(bytes) && bytes > 0, `${bytes}`);
+  });
+
   test('diagnose: returns the earliest expiry of the rows that prune would delete', async (t, storage) => {
     const { audit, credentials, idempotency, revocations, sessions } = storage;
     const oldest = async () => (await storage.diagnose()).oldestExpired;

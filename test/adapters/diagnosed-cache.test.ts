@@ -1,0 +1,55 @@
+import knex from 'knex';
+import { knexStorage } from 'koa-gatehouse/adapters/knex';
+
+import { aRecord, NOW } from '../../lib/testing/storage/rows.ts';
+import { mariadb, onEachDatabase, postgresql, sqlite } from './databases.ts';
+
+onEachDatabase(
+  'what the tables need of the buffer pool grows with rows that requests look up, and not with audit events',
+  async (t, { client }, address) => {
+    const host = knex({ client, connection: address, pool: { min: 0, max: 1 } });
+    t.teardown(async () => host.destroy());
+    const storage = knexStorage(host);
+    await storage.migrate();
+
+    /** The diagnosis, after the server has renewed its statistics, which it does later by itself. */
+    async function measure(): Promise<{ readonly size: number; readonly needed: number }> {
+      await host.raw('analyze table gatehouse_revocations, gatehouse_audit');
+      return (await storage.diagnose()).cache!;
+    }
+
+    const before = await measure();
+    const [[pool]] = await host.raw('select @@innodb_buffer_pool_size as size');
+    t.is(before.size, pool.size);
+
+    const events = Array.from({ length: 5000 }, (_, index) => aRecord({ id: `${index}` }));
+    await storage.audit.append(events, NOW);
+    t.is((await measure()).needed, before.needed);
+
+    const ends = Array.from({ length: 5000 }, (_, index) => ({
+      kind: 'token',
+      value: `token ${index}`,
+      revoked_at: NOW,
+      expires_at: NOW,
+    }));
+    await host.batchInsert('gatehouse_revocations', ends, 1000);
+    const { needed } = await measure();
+    t.true(needed > before.needed, `${before.needed} ${needed}`);
+
+    // What another application has in the database does not count.
+    await host.raw('create table gatehouses (id int primary key)');
+    t.is((await measure()).needed, needed);
+  },
+  [mariadb],
+);
+
+onEachDatabase(
+  'a database whose tables the operating system caches has no cache of its own',
+  async (t, _database, address) => {
+    const storage = knexStorage(address);
+    t.teardown(async () => storage.close());
+    await storage.migrate();
+    t.is((await storage.diagnose()).cache, undefined);
+  },
+  [sqlite, postgresql],
+);
