@@ -31,6 +31,12 @@ export interface BenchDatabase {
   }) => Promise<void>;
   /** Ends other users than those of the grants, numbered as these. */
   readonly addRevocations: (range: { from: number; to: number }) => Promise<void>;
+  /** Copies a row of a table as often as the range says. The values of the given columns are SQL with the number as `i`. */
+  readonly addCopies: (
+    table: string,
+    original: string,
+    range: { from: number; to: number; values: (numbers: Numbers) => Readonly<Record<string, string>> },
+  ) => Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -44,7 +50,8 @@ export function userOf(number: number): string {
   return `user ${Math.floor(number / 10)}`;
 }
 
-interface Numbers {
+/** SQL of a database for rows that have numbers. */
+export interface Numbers {
   /** A query with one column `i`. */
   readonly series: (from: number, to: number) => string;
   readonly id: string;
@@ -96,6 +103,21 @@ function revoker(database: Knex, client: keyof typeof NUMBERS): BenchDatabase['a
   };
 }
 
+function copier(database: Knex, client: keyof typeof NUMBERS): BenchDatabase['addCopies'] {
+  const { series } = NUMBERS[client];
+  return async (table, original, { from, to, values }) => {
+    const columns = Object.keys(await database(table).columnInfo());
+    const changed = values(NUMBERS[client]);
+    const selected = columns.map((column) => changed[column] ?? `original.${column}`);
+    await database.raw(
+      `insert into ${table} (${columns.join(', ')}) select ${selected.join(', ')}
+       from ${table} original, (${series(from, to)}) numbers where original.id = ?`,
+      [original],
+    );
+    if (client === 'pg') await database.raw(`analyze ${table}`);
+  };
+}
+
 const SIZES: Readonly<Record<keyof typeof NUMBERS, string>> = {
   'better-sqlite3': 'select page_count * page_size as size from pragma_page_count(), pragma_page_size()',
   pg: 'select pg_database_size(current_database()) as size',
@@ -121,6 +143,7 @@ export async function sqliteDatabase(): Promise<BenchDatabase> {
     knex: opened,
     cpu: undefined,
     size: async () => sizeOf(opened, 'better-sqlite3'),
+    addCopies: copier(opened, 'better-sqlite3'),
     addRevocations: revoker(opened, 'better-sqlite3'),
     addGrants: filler(opened, 'better-sqlite3'),
     async remove() {
@@ -143,6 +166,7 @@ export async function serverDatabase(client: 'pg' | 'mysql2', server: string): P
     knex: opened,
     cpu: await findDatabaseCpu(client, opened),
     size: async () => sizeOf(opened, client),
+    addCopies: copier(opened, client),
     addRevocations: revoker(opened, client),
     addGrants: filler(opened, client),
     async remove() {

@@ -13,6 +13,38 @@ export function client(index: number): Client {
   });
 }
 
+export function session(id: string): StoredSession {
+  return {
+    id,
+    uid: id,
+    userId: `user of ${id}`,
+    payload: { loginTs: PAST, accountId: `user of ${id}`, authorizations: {}, filler: 'x'.repeat(200) },
+    expiresAt: FUTURE,
+    sequence: 0,
+  };
+}
+
+type StoredSession = Parameters<Storage['sessions']['insert']>[0];
+
+type Grant = Parameters<Storage['credentials']['start']>[0];
+
+export function grant(id: string): Grant {
+  return {
+    id,
+    userId: `user of ${id}`,
+    clientId: 'timetable',
+    scopes: [],
+    createdAt: PAST,
+    expiresAt: FUTURE,
+    revokedAt: undefined,
+    sequence: 0,
+  };
+}
+
+export function code(grantId: string): Credential {
+  return { ...successor(grantId, `code of ${grantId}`), kind: 'code' };
+}
+
 type Credential = Parameters<Storage['credentials']['start']>[1];
 
 export function successor(grantId: string, id: string): Credential {

@@ -1,121 +1,177 @@
-// What the storage costs as rows grow, on each database. Run by hand, it takes some minutes:
-//   npx node --conditions=gatehouse:source bench/storage-scale.ts [sqlite] [postgresql] [mariadb]
+// What the storage costs as rows grow, on each database. Run by hand, it takes some minutes for each:
+//   npx node --conditions=gatehouse:source bench/storage-scale.ts [sqlite] [postgresql] [mariadb] [mariadb-2g]
+// The last one is MariaDB with a buffer pool that holds all tables, which the server must permit to set.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 import type { TokenInQuestion } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { FUTURE, idOf, PAST, serverDatabase, sqliteDatabase, userOf } from './filled-database.ts';
-import type { DatabaseCpu } from './database-cpu.ts';
 import type { BenchDatabase } from './filled-database.ts';
-import { client, successor } from './rows.ts';
+import { client, code, grant, session, successor } from './rows.ts';
+import { median } from './statistics.ts';
 
-const SMALL = 1_000;
-const LARGE = 1_000_000;
+interface Size {
+  /** Of grants, each with a refresh token, of ended users, and of sessions. */
+  readonly rows: number;
+  readonly clients: number;
+}
+
+const SMALL: Size = { rows: 1_000, clients: 1_000 };
+const LARGE: Size = { rows: 1_000_000, clients: 100_000 };
 const BULK = 100_000;
+
+// An operation is measured on the small and on the large database in turn, so that both see the same noise.
+const ROUNDS = 15;
+const CALLS = 300;
+
+const POSTGRESQL = process.env['TEST_POSTGRES_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
+const MARIADB = process.env['TEST_MYSQL_URL'] ?? 'mysql://root@127.0.0.1:3306';
 
 const MAKERS: Readonly<Record<string, () => Promise<BenchDatabase>>> = {
   sqlite: sqliteDatabase,
-  postgresql: async () =>
-    serverDatabase('pg', process.env['TEST_POSTGRES_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres'),
-  mariadb: async () =>
-    serverDatabase('mysql2', process.env['TEST_MYSQL_URL'] ?? 'mysql://root@127.0.0.1:3306'),
+  postgresql: async () => serverDatabase('pg', POSTGRESQL),
+  mariadb: async () => serverDatabase('mysql2', MARIADB),
+  'mariadb-2g': async () => serverDatabase('mysql2', MARIADB),
 };
 
-const asked = process.argv.slice(2);
-/** The values of what was measured, by database. */
-const results: Record<string, Record<string, string>> = {};
-for (const [name, make] of Object.entries(MAKERS)) {
-  if (asked.length > 0 && !asked.includes(name)) continue;
-  const database = await make();
-  try {
-    for (const [what, value] of Object.entries(await measure(database))) {
-      results[what] = { ...results[what], [database.name]: value };
-    }
-  } finally {
-    await database.remove();
-  }
+/** The columns of the table, by what was measured. */
+const results = new Map<string, Map<string, string>>();
+
+async function remove(database: BenchDatabase): Promise<void> {
+  await database.remove();
 }
-console.table(results);
 
-async function measure({
-  address,
-  addRevocations,
-  addGrants,
-  cpu,
-  name,
-  size: databaseSize,
-}: BenchDatabase): Promise<Record<string, string>> {
-  const storage = knexStorage(address, { timeout: '1 minute' });
-  const result: Record<string, string> = {};
-  const say = (what: string, value: string) => {
-    result[what] = value;
-    console.log(`${name}: ${what}: ${value}`);
-  };
+async function enlargeCache({ knex }: BenchDatabase, scope: AsyncDisposableStack): Promise<void> {
+  const [[{ size }]] = (await knex.raw('select @@innodb_buffer_pool_size as size')) as [[{ size: number }]];
+  await knex.raw('set global innodb_buffer_pool_size = 2147483648');
+  scope.defer(async () => void (await knex.raw(`set global innodb_buffer_pool_size = ${size}`)));
+}
+
+interface Filled extends Size {
+  readonly database: BenchDatabase;
+  readonly storage: ReturnType<typeof knexStorage>;
+}
+
+async function open(database: BenchDatabase, { clients, rows }: Size): Promise<Filled> {
+  const storage = knexStorage(database.address, { timeout: '1 minute' });
   await storage.migrate();
+  await database.addGrants({ from: 1, to: rows, clientId: 'timetable', expiresAt: FUTURE });
+  await database.addRevocations({ from: 1, to: rows });
+  await storage.clients.insert(client(0), []);
+  await database.addCopies('gatehouse_clients', client(0).id, {
+    from: 1,
+    to: clients,
+    values: ({ id }) => ({ id }),
+  });
+  await storage.sessions.insert(session('0'));
+  await database.addCopies('gatehouse_sessions', session('0').id, {
+    from: 1,
+    to: rows,
+    values: ({ id, user }) => ({ id, uid: id, user_id: user }),
+  });
+  return { clients, database, rows, storage };
+}
 
-  let filled = 0;
-  for (const size of [SMALL, LARGE]) {
-    await addGrants({ from: filled + 1, to: size, clientId: 'timetable', expiresAt: FUTURE });
-    await addRevocations({ from: filled + 1, to: size });
-    for (let index = filled / 1000; index < size / 1000; index += 1)
-      await storage.clients.insert(client(index), []);
-    filled = size;
-    say(
-      `size with ${size} grants, refresh tokens and ends`,
-      `${((await databaseSize()) / 2 ** 20).toFixed(0)} MiB`,
+type Operation = (filled: Filled, count: number) => Promise<unknown>;
+
+const oneOf = (count: number): number => 1 + Math.floor(Math.random() * count);
+
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  'find a client': async ({ clients, storage }) => storage.clients.find(idOf(oneOf(clients))),
+  'find a session': async ({ rows, storage }) => storage.sessions.find(idOf(oneOf(rows))),
+  'extend a session': async ({ rows, storage }, count) =>
+    storage.sessions.update({
+      id: idOf(oneOf(rows)),
+      payload: session('0').payload,
+      expiresAt: FUTURE + count,
+    }),
+  'find a refresh token with its grant': async ({ rows, storage }) =>
+    storage.credentials.find('refresh_token', idOf(oneOf(rows))),
+  'find a grant': async ({ rows, storage }) => storage.grants.find(idOf(oneOf(rows))),
+  'check whether a token was revoked': async ({ rows, storage }) =>
+    storage.revocations.stands(tokenOf(oneOf(rows))),
+  'start a grant with a code': async ({ storage }, count) =>
+    storage.credentials.start(grant(`code ${count}`), code(`code ${count}`)),
+  'redeem a refresh token': async ({ rows, storage }, count) => {
+    // Spread over all grants; when each token was spent, its successor is.
+    const grantId = idOf(1 + ((count * 7919) % rows));
+    const generation = Math.floor(count / rows);
+    const id = generation === 0 ? grantId : `${grantId} ${generation}`;
+    const { outcome } = await storage.credentials.redeem(
+      { kind: 'refresh_token', id },
+      {
+        at: Date.now(),
+        successor: successor(grantId, `${grantId} ${generation + 1}`),
+        sealedSuccessor: 'sealed',
+      },
     );
-    const number = () => 1 + Math.floor(Math.random() * size);
-    const at = `, of ${size} grants and ends`;
-    say(
-      `credentials.find${at}`,
-      await time(async () => storage.credentials.find('refresh_token', idOf(number())), cpu),
-    );
-    say(`grants.find${at}`, await time(async () => storage.grants.find(idOf(number())), cpu));
-    const ofUser = (): TokenInQuestion => {
-      const one = number();
-      const grant = { id: idOf(one), userId: userOf(one) };
-      return { id: `jti ${one}`, clientId: 'timetable', grant, sequence: 0 };
-    };
-    say(`revocations.stands${at}`, await time(async () => storage.revocations.stands(ofUser()), cpu));
-    say(
-      `clients.find${at}`,
-      await time(async () => storage.clients.find(`client ${Math.floor(number() / 1000)}`), cpu),
-    );
-    let spent = filled === SMALL ? 0 : SMALL;
-    say(
-      `redeem${at}`,
-      await time(
-        async () => {
-          spent += 1;
-          return storage.credentials.redeem(
-            { kind: 'refresh_token', id: idOf(spent) },
-            {
-              at: Date.now(),
-              successor: successor(idOf(spent), `${size} ${spent}`),
-              sealedSuccessor: 'sealed',
-            },
-          );
-        },
-        cpu,
-        500,
-      ),
-    );
+    if (outcome !== 'redeemed') throw new Error(`The refresh token ${id} is ${outcome}`);
+  },
+};
+
+function tokenOf(number: number): TokenInQuestion {
+  const of = { id: idOf(number), userId: userOf(number) };
+  return { id: `jti ${number}`, clientId: 'timetable', grant: of, sequence: 0 };
+}
+
+async function measure(name: string, small: Filled, large: Filled): Promise<void> {
+  const say = (what: string, value: string): void => {
+    const columns = results.get(what) ?? new Map<string, string>();
+    results.set(what, columns.set(name, value));
+    console.error(`${name}: ${what}: ${value}`);
+  };
+  say('size of 10⁶', `${((await large.database.size()) / 2 ** 20).toFixed(0)} MiB`);
+  for (const [what, operation] of Object.entries(OPERATIONS)) {
+    let count = 0;
+    const costs: { small: number; large: number }[] = [];
+    for (let round = -1; round < ROUNDS; round += 1) {
+      const cost = {
+        small: await costOf(small, operation, count),
+        large: await costOf(large, operation, count),
+      };
+      count += CALLS;
+      // The first round warms caches up.
+      if (round >= 0) costs.push(cost);
+    }
+    const ratio = median(costs.map((cost) => cost.large / cost.small));
+    const [before, after] = [
+      median(costs.map((cost) => cost.small)),
+      median(costs.map((cost) => cost.large)),
+    ];
+    say(what, `${before.toFixed(0)} -> ${after.toFixed(0)} (${ratio.toFixed(2)} x)`);
   }
+  await measureLarge(large, say);
+  for (const { storage } of [small, large]) await storage.close();
+}
 
+/** The CPU time of a call in microseconds, of this process and of the database server. */
+async function costOf(filled: Filled, operation: Operation, from: number): Promise<number> {
+  const { cpu } = filled.database;
+  const [before, own] = [cpu?.() ?? 0, process.cpuUsage()];
+  for (let index = from; index < from + CALLS; index += 1) await operation(filled, index);
+  const { system, user } = process.cpuUsage(own);
+  return ((cpu?.() ?? 0) - before + system + user) / CALLS;
+}
+
+async function measureLarge(
+  { database: { addGrants }, storage }: Filled,
+  say: (what: string, value: string) => void,
+): Promise<void> {
+  const id = idOf(LARGE.rows);
   const startedAt = performance.now();
   const outcomes = await Promise.all(
     Array.from({ length: 100 }, async (_, index) =>
       storage.credentials.redeem(
-        { kind: 'refresh_token', id: idOf(LARGE) },
-        { at: Date.now(), successor: successor(idOf(LARGE), `parallel ${index}`) },
+        { kind: 'refresh_token', id },
+        { at: Date.now(), successor: successor(id, `parallel ${index}`) },
       ),
     ),
   );
   const winners = outcomes.filter(({ outcome }) => outcome === 'redeemed').length;
   say('100 parallel redemptions', `${winners} winner in ${(performance.now() - startedAt).toFixed(0)} ms`);
 
-  const bulk = { clientId: 'bulk', from: 2 * LARGE, to: 2 * LARGE + BULK - 1, expiresAt: FUTURE };
+  const bulk = { clientId: 'bulk', from: 2 * LARGE.rows, to: 2 * LARGE.rows + BULK - 1, expiresAt: FUTURE };
   await addGrants(bulk);
   say(
     `end a client with ${BULK} grants`,
@@ -131,13 +187,13 @@ async function measure({
       return BULK;
     }),
   );
-  await addGrants({
-    ...bulk,
+  const expired = {
     clientId: 'timetable',
-    from: 3 * LARGE,
-    to: 3 * LARGE + BULK - 1,
+    from: 3 * LARGE.rows,
+    to: 3 * LARGE.rows + BULK - 1,
     expiresAt: PAST,
-  });
+  };
+  await addGrants(expired);
   say(
     `prune ${2 * BULK} rows`,
     await watch(async () => {
@@ -146,23 +202,6 @@ async function measure({
       return removed;
     }),
   );
-  await storage.close();
-  return result;
-}
-
-/** The time of one call, of many in a row, and the CPU time of the database server for it. */
-async function time(
-  call: () => Promise<unknown>,
-  cpu: DatabaseCpu | undefined,
-  count = 3000,
-): Promise<string> {
-  for (let index = 0; index < count / 10; index += 1) await call();
-  const before = cpu?.();
-  const startedAt = performance.now();
-  for (let index = 0; index < count; index += 1) await call();
-  const elapsed = `${(((performance.now() - startedAt) / count) * 1000).toFixed(0)} us`;
-  if (cpu === undefined || before === undefined) return elapsed;
-  return `${elapsed}, ${((cpu() - before) / count).toFixed(0)} of the database's CPU`;
 }
 
 /** How many rows a second, and for how long nothing else on this thread got through. */
@@ -173,5 +212,23 @@ async function watch(call: () => Promise<number>): Promise<string> {
   const rows = await call();
   const seconds = (performance.now() - startedAt) / 1000;
   delays.disable();
-  return `${rows} rows, ${Math.round(rows / seconds)}/s, others waited ${Math.round(delays.max / 1e6)} ms at most`;
+  return `${Math.round(rows / seconds)} rows/s, others waited ${Math.round(delays.max / 1e6)} ms at most`;
 }
+
+function printTable(): void {
+  const names = [...new Set([...results.values()].flatMap((columns) => Array.from(columns.keys())))];
+  console.log(`| CPU µs, 10³ -> 10⁶ rows | ${names.join(' | ')} |`);
+  console.log(`|---|${names.map(() => '--:').join('|')}|`);
+  for (const [what, columns] of results)
+    console.log(`| ${what} | ${names.map((name) => columns.get(name) ?? '').join(' | ')} |`);
+}
+
+const asked = process.argv.slice(2);
+for (const [name, make] of Object.entries(MAKERS)) {
+  if (asked.length > 0 ? !asked.includes(name) : name === 'mariadb-2g') continue;
+  await using scope = new AsyncDisposableStack();
+  const [small, large] = [scope.adopt(await make(), remove), scope.adopt(await make(), remove)];
+  if (name === 'mariadb-2g') await enlargeCache(large, scope);
+  await measure(name, await open(small, SMALL), await open(large, LARGE));
+}
+printTable();
