@@ -26,7 +26,8 @@ onEachDatabase(
     const calls = await Promise.allSettled(
       Array.from({ length: 20 }, async () => storage.credentials.redeem(aCode(), exchange)),
     );
-    t.true(performance.now() - startedAt < 200 + 1000);
+    // One after another, they would take four seconds.
+    t.true(performance.now() - startedAt < 3000);
     for (const call of calls) {
       t.like(call, {
         status: 'rejected',

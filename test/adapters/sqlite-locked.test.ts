@@ -36,7 +36,8 @@ test('calls on a locked file reject within the timeout, and nothing is changed',
   const calls = await Promise.allSettled(
     Array.from({ length: 50 }, async () => storage.credentials.redeem(aCode(), exchange)),
   );
-  t.true(performance.now() - startedAt < 3000);
+  // One after another, they would take seven and a half seconds.
+  t.true(performance.now() - startedAt < 6000);
   for (const call of calls) {
     t.like(call, { status: 'rejected', reason: { code: 'ERR_STORAGE', status: 503 } });
   }

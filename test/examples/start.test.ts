@@ -104,7 +104,7 @@ test('SIGTERM: a running request is answered, idle connections are closed, and t
   running.write(body);
   t.regex(await answer, /^HTTP\/1\.1 401 .*"error":"invalid_client"/s);
   t.is(await ended, 0);
-  t.true(performance.now() - signalled < 2000);
+  t.true(performance.now() - signalled < 6000);
 });
 
 test('SIGTERM: an endless request does not delay the exit', async (t) => {
@@ -119,7 +119,7 @@ test('SIGTERM: an endless request does not delay the exit', async (t) => {
 
   const signalled = performance.now();
   t.is(await example.stop('SIGTERM'), 0);
-  t.true(performance.now() - signalled < 2000);
+  t.true(performance.now() - signalled < 6000);
 });
 
 async function readAll(socket: Socket): Promise<string> {

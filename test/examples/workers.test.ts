@@ -43,7 +43,7 @@ test('two workers share logins and tokens, and both apply revocations and new ke
   t.is(revoked.status, 200);
   const revokedAt = performance.now();
   await until(async () => (await statuses(announced, token)).every((status) => status === 401));
-  t.true(performance.now() - revokedAt < LAG + 1000);
+  t.true(performance.now() - revokedAt < LAG + 5000);
 
   const before = await clientToken(announced, 'Nightly import');
   const administration = createAdministration({

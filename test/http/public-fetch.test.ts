@@ -281,7 +281,7 @@ test.serial('a gigabyte costs neither memory nor time', async (t) => {
   const before = process.memoryUsage.rss();
   const startedAt = performance.now();
   await refused(t, fetchOnLoopback(`${server.origin}/`, KILOBYTES_5), 'too_large');
-  t.true(performance.now() - startedAt < 2000);
+  t.true(performance.now() - startedAt < 10_000);
   // The megabytes that fit into the buffers of the two sockets.
   t.true((await sending!) < 64);
   t.true(process.memoryUsage.rss() - before < 64 * 1024 * 1024);
@@ -330,7 +330,7 @@ test.serial('ends in time when the resolver, the handshake, the head or the body
   const endsInTime = async (fetching: Promise<unknown>): Promise<void> => {
     const startedAt = performance.now();
     await refused(t, fetching, 'timeout');
-    t.true(performance.now() - startedAt < 2000);
+    t.true(performance.now() - startedAt < 10_000);
   };
   const silentResolver = { ...network, resolve: async () => new Promise<never>(() => {}) };
   await endsInTime(createPublicFetch(silentResolver, SHORT)('https://apps.example/', KILOBYTES_5));
