@@ -253,7 +253,7 @@ export interface AuthServerOptions<
   /** How long a revocation on one node may take to reach the others. At least one second. @default '5 seconds' */
   readonly revocationLag?: Duration;
   /**
-   * How many verified access tokens each process keeps, so that the guard does not verify them again; a token takes about 2 kB.
+   * How many verified access tokens each process keeps, so that the guard does not verify them again; a token takes about 2.7 kB.
    * Choose at least the tokens that are in use at a time.
    * @default 10000
    */
