@@ -17,7 +17,7 @@ export interface RouteBody extends DefaultContext {
     body?: unknown;
     /** The text of a JSON body or a form, for verifying a signature of it. */
     rawBody?: string;
-    /** The files of a multipart body, by field name. They are deleted after the response. */
+    /** The files of a multipart body, by field name, those of one field in their order. They are deleted after the response. */
     files?: Readonly<Record<string, UploadedFile | UploadedFile[]>>;
   };
 }
@@ -76,6 +76,7 @@ export function createRouteBodies(limits: Limits, logger: Logger): RouteBodies {
   async function parseMultipart(ctx: Context): Promise<void> {
     const { koaBody } = await load();
     const failed = Promise.withResolvers<never>();
+    const begun: unknown[] = [];
     const parse = koaBody({
       multipart: true,
       json: false,
@@ -97,11 +98,18 @@ export function createRouteBodies(limits: Limits, logger: Logger): RouteBodies {
           if (fault) failed.reject(fault);
           else Promise.resolve(handle(part)).catch(failed.reject);
         },
+        onFileBegin(_field, file) {
+          begun.push(file);
+        },
       },
     });
     await readWithParser(ctx, uploads.bodyLimit, async () =>
       Promise.race([parse(ctx, async () => {}), failed.promise]),
     );
+    // formidable lists the files of a field in the order in which they were written to the disk.
+    const { files = {} } = ctx.request as NonNullable<RouteBody['request']>;
+    for (const ofField of Object.values(files))
+      if (Array.isArray(ofField)) ofField.sort((one, other) => begun.indexOf(one) - begun.indexOf(other));
   }
 
   /** Runs the parser within the limits of the server, and converts its errors. */

@@ -148,6 +148,24 @@ test.serial('a multipart body: the fields and files, which are removed after the
 });
 
 test.serial(
+  'the files of a field are in the order of the form, however long each takes to be written',
+  async (t) => {
+    const { send } = await startHost(t);
+    for (let round = 0; round < 120; round += 1) {
+      const form = new FormData();
+      const sizes = [70_000, 1, 70_001, 2, 70_002, 3, 4, 5];
+      for (const size of sizes) form.append('photo', new Blob(['p'.repeat(size)]), `${size}.png`);
+      const { body } = await send({ body: form });
+      const { photo } = body['files'] as { photo: readonly { size: number }[] };
+      t.deepEqual(
+        photo.map(({ size }) => size),
+        sizes,
+      );
+    }
+  },
+);
+
+test.serial(
   'a part with a filename is a file, one without is a field, and an empty file input is neither',
   async (t) => {
     const { send } = await startHost(t);
