@@ -1,5 +1,5 @@
 import { now } from '../contracts/clock.ts';
-import type { Finding } from '../contracts/index.ts';
+import type { Finding, StorageDiagnosis } from '../contracts/index.ts';
 import { StorageError } from '../errors.ts';
 import type { Check, CheckedServer } from './check.ts';
 import { checkClients } from './clients.ts';
@@ -17,7 +17,7 @@ export async function runChecks(server: CheckedServer): Promise<readonly Finding
 }
 
 // These need the tables of this version.
-const WITH_TABLES: readonly Check[] = [checkClock, checkPruning, checkCache, checkKeys, checkClients];
+const WITH_TABLES: readonly Check[] = [checkDiagnosis, checkKeys, checkClients];
 
 async function withStorage(server: CheckedServer): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
@@ -52,14 +52,26 @@ function rank({ severity }: Finding): number {
 const WARNING_DIFFERENCE = 2000;
 const ERROR_DIFFERENCE = 30_000;
 
+/** Checks the clock, the pruning and the cache of the database. */
+async function checkDiagnosis({ pruneInterval, storage }: CheckedServer): Promise<readonly Finding[]> {
+  const before = Date.now();
+  const { cache, clock, oldestExpired } = await storage.diagnose();
+  const after = Date.now();
+  return [
+    ...checkClock(clock, { before, after }),
+    ...checkPruning(oldestExpired, pruneInterval),
+    ...checkCache(cache),
+  ];
+}
+
 /**
  * Compares this machine's clock with the database's, as a reference for all nodes: tokens that are issued on a node whose clock
  * is ahead are not valid yet on the others.
  */
-async function checkClock({ storage }: CheckedServer): Promise<readonly Finding[]> {
-  const before = Date.now();
-  const { clock } = await storage.diagnose();
-  const after = Date.now();
+function checkClock(
+  clock: StorageDiagnosis['clock'],
+  { after, before }: { readonly after: number; readonly before: number },
+): readonly Finding[] {
   if (clock === undefined) return [];
   // The database has read its clock between the two times, so that a clock within them may be exact.
   const difference = clock > after ? clock - after : Math.min(clock - before, 0);
@@ -138,8 +150,10 @@ const HOUR = 3600;
 const DAY = 24 * HOUR;
 
 /** Checks that expired rows are deleted in time. */
-async function checkPruning({ storage, pruneInterval }: CheckedServer): Promise<readonly Finding[]> {
-  const { oldestExpired } = await storage.diagnose();
+function checkPruning(
+  oldestExpired: StorageDiagnosis['oldestExpired'],
+  pruneInterval: number,
+): readonly Finding[] {
   if (oldestExpired === undefined) return [];
   const lag = now() - oldestExpired;
   // Without an interval of the server, a daily cron job is expected.
@@ -158,8 +172,7 @@ async function checkPruning({ storage, pruneInterval }: CheckedServer): Promise<
 const MEBIBYTE = 1024 * 1024;
 
 /** Checks that the tables fit in the cache of the database, where it has one of its own. */
-async function checkCache({ storage }: CheckedServer): Promise<readonly Finding[]> {
-  const { cache } = await storage.diagnose();
+function checkCache(cache: StorageDiagnosis['cache']): readonly Finding[] {
   if (cache === undefined || cache.needed <= cache.size) return [];
   const needed = Math.ceil(cache.needed / MEBIBYTE);
   const size = Math.floor(cache.size / MEBIBYTE);
