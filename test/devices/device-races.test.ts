@@ -46,6 +46,17 @@ async function startNodes(address: string): Promise<Nodes> {
   };
 }
 
+/** A device begins, and its user connects it on the node `here`, which waits where it would store the answer. */
+async function pauseApproval({ app, here, pause }: Nodes) {
+  const { device_code: code, user_code: userCode } = await beginOn(here, app);
+  const browser = await signedIn(here);
+  const asked = await enter(here, browser, userCode);
+  const { reached, resume } = pause('deviceCodes.approve');
+  const approving = browser.submit(asked, 'Connect');
+  await reached;
+  return { approving, browser, code, resume, userCode };
+}
+
 onEachDatabaseInSeries(
   'a device begins on one node, is approved on the other and polls both',
   async (t, database, address) => {
@@ -166,13 +177,8 @@ for (const [name, [end, error]] of Object.entries(ENDS)) {
 
   onEachDatabaseInSeries(`${name} wins against an approval under way`, async (t, _, address) => {
     await using nodes = await startNodes(address);
-    const { app, here, pause, there } = nodes;
-    const { device_code: code, user_code: userCode } = await beginOn(here, app);
-    const browser = await signedIn(here);
-    const asked = await enter(here, browser, userCode);
-    const { reached, resume } = pause('deviceCodes.approve');
-    const approving = browser.submit(asked, 'Connect');
-    await reached;
+    const { app, there } = nodes;
+    const { approving, browser, code, resume } = await pauseApproval(nodes);
     await end(nodes, browser);
     resume();
     const { status } = await approving;
@@ -184,13 +190,8 @@ for (const [name, [end, error]] of Object.entries(ENDS)) {
 
 onEachDatabaseInSeries('a logout wins against an approval under way', async (t, _, address) => {
   await using nodes = await startNodes(address);
-  const { app, here, pause, there } = nodes;
-  const { device_code: code, user_code: userCode } = await beginOn(here, app);
-  const browser = await signedIn(here);
-  const asked = await enter(here, browser, userCode);
-  const { reached, resume } = pause('deviceCodes.approve');
-  const approving = browser.submit(asked, 'Connect');
-  await reached;
+  const { app, here, there } = nodes;
+  const { approving, browser, code, resume, userCode } = await pauseApproval(nodes);
   await browser.submit(await browser.open(here.url('/oauth/logout')), 'Sign out');
   resume();
   t.is((await approving).status, 422);
