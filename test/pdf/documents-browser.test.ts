@@ -132,6 +132,8 @@ async function widthOf(node: unknown): Promise<number> {
 /** The accessibility violations of a page, and overflow on small screens. */
 async function violationsOf(page: Page, name: string): Promise<string[]> {
   const problems: string[] = [];
+  // After a click, elements can be found before the style sheet has arrived.
+  await page.waitForLoadState();
   await page.evaluate(axe.source);
   for (const [index, { colorScheme, width }] of LOOKS.entries()) {
     await page.emulateMedia({ colorScheme });
