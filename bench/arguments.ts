@@ -42,12 +42,12 @@ rounds, in which the servers are measured in turn.
 
   --only WORK,...         ${WORK_NAMES.join(', ')}
   --with CONTESTANT,...   ${CONTESTANT_NAMES.join(', ')};
-                          the reference of the ratios is always included, the last two need --peers
+                          the reference of the ratios is always included, node-oauth2-server and better-auth need --peers
   --rounds N              rounds (5)
   --seconds N             seconds per contestant and round (3)
   --smoke                 one short round, as a test of the benchmark itself
   --peers                 compare with node-oauth2-server and better-auth as well, which npm installs in the user's cache
-  --workers N             processes of gatehouse-workers (2)
+  --workers N             processes of the contestants with workers (2)
   --profile               show CPU profiles of the servers
   --json                  print one JSON object instead of tables
   --markdown              print the tables of docs/performance.md

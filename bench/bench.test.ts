@@ -49,8 +49,7 @@ function grownTo(memory: number): Measurement {
 // The works check the responses.
 test('each work runs with each of its contestants', async (t) => {
   t.timeout(120_000, 'a dozen servers are started');
-  // PostgreSQL may not be installed, and the works are the same.
-  const missing = new Set<string>(['gatehouse-postgresql', ...(await findMissing()).keys()]);
+  const missing = new Set<string>((await findMissing()).keys());
   const all = Object.entries(CONTESTANTS).flatMap(([name, { peer }]) =>
     missing.has(name) || peer ? [] : [name],
   );
@@ -111,7 +110,43 @@ test('a target of another contestant than the reference is compared with its rou
   const result = toResult(work, rounds);
   const found = checkTargets([result]).find(({ what }) => what === 'CPU time, of plain-knex’s');
   t.like(found, { value: 0.8, met: true });
+  const slower = toResult(
+    work,
+    new Map([
+      ['plain', [round(100)]],
+      ['plain-openid', [round(100)]],
+      ['gatehouse', [{ ...round(115), perSecond: 80 }]],
+    ] as const),
+  );
+  t.deepEqual(
+    checkTargets([slower])
+      .filter(({ what }) => what.endsWith('of plain-openid’s'))
+      .map(({ what, value, met }) => ({ what, value, met })),
+    [
+      { what: 'CPU time, of plain-openid’s', value: 1.15, met: true },
+      { what: 'time of an operation, of plain-openid’s', value: 1.25, met: false },
+      { what: 'p50, of plain-openid’s', value: 1, met: true },
+      { what: 'peak memory, of plain-openid’s', value: 1, met: true },
+    ],
+  );
   t.false(checkTargets([result]).some(({ what }) => what.includes('node-oauth2-server')));
+});
+
+test('the growth with several processes is compared with that of the floor', (t) => {
+  const rounds = new Map([
+    ['gatehouse', [round(200), round(400)]],
+    ['gatehouse-workers', [round(300), round(600)]],
+    ['floor', [round(100), round(200)]],
+    ['floor-workers', [round(125), round(250)]],
+  ] as const);
+  const result = toResult({ name: 'client-credentials-workers', about: '' }, rounds);
+  t.deepEqual(
+    checkTargets([result]).map(({ what, value, met }) => ({ what, value, met })),
+    [
+      { what: 'CPU time, of the first row’s', value: 1.5, met: false },
+      { what: 'CPU time, of one process’s, beside the growth of the floor’s', value: 1.2, met: false },
+    ],
+  );
 });
 
 test('the first table in Markdown has a column for each server, and the ratios of this package', (t) => {

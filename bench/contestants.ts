@@ -1,9 +1,7 @@
-import { knexStorage } from 'koa-gatehouse/adapters/knex';
-
-import { findServer, POSTGRESQL } from '../test/adapters/servers.ts';
+import { connect, findServer, MARIADB, POSTGRESQL } from '../test/adapters/servers.ts';
+import type { ServerKind } from '../test/adapters/servers.ts';
 import { CHROMIUM } from './chromium.ts';
-import { FUTURE, PAST, serverDatabase, sqliteDatabase } from './filled-database.ts';
-import type { BenchDatabase } from './filled-database.ts';
+import { findDatabaseCpu } from './database-cpu.ts';
 import { OPEN_ROUTE } from './protocol.ts';
 
 /** A server that the benchmark measures. */
@@ -11,9 +9,13 @@ export interface Contestant {
   readonly about: string;
   /** The file that its process runs, below server/. */
   readonly file: string;
+  /** The file that each of its processes runs, of a server that runs in several. */
+  readonly worker?: string;
   /** The file for the measurement of start-up, without the parts that the others do not have. @default file */
   readonly startFile?: string;
-  readonly database?: 'SQLite' | 'PostgreSQL';
+  readonly database?: 'SQLite' | 'PostgreSQL' | 'MariaDB';
+  /** Adds the CPU time of the database server, which nothing else may use, to that of its process. */
+  readonly countsDatabase?: true;
   /** The number of grants in its database at the start, each with a refresh token. */
   readonly filled?: { readonly valid?: number; readonly expired?: number };
   /** Prunes expired rows during the measurement. */
@@ -31,13 +33,20 @@ export type ContestantName =
   | 'gatehouse-json'
   | 'gatehouse-postgresql'
   | 'gatehouse-workers'
+  | 'gatehouse-postgresql-workers'
   | 'gatehouse-thousand'
   | 'gatehouse-million'
+  | 'gatehouse-postgresql-thousand'
+  | 'gatehouse-postgresql-million'
+  | 'gatehouse-mariadb-thousand'
+  | 'gatehouse-mariadb-million'
   | 'gatehouse-pruning'
   | 'gatehouse-open'
   | 'plain'
+  | 'plain-openid'
   | 'plain-knex'
   | 'floor'
+  | 'floor-workers'
   | 'koa'
   | 'koa-router'
   | 'jose'
@@ -68,7 +77,14 @@ export const CONTESTANTS: Readonly<Record<ContestantName, Contestant>> = {
   'gatehouse-workers': {
     about: 'this package on SQLite, in the processes of --workers',
     file: 'workers.ts',
+    worker: 'gatehouse.ts',
     database: 'SQLite',
+  },
+  'gatehouse-postgresql-workers': {
+    about: 'this package on PostgreSQL, in the processes of --workers',
+    file: 'workers.ts',
+    worker: 'gatehouse.ts',
+    database: 'PostgreSQL',
   },
   'gatehouse-thousand': {
     about: 'the same, with a thousand grants in its database',
@@ -80,6 +96,34 @@ export const CONTESTANTS: Readonly<Record<ContestantName, Contestant>> = {
     about: 'with a million',
     file: 'gatehouse.ts',
     database: 'SQLite',
+    filled: { valid: 1_000_000 },
+  },
+  'gatehouse-postgresql-thousand': {
+    about: 'this package on PostgreSQL, whose own CPU time is counted, with a thousand grants',
+    file: 'gatehouse.ts',
+    database: 'PostgreSQL',
+    countsDatabase: true,
+    filled: { valid: 1_000 },
+  },
+  'gatehouse-postgresql-million': {
+    about: 'with a million, and the same PostgreSQL',
+    file: 'gatehouse.ts',
+    database: 'PostgreSQL',
+    countsDatabase: true,
+    filled: { valid: 1_000_000 },
+  },
+  'gatehouse-mariadb-thousand': {
+    about: 'this package on MariaDB, whose own CPU time is counted, with a thousand grants',
+    file: 'gatehouse.ts',
+    database: 'MariaDB',
+    countsDatabase: true,
+    filled: { valid: 1_000 },
+  },
+  'gatehouse-mariadb-million': {
+    about: 'with a million, which fit into the buffer pool, and the same MariaDB',
+    file: 'gatehouse.ts',
+    database: 'MariaDB',
+    countsDatabase: true,
     filled: { valid: 1_000_000 },
   },
   'gatehouse-pruning': {
@@ -96,12 +140,22 @@ export const CONTESTANTS: Readonly<Record<ContestantName, Contestant>> = {
     route: OPEN_ROUTE,
   },
   plain: { about: 'oidc-provider alone, with a Map as storage', file: 'plain.ts' },
+  'plain-openid': {
+    about:
+      'oidc-provider alone, with a Map as storage, of an app that asks for OpenID Connect: with an ID token',
+    file: 'plain-openid.ts',
+  },
   'plain-knex': {
     about: 'oidc-provider alone, with an adapter of one table on Knex and SQLite',
     file: 'plain-knex.ts',
     database: 'SQLite',
   },
   floor: { about: 'Koa and one ES256 signature', file: 'floor.ts' },
+  'floor-workers': {
+    about: 'the same, in as many processes as gatehouse-workers',
+    file: 'workers.ts',
+    worker: 'floor.ts',
+  },
   koa: { about: 'Koa, which answers every path', file: 'koa.ts' },
   'koa-router': { about: 'the route with Koa and koa-router alone', file: 'koa-router.ts' },
   jose: { about: 'the route behind jwtVerify of jose', file: 'jose-guard.ts' },
@@ -124,48 +178,32 @@ export const CONTESTANTS: Readonly<Record<ContestantName, Contestant>> = {
   },
 };
 
-/**
- * Makes the database of a contestant, if it has one.
- * @param part - divides the number of rows
- */
-export async function makeDatabase(
-  { database, filled }: Contestant,
-  part: number,
-): Promise<BenchDatabase | undefined> {
-  if (database === 'SQLite') {
-    const made = await sqliteDatabase();
-    if (filled) await fill(made, filled, part);
-    return made;
-  }
-  if (database === 'PostgreSQL') {
-    const server = await findServer(POSTGRESQL);
-    if ('address' in server) return serverDatabase('pg', server.address);
-  }
-  return undefined;
-}
-
-async function fill(
-  database: BenchDatabase,
-  { valid = 0, expired = 0 }: NonNullable<Contestant['filled']>,
-  part: number,
-): Promise<void> {
-  const storage = knexStorage(database.address);
-  await storage.migrate();
-  await storage.close();
-  const from = 1;
-  const clientId = 'timetable';
-  if (valid > 0) await database.addGrants({ from, to: valid / part, clientId, expiresAt: FUTURE });
-  if (expired > 0) await database.addGrants({ from, to: expired / part, clientId, expiresAt: PAST });
-}
-
 /** The contestants that this machine cannot run, with the remedy. */
 export async function findMissing(): Promise<ReadonlyMap<ContestantName, string>> {
-  const server = await findServer(POSTGRESQL);
   const missing = new Map<ContestantName, string>();
-  if ('remedy' in server) missing.set('gatehouse-postgresql', server.remedy);
+  for (const kind of [POSTGRESQL, MARIADB]) {
+    const remedy = await remedyOf(kind);
+    if (remedy === undefined) continue;
+    for (const [name, { database }] of Object.entries(CONTESTANTS))
+      if (database === kind.name) missing.set(name as ContestantName, remedy);
+  }
   if (CHROMIUM === undefined) {
     const remedy = 'install Chromium, or say where it is with CHROMIUM';
     missing.set('html-pdf', remedy).set('html-pdf-plain', remedy);
   }
   return missing;
+}
+
+async function remedyOf(kind: ServerKind): Promise<string | undefined> {
+  const server = await findServer(kind);
+  if ('remedy' in server) return server.remedy;
+  const database = connect(kind, server.address);
+  try {
+    await findDatabaseCpu(kind.client, database);
+    return undefined;
+  } catch {
+    return `run ${kind.name} on this machine, and this as a user who may read its pid file, for its CPU time`;
+  } finally {
+    await database.destroy();
+  }
 }

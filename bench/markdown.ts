@@ -9,6 +9,7 @@ import type { TargetResult } from './targets.ts';
 const COLUMNS: readonly ContestantName[] = [
   'floor',
   'plain',
+  'plain-openid',
   'plain-knex',
   'node-oauth2-server',
   'better-auth',
@@ -16,7 +17,13 @@ const COLUMNS: readonly ContestantName[] = [
 ];
 
 /** The columns with ratios of this package to others. */
-const COMPARED: readonly ContestantName[] = ['plain', 'plain-knex', 'node-oauth2-server', 'better-auth'];
+const COMPARED: readonly ContestantName[] = [
+  'plain',
+  'plain-openid',
+  'plain-knex',
+  'node-oauth2-server',
+  'better-auth',
+];
 
 /** A row of the first table for each work. */
 interface Line {

@@ -10,6 +10,8 @@ export interface Job {
   readonly registered?: Registered;
   /** The number of processes, of a server that runs in several. */
   readonly workers?: number;
+  /** The file that each of these runs, below server/. */
+  readonly worker?: string;
   /** The path of the module of a peer. */
   readonly peer?: string;
 }
@@ -31,6 +33,8 @@ export interface Registered {
 export interface RegisteredClient {
   readonly id: string;
   readonly secret: string;
+  /** What it asks users for. @default SCOPE */
+  readonly scope?: string;
   /** Parameters with which this server issues the tokens that the others issue without them. */
   readonly parameters?: Readonly<Record<string, string>>;
 }

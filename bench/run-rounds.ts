@@ -128,7 +128,7 @@ async function startOnce(
   { servers }: RoundSettings,
   scope: AsyncDisposableStack,
 ): Promise<Job> {
-  const job = await servers.prepareJob(name, scope);
+  const { job } = await servers.prepareJob(name, scope);
   if (job.database === undefined) return job;
   await using first = await RunningContestant.start(CONTESTANTS[name], job);
   return { ...job, registered: first.listening.registered };

@@ -5,17 +5,20 @@ import { join } from 'node:path';
 import type { Profiler } from 'node:inspector/promises';
 
 import type { Contestant } from './contestants.ts';
+import type { DatabaseCpu } from './database-cpu.ts';
 import type { Answered, Asked, Job, Listening, Question, Usage } from './protocol.ts';
 
 /** The server of a contestant, in its own process. */
 export class RunningContestant implements AsyncDisposable {
   readonly listening: Listening;
   readonly #process: ChildProcess;
+  readonly #databaseCpu: DatabaseCpu;
   readonly #waiting = new Map<number, (answer: unknown) => void>();
   #asked = 0;
 
-  private constructor(process: ChildProcess, listening: Listening) {
+  private constructor(process: ChildProcess, listening: Listening, databaseCpu: DatabaseCpu) {
     this.#process = process;
+    this.#databaseCpu = databaseCpu;
     this.listening = listening;
     process.on('message', ({ number, answer }: Answered) => {
       this.#waiting.get(number)?.(answer);
@@ -23,8 +26,15 @@ export class RunningContestant implements AsyncDisposable {
     });
   }
 
-  /** Starts a server and waits until it listens. */
-  static async start({ file }: Pick<Contestant, 'file'>, job: Job): Promise<RunningContestant> {
+  /**
+   * Starts a server and waits until it listens.
+   * @param databaseCpu - what its usage includes of its database
+   */
+  static async start(
+    { file }: Pick<Contestant, 'file'>,
+    job: Job,
+    databaseCpu: DatabaseCpu = () => 0,
+  ): Promise<RunningContestant> {
     const child = fork(join(import.meta.dirname, 'server', file), [JSON.stringify(job)], {
       env: { ...process.env, NODE_ENV: 'production' },
       execArgv: job.fromSources ? ['--conditions=gatehouse:source'] : [],
@@ -39,11 +49,12 @@ export class RunningContestant implements AsyncDisposable {
     });
     const [listening] = (await Promise.race([once(child, 'message'), ended])) as [Listening];
     ended.catch(() => {});
-    return new RunningContestant(child, listening);
+    return new RunningContestant(child, listening, databaseCpu);
   }
 
   async usage(): Promise<Usage> {
-    return (await this.#ask('usage')) as Usage;
+    const usage = (await this.#ask('usage')) as Usage;
+    return { ...usage, cpu: usage.cpu + this.#databaseCpu() };
   }
 
   async startProfile(): Promise<void> {

@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 
-import { CONTESTANTS, makeDatabase } from './contestants.ts';
+import { CONTESTANTS } from './contestants.ts';
 import type { ContestantName } from './contestants.ts';
+import type { DatabaseCpu } from './database-cpu.ts';
+import { makeDatabase } from './make-database.ts';
 import type { Job } from './protocol.ts';
 import { RunningContestant } from './running-contestant.ts';
 
@@ -28,30 +30,34 @@ export class Servers implements AsyncDisposable {
   /** Starts a server until the end of `scope`, or returns a shared one. */
   async start(name: ContestantName, scope: AsyncDisposableStack): Promise<RunningContestant> {
     if (!this.#shared) return this.#startIn(scope, name);
-    const { file, database = '', filled, peer } = CONTESTANTS[name];
-    const kind = filled || peer ? name : `${file} ${database}`;
+    const { file, worker = '', database = '', filled, peer } = CONTESTANTS[name];
+    const kind = filled || peer ? name : `${file} ${worker} ${database}`;
     const running = this.#shared.get(kind) ?? this.#startIn(this.#opened, name);
     this.#shared.set(kind, running);
     return running;
   }
 
-  /** The options of a contestant. Its database is removed at the end of `scope`. */
-  async prepareJob(name: ContestantName, scope: AsyncDisposableStack): Promise<Job> {
+  /** The options of a contestant, and what is counted of its database, which is removed at the end of `scope`. */
+  async prepareJob(
+    name: ContestantName,
+    scope: AsyncDisposableStack,
+  ): Promise<{ job: Job; databaseCpu: DatabaseCpu | undefined }> {
     const { smoke, workers, peers } = this.#settings;
-    const { peer } = CONTESTANTS[name];
-    const database = await makeDatabase(CONTESTANTS[name], smoke ? 1000 : 1);
-    if (database) scope.defer(async () => database.remove());
-    return {
-      ...(smoke ? { fromSources: true } : {}),
+    const { countsDatabase, peer, worker } = CONTESTANTS[name];
+    const database = await makeDatabase(CONTESTANTS[name], smoke ? 1000 : 1, scope);
+    const job = {
+      ...(smoke ? ({ fromSources: true } as const) : {}),
       ...(database ? { database: database.address } : {}),
+      ...(worker ? { worker } : {}),
       ...(peer && peers ? { peer: join(peers, `${peer}.js`) } : {}),
       workers,
     };
+    return { job, databaseCpu: countsDatabase && database?.cpu };
   }
 
   async #startIn(scope: AsyncDisposableStack, name: ContestantName): Promise<RunningContestant> {
-    const job = await this.prepareJob(name, scope);
-    return scope.use(await RunningContestant.start(CONTESTANTS[name], job));
+    const { job, databaseCpu } = await this.prepareJob(name, scope);
+    return scope.use(await RunningContestant.start(CONTESTANTS[name], job, databaseCpu));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

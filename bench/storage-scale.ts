@@ -6,6 +6,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { TokenInQuestion } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
+import { enlargeBufferPool } from './buffer-pool.ts';
 import { FUTURE, idOf, PAST, serverDatabase, sqliteDatabase, userOf } from './filled-database.ts';
 import type { BenchDatabase } from './filled-database.ts';
 import { client, code, grant, session, successor } from './rows.ts';
@@ -40,12 +41,6 @@ const results = new Map<string, Map<string, string>>();
 
 async function remove(database: BenchDatabase): Promise<void> {
   await database.remove();
-}
-
-async function enlargeCache({ knex }: BenchDatabase, scope: AsyncDisposableStack): Promise<void> {
-  const [[{ size }]] = (await knex.raw('select @@innodb_buffer_pool_size as size')) as [[{ size: number }]];
-  await knex.raw('set global innodb_buffer_pool_size = 2147483648');
-  scope.defer(async () => void (await knex.raw(`set global innodb_buffer_pool_size = ${size}`)));
 }
 
 interface Filled extends Size {
@@ -228,7 +223,7 @@ for (const [name, make] of Object.entries(MAKERS)) {
   if (asked.length > 0 ? !asked.includes(name) : name === 'mariadb-2g') continue;
   await using scope = new AsyncDisposableStack();
   const [small, large] = [scope.adopt(await make(), remove), scope.adopt(await make(), remove)];
-  if (name === 'mariadb-2g') await enlargeCache(large, scope);
+  if (name === 'mariadb-2g') await enlargeBufferPool(large.knex, 2 ** 31, scope);
   await measure(name, await open(small, SMALL), await open(large, LARGE));
 }
 printTable();

@@ -62,14 +62,29 @@ const p50 = (work: string): Target => ({
   atMost: 1.3,
 });
 
+const FIGURES = {
+  cpu: 'CPU time',
+  perSecond: 'time of an operation',
+  p50: 'p50',
+  peakMemory: 'peak memory',
+} as const;
+
 /** @param other - a contestant that may not have been measured */
-const cpuOf = (work: string, other: ContestantName, atMost: number): Target => ({
+const ofOther = (
+  work: string,
+  other: ContestantName,
+  figure: keyof typeof FIGURES,
+  atMost: number,
+): Target => ({
   work,
   contestant: 'gatehouse',
-  what: `CPU time, of ${other}’s`,
+  what: `${FIGURES[figure]}, of ${other}’s`,
   value(row, result) {
     const reference = findRow(result, other);
-    return reference ? ratioOf('cpu', row, reference) : NaN;
+    if (!reference) return NaN;
+    const ratio = ratioOf(figure, row, reference);
+    // An operation takes less time when there are more in a second.
+    return figure === 'perSecond' ? 1 / ratio : ratio;
   },
   atMost,
 });
@@ -80,21 +95,44 @@ const TARGETS: readonly Target[] = [
   tail('client-credentials', 'gatehouse'),
   ...['again', 'code-exchange', 'refresh'].flatMap((work) => [
     cpu(work, 'gatehouse', 1.15),
-    cpuOf(work, 'plain-knex', 0.85),
+    ofOther(work, 'plain-knex', 'cpu', 0.85),
     time(work, 'gatehouse', 1 / 0.9),
+    ofOther(work, 'plain-openid', 'cpu', 1.15),
+    ofOther(work, 'plain-openid', 'perSecond', 1 / 0.9),
+    ofOther(work, 'plain-openid', 'p50', 1.3),
+    ofOther(work, 'plain-openid', 'peakMemory', 1),
   ]),
   ...['client-credentials', 'again', 'code-exchange', 'refresh'].flatMap((work) => [
     p50(work),
     memory(work),
-    cpuOf(work, 'node-oauth2-server', 0.7),
+    ofOther(work, 'node-oauth2-server', 'cpu', 0.7),
   ]),
   cpu('guard-1', 'gatehouse', 1.2),
   cpu('guard-1000', 'gatehouse', 1.2),
-  cpuOf('guard-1', 'jose', 1 / 4),
+  ofOther('guard-1', 'jose', 'cpu', 1 / 4),
   // The driver takes its processor time from the second process, so that the speed says less.
   ...['client-credentials-workers', 'refresh-workers'].map((work) => cpu(work, 'gatehouse-workers', 1 / 0.9)),
+  cpu('refresh-workers-postgresql', 'gatehouse-postgresql-workers', 1 / 0.9),
+  {
+    work: 'client-credentials-workers',
+    contestant: 'gatehouse-workers',
+    what: 'CPU time, of one process’s, beside the growth of the floor’s',
+    value(row, result) {
+      const [one, floor, floors] = (['gatehouse', 'floor', 'floor-workers'] as const).map((name) =>
+        findRow(result, name),
+      );
+      if (!one || !floor || !floors) return NaN;
+      return ratioOf('cpu', row, one) / ratioOf('cpu', floors, floor);
+    },
+    atMost: 1 / 0.9,
+  },
   ...['again-grown', 'code-exchange-grown', 'refresh-grown'].map((work) =>
     cpu(work, 'gatehouse-million', 1.15),
+  ),
+  ...(['postgresql', 'mariadb'] as const).flatMap((database) =>
+    ['code-exchange', 'refresh'].map((work) =>
+      cpu(`${work}-grown-${database}`, `gatehouse-${database}-million`, 1.15),
+    ),
   ),
   {
     work: 'refresh-while-pruning',

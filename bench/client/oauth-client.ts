@@ -144,12 +144,12 @@ export class OAuthClient implements AsyncDisposable {
   }
 
   #authorizationPath(verifier: string): string {
-    const { id, parameters } = this.registered.app;
+    const { id, scope = SCOPE, parameters } = this.registered.app;
     const query = new URLSearchParams({
       client_id: id,
       redirect_uri: REDIRECT_URI,
       response_type: 'code',
-      scope: SCOPE,
+      scope,
       state: 'xyz',
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
       code_challenge_method: 'S256',

@@ -47,9 +47,9 @@ async function person(id: string): Promise<User> {
 
 /** Counts the statements to a database server; those of SQLite are not round trips. */
 async function open(address: string, count: () => void): Promise<Storage> {
-  if (!address.startsWith('postgres')) return knexStorage(address);
+  if (address.startsWith('sqlite')) return knexStorage(address);
   const { watchedKnex } = await import('../../test/adapters/watched-knex.ts');
-  return knexStorage(watchedKnex('pg', address, count));
+  return knexStorage(watchedKnex(address.startsWith('postgres') ? 'pg' : 'mysql2', address, count));
 }
 
 async function register({ clients }: Pick<AuthServer<Permission>, 'clients'>): Promise<Registered> {

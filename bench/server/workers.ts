@@ -1,4 +1,4 @@
-// This package in several processes that share a port and a database.
+// A contestant in several processes that share a port, and a database if it has one.
 import cluster from 'node:cluster';
 import type { Worker } from 'node:cluster';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import type { Answered, Asked, Listening, Question, Usage } from '../protocol.ts
 import { answerQuestions } from './answer-questions.ts';
 import { readJob } from './serve-contestant.ts';
 
-const { workers: count = 2, ...job } = readJob();
+const { workers: count = 2, worker: file, ...job } = readJob();
 
 // The first worker creates the tables and the clients.
 const first = await startWorker(job);
@@ -39,7 +39,7 @@ answerQuestions(first.listening, {
 
 async function startWorker(given: object): Promise<{ worker: Worker; listening: Listening }> {
   cluster.setupPrimary({
-    exec: join(import.meta.dirname, 'gatehouse.ts'),
+    exec: join(import.meta.dirname, file!),
     args: [JSON.stringify(given)],
     execArgv: job.fromSources ? ['--conditions=gatehouse:source'] : [],
   });

@@ -4,6 +4,7 @@ import type { ContestantName } from '../contestants.ts';
 /** The authorization servers of each work about tokens, and the minimum. */
 export const SERVERS: readonly ContestantName[] = [
   'plain',
+  'plain-openid',
   'plain-knex',
   'gatehouse',
   'gatehouse-postgresql',

@@ -2,12 +2,17 @@ import { clientCredentials } from './client-credentials.ts';
 import { refresh } from './refresh.ts';
 import type { Work } from './work.ts';
 
-const inWorkers = (work: Work): Work => ({
+const inWorkers = (work: Work, contestants: Work['contestants'], database = ''): Work => ({
   ...work,
-  name: `${work.name}-workers`,
+  name: `${work.name}-workers${database}`,
   about: `${work.about}, by one process and by those of --workers`,
-  contestants: ['gatehouse', 'gatehouse-workers'],
+  contestants,
 });
 
 /** The same works in several processes, which should cost no more: the driver needs a processor too, so that speed says less. */
-export const manyWorkers: readonly Work[] = [inWorkers(clientCredentials), inWorkers(refresh)];
+export const manyWorkers: readonly Work[] = [
+  // The floor shares nothing between its processes: what an operation costs more there is the machine's.
+  inWorkers(clientCredentials, ['gatehouse', 'gatehouse-workers', 'floor', 'floor-workers']),
+  inWorkers(refresh, ['gatehouse', 'gatehouse-workers']),
+  inWorkers(refresh, ['gatehouse-postgresql', 'gatehouse-postgresql-workers'], '-postgresql'),
+];

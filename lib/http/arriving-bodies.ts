@@ -169,6 +169,8 @@ export function createArrivingBodies(limits: BodyLimits): ArrivingBodies {
   };
 }
 
-function isArriving({ complete, headers }: IncomingMessage): boolean {
-  return !complete && (Number(headers['content-length']) > 0 || 'transfer-encoding' in headers);
+/** Whether a request has a body of which Node has not received all. */
+export function isArriving({ complete, headers, readableLength }: IncomingMessage): boolean {
+  if (complete) return false;
+  return Number(headers['content-length']) > readableLength || 'transfer-encoding' in headers;
 }

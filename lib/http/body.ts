@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
 
 import type { Context } from 'koa';
 import getRawBody from 'raw-body';
@@ -43,11 +44,31 @@ export async function readBody(ctx: Context, rules: BodyRules): Promise<Body | u
 }
 
 async function readBytes(ctx: Context, rules: BodyRules): Promise<{ bytes: Buffer } | undefined> {
+  const { req } = ctx;
   const { limit, name } = rules;
-  const length = ctx.req.headers['content-length'] ?? null;
-  const bytes = await receiveBody(ctx, rules, async () => getRawBody(ctx.req, { limit, length }));
+  const length = req.headers['content-length'] ?? null;
+  const bytes = await receiveBody(ctx, rules, async () =>
+    hasArrived(req) ? takeReceived(req) : getRawBody(req, { limit, length }),
+  );
   if (!isUtf8(bytes)) throw new BodyError(`The ${name} is not UTF-8.`);
   return bytes.length === 0 ? undefined : { bytes };
+}
+
+/** Whether a body of known length is complete in its stream, which nobody else reads. */
+function hasArrived(req: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;
+  if (length === undefined || encoding !== undefined) return false;
+  return (
+    Number(length) === req.readableLength && req.readableFlowing === null && req.readableEncoding === null
+  );
+}
+
+/** Takes a body that has arrived from its stream. To listen for the events of the stream would cost more than all other steps. */
+function takeReceived(req: IncomingMessage): Buffer {
+  const bytes = (req.read() as Buffer | null) ?? Buffer.alloc(0);
+  // Node waits for the end of the stream before it forgets the request.
+  req.resume();
+  return bytes;
 }
 
 interface ParsedRequest {

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from 'koa';
 
 import type { Problem } from './problem.ts';
-import { createArrivingBodies } from './arriving-bodies.ts';
+import { createArrivingBodies, isArriving } from './arriving-bodies.ts';
 
 /** Why a request is not run: the server has begun to close, or too many requests are running. */
 export type Overload = 'closing' | 'overloaded';
@@ -83,6 +83,9 @@ export function createConcurrencyLimit({
         evicted += 1;
       }
       count += 1;
+      // Node passes on a body that has come with the header before the next microtask, and such a body needs no timeout. One that
+      // middleware of the host has begun to read must be read by others now.
+      if (exchange.req.readableFlowing === null && isArriving(exchange.req)) await Promise.resolve();
       const endBody = bodies.track(exchange.req);
       const end = (): void => {
         if (endBody?.() === 'evicted') evicted -= 1;

@@ -9,6 +9,7 @@ import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { countGuesses } from './count-guesses.ts';
 import { clientEndpointAt, registrationAt, workAt } from './endpoints.ts';
 import type { EngineEndpoint } from './endpoints.ts';
+import { createEngineContext } from './engine-context.ts';
 import { createEngineMiddleware } from './engine-middleware.ts';
 import { requestOf, startRequest } from './engine-request.ts';
 import type { EngineRequest } from './engine-request.ts';
@@ -151,9 +152,8 @@ export function createMount(
     span: WorkSpan | undefined,
   ): Promise<boolean> {
     const engine = provider();
-    const engineContext = engine.createContext(ctx.req, ctx.res);
+    const engineContext = createEngineContext(engine, ctx);
     const request = startRequest(engineContext, ctx, endpoint);
-    engineContext.state = ctx.state;
     const run = engineMiddleware(engine, endpoint);
     try {
       if (!(await isHandled((fallThrough) => run(engineContext, fallThrough)))) return false;

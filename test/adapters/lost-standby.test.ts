@@ -26,6 +26,29 @@ async function isNotReplicated(t: ExecutionContext, call: Promise<unknown>, what
   );
 }
 
+/** Cancels the commit that waits for the standby. `false`: there is none. */
+async function cancelWait(admin: Knex): Promise<boolean> {
+  const { rows } = await admin.raw<{ rows: unknown[] }>(
+    `select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'`,
+  );
+  return rows.length > 0;
+}
+
+/** Commits until a commit waits: the checkpointer of the server applies the new setting at some time after its reload. */
+async function untilStandbyIsAwaited(admin: Knex, host: Knex): Promise<void> {
+  for (;;) {
+    const committed = commit(host);
+    do {
+      if (await cancelWait(admin)) return void (await committed);
+    } while (!(await Promise.race([committed, Promise.resolve(false)])));
+  }
+}
+
+async function commit(host: Knex): Promise<true> {
+  await host.raw('create table probe (); drop table probe');
+  return true;
+}
+
 if (programs === undefined) {
   sayMissing(`there is no ${kind.program}: install ${kind.name} as Debian packages it`);
 } else {
@@ -46,6 +69,7 @@ if (programs === undefined) {
     // A standby that does not answer.
     await admin.raw(`alter system set synchronous_standby_names = 'standby'`);
     await admin.raw('select pg_reload_conf()');
+    await untilStandbyIsAwaited(admin, host);
     const exchange = { at: NOW, successor, sealedSuccessor: 'sealed' };
 
     const redeem = async (): Promise<unknown> => storage.credentials.redeem(aCode(), exchange);
@@ -60,12 +84,7 @@ if (programs === undefined) {
     // By an administrator, before this storage gives up.
     const patient = knexStorage(host, { timeout: '1 minute' });
     const ending = isNotReplicated(t, patient.revocations.end({ userId: 'bob' }), 'cancelled elsewhere');
-    for (let cancelled = 0; cancelled === 0;) {
-      const { rows } = await admin.raw(
-        `select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'`,
-      );
-      cancelled = rows.length;
-    }
+    while (!(await cancelWait(admin)));
     await ending;
 
     await admin.raw('alter system reset synchronous_standby_names');

@@ -9,7 +9,7 @@ import { koaBody } from 'koa-body';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
-import { postForm } from '../harness/requests.ts';
+import { postForm, postJson } from '../harness/requests.ts';
 import { askToken, FORMATS, runGrants, secretOf } from './flows.ts';
 import { hostApp } from './host.ts';
 import type { HostOptions, Report } from './host.ts';
@@ -162,6 +162,25 @@ test('a multipart body for a route of the host reaches it', async (t) => {
   form.set('name', 'plan');
   const response = await fetch(`${platform.origin}/oauth/custom`, { method: 'POST', body: form });
   t.like(await response.json(), { body: { name: 'plan' } });
+});
+
+test('middleware in front that listens to the body of a token request leaves it whole', async (t) => {
+  let counted = 0;
+  const count: Middleware = async (ctx, next) => {
+    ctx.req.on('data', (chunk: Buffer) => {
+      counted += chunk.length;
+    });
+    return next();
+  };
+  await using platform = await startPlatform({}, { app: hostApp({ front: [count] }) });
+  const { client, secret } = await platform.registerService();
+  const body = JSON.stringify({
+    grant_type: 'client_credentials',
+    client_id: client.id,
+    client_secret: secret,
+  });
+  t.like(await postJson(`${platform.origin}/oauth/token`, body), { status: 200 });
+  t.is(counted, body.length);
 });
 
 test('a multipart token request is 400, with and without a multipart parser in front', async (t) => {

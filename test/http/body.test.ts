@@ -1,15 +1,19 @@
 import { once } from 'node:events';
-import { Agent, request } from 'node:http';
+import { Agent, createServer, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { bodyParser } from '@koa/bodyparser';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
+import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import { koaBody } from 'koa-body';
 import { BodyError } from '../../lib/errors.ts';
 import { readForm } from '../../lib/http/body.ts';
+import { RawConnection } from '../harness/raw-connection.ts';
 import { serve } from '../interactions/serve.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
@@ -199,4 +203,52 @@ test('a stream that middleware has decoded to text is refused', async (t) => {
     code: 'ERR_BODY',
     message: 'The form could not be read.',
   });
+});
+
+test('a form in two parts, which middleware of the host reads too, is whole for both', async (t) => {
+  const [first, second] = ['login=ann&', 'password=secret'];
+  const hasBegun = Promise.withResolvers<void>();
+  let counted = 0;
+  const url = await serve(
+    t,
+    async ({ req }, next) => {
+      hasBegun.resolve();
+      while (req.readableLength < first.length + second.length) await setImmediate();
+      req.on('data', (chunk: Buffer) => {
+        counted += chunk.length;
+      });
+      await next();
+    },
+    answerForm,
+  );
+  const connection = await RawConnection.open(url);
+  t.teardown(() => connection.close());
+  const length = first.length + second.length;
+  connection.post('/', first, { 'Content-Type': FORM, 'Content-Length': String(length) });
+  await hasBegun.promise;
+  connection.write(second);
+  const { body, status } = await connection.answer();
+  t.deepEqual([status, JSON.parse(body)], [200, { fields: { login: 'ann', password: 'secret' } }]);
+  t.is(counted, length);
+});
+
+test('a form with two lengths is not cut at the shorter one', async (t) => {
+  const hasArrived = Promise.withResolvers<void>();
+  const app = new Koa().use(async (ctx) => {
+    while (ctx.req.readableLength < 'login=ann'.length) await setImmediate();
+    hasArrived.resolve();
+    await answerForm(ctx);
+  });
+  const handle = app.callback();
+  const server = createServer({ insecureHTTPParser: true }, (req, res) => void handle(req, res));
+  server.listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const connection = await RawConnection.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  t.teardown(() => connection.close());
+  const headers = { 'Content-Type': FORM, 'Content-Length': '9', 'Transfer-Encoding': 'chunked' };
+  connection.post('/', '9\r\nlogin=ann\r\n', headers);
+  await hasArrived.promise;
+  connection.write('6\r\n&b=123\r\n0\r\n\r\n');
+  t.is((await connection.answer()).status, 400);
 });

@@ -229,6 +229,25 @@ test('a form is read by the iterator of a readable request, which need not be a 
   );
 });
 
+test('the context of a request may be a proxy, on which `oidc` is defined once, by a getter', async (t) => {
+  const defined: PropertyKey[] = [];
+  await using engine = await startEngine(undefined, (provider) => async (ctx) => {
+    const engineContext = provider.createContext(ctx.req, ctx.res);
+    const proxy = new Proxy(engineContext, {
+      defineProperty(target, name, descriptor) {
+        if (descriptor.get) defined.push(name);
+        return Reflect.defineProperty(target, name, descriptor);
+      },
+      set: (target, name, value) => Reflect.set(target, name, value),
+    });
+    await composed(provider)(proxy, async () => {});
+    ctx.status = engineContext.status;
+    ctx.body = engineContext.body;
+  });
+  t.is((await engine.token({ grant_type: 'refresh_token', refresh_token: 'unknown' })).status, 400);
+  t.deepEqual(defined, ['oidc']);
+});
+
 test('a grant with the scope " " passes the check for an empty scope', async (t) => {
   for (const [scope, given] of [
     ['', 'access_denied'],
