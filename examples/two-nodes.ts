@@ -10,6 +10,7 @@
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 
 import Koa from 'koa';
 import { createApiRouter, createAuthServer, defineGate } from 'koa-gatehouse';
@@ -96,9 +97,12 @@ if (process.argv[1] === import.meta.filename) {
   const settings = { issuer, database, keyEncryptionKey };
   // Both nodes run in one process here, so that one command starts them. In production each is a separate process.
   const nodes = await Promise.all([createNode(settings), createNode(settings)]);
-  const ports = nodes.map((_node, index) => port + 1 + index);
-  for (const [index, { app }] of nodes.entries())
-    await once(app.listen(ports[index], '127.0.0.1'), 'listening');
+  const ports: number[] = [];
+  for (const { app } of nodes) {
+    const listening = app.listen(0, '127.0.0.1');
+    await once(listening, 'listening');
+    ports.push((listening.address() as AddressInfo).port);
+  }
   await once(createBalancer(ports).listen(port, '127.0.0.1'), 'listening');
 
   const { client, secret } = await nodes[0].auth.clients.create({

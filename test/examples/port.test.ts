@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 
 import test from 'ava';
@@ -11,6 +12,13 @@ import { temporaryFile } from '../adapters/temporary-file.ts';
 import { freePort } from '../harness/free-port.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
+
+/** The first line that an example prints, or an error with what it printed when it ended without one. */
+async function firstLine({ stdout, stderr }: ReturnType<typeof start>): Promise<string> {
+  const errors = text(stderr);
+  for await (const line of createInterface(stdout)) return line;
+  throw new Error(await errors);
+}
 
 /** Starts an example with the command in its first lines, on a port. */
 function start(name: string, port: number) {
@@ -40,8 +48,8 @@ for (const name of ['embed', 'own-pages', 'own-users-knex', 'service', 'two-node
     const port = await freePort();
     const running = start(name, port);
     t.teardown(() => running.kill());
-    const [line] = await once(running.stdout, 'data');
-    t.true(String(line).includes(`http://localhost:${port}`), String(line));
+    const line = await firstLine(running);
+    t.true(line.includes(`http://localhost:${port}`), line);
     const metadata = `http://localhost:${port}/.well-known/oauth-authorization-server`;
     t.is((await fetch(metadata)).status, 200);
   });
@@ -51,8 +59,8 @@ for (const name of ['own-pages', 'own-users-knex']) {
   test(`the link that ${name} prints leads to its login page`, async (t) => {
     const running = start(name, await freePort());
     t.teardown(() => running.kill());
-    const [line] = await once(running.stdout, 'data');
-    const [link = ''] = /http:[^\s,]+/.exec(String(line)) ?? [];
+    const line = await firstLine(running);
+    const [link = ''] = /http:[^\s,]+/.exec(line) ?? [];
     const page = await fetch(link);
     t.is(page.status, 200, `${link}: ${await page.clone().text()}`);
     t.regex(await page.text(), /type="password"/);
