@@ -2,6 +2,7 @@ import { connect, findServer, MARIADB, POSTGRESQL } from '../test/adapters/serve
 import type { ServerKind } from '../test/adapters/servers.ts';
 import { CHROMIUM } from './chromium.ts';
 import { findDatabaseCpu } from './database-cpu.ts';
+import type { Size } from './fill-database.ts';
 import { OPEN_ROUTE } from './protocol.ts';
 
 /** A server that the benchmark measures. */
@@ -16,8 +17,8 @@ export interface Contestant {
   readonly database?: 'SQLite' | 'PostgreSQL' | 'MariaDB';
   /** Adds the CPU time of the database server, which nothing else may use, to that of its process. */
   readonly countsDatabase?: true;
-  /** The number of grants in its database at the start, each with a refresh token. */
-  readonly filled?: { readonly valid?: number; readonly expired?: number };
+  /** What its database has at the start. If it is expired, there are only grants with their refresh tokens. */
+  readonly filled?: Size & { readonly expired?: true };
   /** Prunes expired rows during the measurement. */
   readonly prunes?: true;
   /** The encoding of its token requests. @default 'form' */
@@ -55,6 +56,9 @@ export type ContestantName =
   | 'html-pdf'
   | 'html-pdf-plain';
 
+const THOUSAND: Size = { grants: 1_000, clients: 1_000 };
+const MILLION: Size = { grants: 1_000_000, clients: 100_000 };
+
 export const CONTESTANTS: Readonly<Record<ContestantName, Contestant>> = {
   gatehouse: {
     about: 'this package on SQLite',
@@ -90,47 +94,47 @@ export const CONTESTANTS: Readonly<Record<ContestantName, Contestant>> = {
     about: 'the same, with a thousand grants in its database',
     file: 'gatehouse.ts',
     database: 'SQLite',
-    filled: { valid: 1_000 },
+    filled: THOUSAND,
   },
   'gatehouse-million': {
     about: 'with a million',
     file: 'gatehouse.ts',
     database: 'SQLite',
-    filled: { valid: 1_000_000 },
+    filled: MILLION,
   },
   'gatehouse-postgresql-thousand': {
     about: 'this package on PostgreSQL, whose own CPU time is counted, with a thousand grants',
     file: 'gatehouse.ts',
     database: 'PostgreSQL',
     countsDatabase: true,
-    filled: { valid: 1_000 },
+    filled: THOUSAND,
   },
   'gatehouse-postgresql-million': {
     about: 'with a million, and the same PostgreSQL',
     file: 'gatehouse.ts',
     database: 'PostgreSQL',
     countsDatabase: true,
-    filled: { valid: 1_000_000 },
+    filled: MILLION,
   },
   'gatehouse-mariadb-thousand': {
     about: 'this package on MariaDB, whose own CPU time is counted, with a thousand grants',
     file: 'gatehouse.ts',
     database: 'MariaDB',
     countsDatabase: true,
-    filled: { valid: 1_000 },
+    filled: THOUSAND,
   },
   'gatehouse-mariadb-million': {
     about: 'with a million, which fit into the buffer pool, and the same MariaDB',
     file: 'gatehouse.ts',
     database: 'MariaDB',
     countsDatabase: true,
-    filled: { valid: 1_000_000 },
+    filled: MILLION,
   },
   'gatehouse-pruning': {
     about: 'with a million expired grants that are pruned meanwhile',
     file: 'gatehouse.ts',
     database: 'SQLite',
-    filled: { expired: 1_000_000 },
+    filled: { ...MILLION, expired: true },
     prunes: true,
   },
   'gatehouse-open': {

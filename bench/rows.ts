@@ -3,6 +3,9 @@ import type { Client, Storage } from 'koa-gatehouse';
 import { completeClient } from '../test/harness/client.ts';
 import { FUTURE, PAST } from './filled-database.ts';
 
+/** The client of the grants. */
+export const CLIENT_ID = 'timetable';
+
 export function client(index: number): Client {
   return completeClient({
     id: `client ${index}`,
@@ -32,7 +35,7 @@ export function grant(id: string): Grant {
   return {
     id,
     userId: `user of ${id}`,
-    clientId: 'timetable',
+    clientId: CLIENT_ID,
     scopes: [],
     createdAt: PAST,
     expiresAt: FUTURE,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { CONTESTANTS } from './contestants.ts';
 import type { ContestantName } from './contestants.ts';
 import type { DatabaseCpu } from './database-cpu.ts';
+import type { BenchDatabase } from './filled-database.ts';
 import { makeDatabase } from './make-database.ts';
 import type { Job } from './protocol.ts';
 import { RunningContestant } from './running-contestant.ts';
@@ -21,6 +22,8 @@ export class Servers implements AsyncDisposable {
   readonly #opened = new AsyncDisposableStack();
   readonly #shared: Map<string, Promise<RunningContestant>> | undefined;
   readonly #settings: Settings;
+  /** Of the contestants whose database is filled before, which takes minutes: all works use the same. */
+  readonly #filled = new Map<ContestantName, ReturnType<typeof makeDatabase>>();
 
   constructor(settings: Settings) {
     this.#shared = settings.smoke ? new Map() : undefined;
@@ -44,7 +47,7 @@ export class Servers implements AsyncDisposable {
   ): Promise<{ job: Job; databaseCpu: DatabaseCpu | undefined }> {
     const { smoke, workers, peers } = this.#settings;
     const { countsDatabase, peer, worker } = CONTESTANTS[name];
-    const database = await makeDatabase(CONTESTANTS[name], smoke ? 1000 : 1, scope);
+    const database = await this.#databaseOf(name, scope);
     const job = {
       ...(smoke ? ({ fromSources: true } as const) : {}),
       ...(database ? { database: database.address } : {}),
@@ -53,6 +56,14 @@ export class Servers implements AsyncDisposable {
       workers,
     };
     return { job, databaseCpu: countsDatabase && database?.cpu };
+  }
+
+  async #databaseOf(name: ContestantName, scope: AsyncDisposableStack): Promise<BenchDatabase | undefined> {
+    const part = this.#settings.smoke ? 1000 : 1;
+    if (!CONTESTANTS[name].filled) return makeDatabase(CONTESTANTS[name], part, scope);
+    const database = this.#filled.get(name) ?? makeDatabase(CONTESTANTS[name], part, this.#opened);
+    this.#filled.set(name, database);
+    return database;
   }
 
   async #startIn(scope: AsyncDisposableStack, name: ContestantName): Promise<RunningContestant> {

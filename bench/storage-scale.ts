@@ -7,19 +7,15 @@ import type { TokenInQuestion } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { enlargeBufferPool } from './buffer-pool.ts';
+import { fillDatabase } from './fill-database.ts';
+import type { Size } from './fill-database.ts';
 import { FUTURE, idOf, PAST, serverDatabase, sqliteDatabase, userOf } from './filled-database.ts';
 import type { BenchDatabase } from './filled-database.ts';
-import { client, code, grant, session, successor } from './rows.ts';
+import { CLIENT_ID, code, grant, session, successor } from './rows.ts';
 import { median } from './statistics.ts';
 
-interface Size {
-  /** Of grants, each with a refresh token, of ended users, and of sessions. */
-  readonly rows: number;
-  readonly clients: number;
-}
-
-const SMALL: Size = { rows: 1_000, clients: 1_000 };
-const LARGE: Size = { rows: 1_000_000, clients: 100_000 };
+const SMALL: Size = { grants: 1_000, clients: 1_000 };
+const LARGE: Size = { grants: 1_000_000, clients: 100_000 };
 const BULK = 100_000;
 
 // An operation is measured on the small and on the large database in turn, so that both see the same noise.
@@ -48,24 +44,11 @@ interface Filled extends Size {
   readonly storage: ReturnType<typeof knexStorage>;
 }
 
-async function open(database: BenchDatabase, { clients, rows }: Size): Promise<Filled> {
+async function open(database: BenchDatabase, size: Size): Promise<Filled> {
   const storage = knexStorage(database.address, { timeout: '1 minute' });
   await storage.migrate();
-  await database.addGrants({ from: 1, to: rows, clientId: 'timetable', expiresAt: FUTURE });
-  await database.addRevocations({ from: 1, to: rows });
-  await storage.clients.insert(client(0), []);
-  await database.addCopies('gatehouse_clients', client(0).id, {
-    from: 1,
-    to: clients,
-    values: ({ id }) => ({ id }),
-  });
-  await storage.sessions.insert(session('0'));
-  await database.addCopies('gatehouse_sessions', session('0').id, {
-    from: 1,
-    to: rows,
-    values: ({ id, user }) => ({ id, uid: id, user_id: user }),
-  });
-  return { clients, database, rows, storage };
+  await fillDatabase(database, storage, size);
+  return { ...size, database, storage };
 }
 
 type Operation = (filled: Filled, count: number) => Promise<unknown>;
@@ -74,24 +57,24 @@ const oneOf = (count: number): number => 1 + Math.floor(Math.random() * count);
 
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   'find a client': async ({ clients, storage }) => storage.clients.find(idOf(oneOf(clients))),
-  'find a session': async ({ rows, storage }) => storage.sessions.find(idOf(oneOf(rows))),
-  'extend a session': async ({ rows, storage }, count) =>
+  'find a session': async ({ grants, storage }) => storage.sessions.find(idOf(oneOf(grants))),
+  'extend a session': async ({ grants, storage }, count) =>
     storage.sessions.update({
-      id: idOf(oneOf(rows)),
+      id: idOf(oneOf(grants)),
       payload: session('0').payload,
       expiresAt: FUTURE + count,
     }),
-  'find a refresh token with its grant': async ({ rows, storage }) =>
-    storage.credentials.find('refresh_token', idOf(oneOf(rows))),
-  'find a grant': async ({ rows, storage }) => storage.grants.find(idOf(oneOf(rows))),
-  'check whether a token was revoked': async ({ rows, storage }) =>
-    storage.revocations.stands(tokenOf(oneOf(rows))),
+  'find a refresh token with its grant': async ({ grants, storage }) =>
+    storage.credentials.find('refresh_token', idOf(oneOf(grants))),
+  'find a grant': async ({ grants, storage }) => storage.grants.find(idOf(oneOf(grants))),
+  'check whether a token was revoked': async ({ grants, storage }) =>
+    storage.revocations.stands(tokenOf(oneOf(grants))),
   'start a grant with a code': async ({ storage }, count) =>
     storage.credentials.start(grant(`code ${count}`), code(`code ${count}`)),
-  'redeem a refresh token': async ({ rows, storage }, count) => {
+  'redeem a refresh token': async ({ grants, storage }, count) => {
     // Spread over all grants; when each token was spent, its successor is.
-    const grantId = idOf(1 + ((count * 7919) % rows));
-    const generation = Math.floor(count / rows);
+    const grantId = idOf(1 + ((count * 7919) % grants));
+    const generation = Math.floor(count / grants);
     const id = generation === 0 ? grantId : `${grantId} ${generation}`;
     const { outcome } = await storage.credentials.redeem(
       { kind: 'refresh_token', id },
@@ -107,7 +90,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
 
 function tokenOf(number: number): TokenInQuestion {
   const of = { id: idOf(number), userId: userOf(number) };
-  return { id: `jti ${number}`, clientId: 'timetable', grant: of, sequence: 0 };
+  return { id: `jti ${number}`, clientId: CLIENT_ID, grant: of, sequence: 0 };
 }
 
 async function measure(name: string, small: Filled, large: Filled): Promise<void> {
@@ -153,7 +136,7 @@ async function measureLarge(
   { database: { addGrants }, storage }: Filled,
   say: (what: string, value: string) => void,
 ): Promise<void> {
-  const id = idOf(LARGE.rows);
+  const id = idOf(LARGE.grants);
   const startedAt = performance.now();
   const outcomes = await Promise.all(
     Array.from({ length: 100 }, async (_, index) =>
@@ -166,7 +149,12 @@ async function measureLarge(
   const winners = outcomes.filter(({ outcome }) => outcome === 'redeemed').length;
   say('100 parallel redemptions', `${winners} winner in ${(performance.now() - startedAt).toFixed(0)} ms`);
 
-  const bulk = { clientId: 'bulk', from: 2 * LARGE.rows, to: 2 * LARGE.rows + BULK - 1, expiresAt: FUTURE };
+  const bulk = {
+    clientId: 'bulk',
+    from: 2 * LARGE.grants,
+    to: 2 * LARGE.grants + BULK - 1,
+    expiresAt: FUTURE,
+  };
   await addGrants(bulk);
   say(
     `end a client with ${BULK} grants`,
@@ -183,9 +171,9 @@ async function measureLarge(
     }),
   );
   const expired = {
-    clientId: 'timetable',
-    from: 3 * LARGE.rows,
-    to: 3 * LARGE.rows + BULK - 1,
+    clientId: CLIENT_ID,
+    from: 3 * LARGE.grants,
+    to: 3 * LARGE.grants + BULK - 1,
     expiresAt: PAST,
   };
   await addGrants(expired);

@@ -2,6 +2,7 @@ import type { ContestantName } from './contestants.ts';
 import { findRow, ratioOf } from './result.ts';
 import type { ResultRow, WorkResult } from './result.ts';
 import { slope } from './statistics.ts';
+import { grown } from './works/grown.ts';
 
 /** A target of a contestant for a work. */
 interface Target {
@@ -126,14 +127,7 @@ const TARGETS: readonly Target[] = [
     },
     atMost: 1 / 0.9,
   },
-  ...['again-grown', 'code-exchange-grown', 'refresh-grown'].map((work) =>
-    cpu(work, 'gatehouse-million', 1.15),
-  ),
-  ...(['postgresql', 'mariadb'] as const).flatMap((database) =>
-    ['code-exchange', 'refresh'].map((work) =>
-      cpu(`${work}-grown-${database}`, `gatehouse-${database}-million`, 1.15),
-    ),
-  ),
+  ...grown.map(({ name, contestants }) => cpu(name, contestants[1]!, 1.15)),
   {
     work: 'refresh-while-pruning',
     contestant: 'gatehouse-pruning',

@@ -7,14 +7,29 @@ export const again: Work = {
   about: 'an authorization with a session and a consent: a redirect and an exchange',
   contestants: SERVERS,
   connections: 16,
-  async prepare(client, connections) {
-    const browsers = Array.from({ length: connections }, () => new Cookies());
-    for (const [index, browser] of browsers.entries()) await client.authorize(browser, `person-${index}`);
+  prepare: prepareAgain(),
+};
+
+/** @param users - whose browsers each connection uses in turn */
+export function prepareAgain(users = 1): Work['prepare'] {
+  return async (client, connections, smoke) => {
+    const queues = Array.from({ length: connections }, (): { person: string; cookies: Cookies }[] => []);
+    await Promise.all(
+      queues.map(async (queue, connection) => {
+        while (queue.length < (smoke ? 1 : users)) {
+          const browser = { person: `person-${connection}-${queue.length}`, cookies: new Cookies() };
+          await client.authorize(browser.cookies, browser.person);
+          queue.push(browser);
+        }
+      }),
+    );
     return {
       async run(connection) {
-        const code = await client.authorize(browsers[connection]!, `person-${connection}`);
-        await client.exchange(code);
+        const queue = queues[connection]!;
+        const browser = queue.shift()!;
+        await client.exchange(await client.authorize(browser.cookies, browser.person));
+        queue.push(browser);
       },
     };
-  },
-};
+  };
+}

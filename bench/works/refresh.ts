@@ -7,16 +7,26 @@ export const refresh: Work = {
   about: 'a refresh token is exchanged for an access token and its successor, which is presented next',
   contestants: SERVERS,
   connections: 16,
-  async prepare(client, connections) {
-    const tokens: string[] = [];
-    for (let index = 0; index < connections; index += 1) {
-      const code = await client.authorize(new Cookies(), `person-${index}`);
-      tokens.push((await client.exchange(code)).refresh_token);
-    }
+  prepare: prepareRefresh(),
+};
+
+/** @param users - whose tokens each connection presents in turn */
+export function prepareRefresh(users = 1): Work['prepare'] {
+  return async (client, connections, smoke) => {
+    const queues = Array.from({ length: connections }, (): string[] => []);
+    await Promise.all(
+      queues.map(async (queue, connection) => {
+        while (queue.length < (smoke ? 1 : users)) {
+          const code = await client.authorize(new Cookies(), `person-${connection}-${queue.length}`);
+          queue.push((await client.exchange(code)).refresh_token);
+        }
+      }),
+    );
     return {
       async run(connection) {
-        tokens[connection] = (await client.refresh(tokens[connection]!)).refresh_token;
+        const queue = queues[connection]!;
+        queue.push((await client.refresh(queue.shift()!)).refresh_token);
       },
     };
-  },
-};
+  };
+}

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { hostApp } from '../embedding/host.ts';
 import { send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
+import { SEED } from '../harness/seed.ts';
 import { AGENT, CALLBACK, manage, register, registered, startOpen } from './apps.ts';
 
 const ODD: readonly unknown[] = [
@@ -91,14 +92,14 @@ test('whatever a stranger sends gets 201 or 4xx, and what is registered is what 
       t.deepEqual([client.firstParty, client.roles, client.permissions], [false, [], []]);
       t.false(client.native && client.confidential);
     }),
-    { seed: Number(process.env['SEED'] ?? 1), numRuns: 400 },
+    { seed: SEED, numRuns: 400 },
   );
   await fc.assert(
     fc.asyncProperty(metadata, async (sent) => {
       const harm = harmIn(await manage(own, 'PUT', { client_id: own.client_id, ...sent }));
       if (harm !== undefined) throw new Error(harm);
     }),
-    { seed: Number(process.env['SEED'] ?? 1), numRuns: 200 },
+    { seed: SEED, numRuns: 200 },
   );
   t.false(platform.logger.lines.some(({ level }) => level === 'error'));
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 
 import { Browser } from '../harness/browser.ts';
 import { basic, postForm, send } from '../harness/requests.ts';
+import { SEED } from '../harness/seed.ts';
 import { signIn } from '../harness/platform.ts';
 import { brokenHttp } from './sweep/broken-http.ts';
 import type { BrokenHttp } from './sweep/broken-http.ts';
@@ -14,8 +15,6 @@ import { harmIn, harmInBytes } from './sweep/harmless.ts';
 import { createSender } from './sweep/send.ts';
 import { startSweptServer } from './sweep/swept-server.ts';
 
-// The same requests in each run. SEED in the environment gives others; a failure reports it.
-const SEED = Number(process.env['SEED'] ?? 1);
 const REQUESTS = 20_000;
 const MIB = 2 ** 20;
 

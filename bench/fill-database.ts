@@ -1,0 +1,30 @@
+import type { Storage } from 'koa-gatehouse';
+
+import { FUTURE } from './filled-database.ts';
+import type { BenchDatabase } from './filled-database.ts';
+import { client, CLIENT_ID, session } from './rows.ts';
+
+/** The rows that a database has before anything is measured. */
+export interface Size {
+  /** Of grants, each with a refresh token, of sessions, and of ended users, which are other ones. */
+  readonly grants: number;
+  readonly clients: number;
+}
+
+/** Fills a database with rows that are numbered from 1: see `idOf`. */
+export async function fillDatabase(
+  { addCopies, addGrants, addRevocations }: BenchDatabase,
+  storage: Storage,
+  { clients, grants }: Size,
+): Promise<void> {
+  await addGrants({ from: 1, to: grants, clientId: CLIENT_ID, expiresAt: FUTURE });
+  await addRevocations({ from: 1, to: grants });
+  await storage.clients.insert(client(0), []);
+  await addCopies('gatehouse_clients', client(0).id, { from: 1, to: clients, values: ({ id }) => ({ id }) });
+  await storage.sessions.insert(session('0'));
+  await addCopies('gatehouse_sessions', session('0').id, {
+    from: 1,
+    to: grants,
+    values: ({ id, user }) => ({ id, uid: id, user_id: user }),
+  });
+}
