@@ -14,15 +14,16 @@ export const again: Work = {
 export function prepareAgain(users = 1): Work['prepare'] {
   return async (client, connections, smoke) => {
     const queues = Array.from({ length: connections }, (): { person: string; cookies: Cookies }[] => []);
-    await Promise.all(
-      queues.map(async (queue, connection) => {
-        while (queue.length < (smoke ? 1 : users)) {
-          const browser = { person: `person-${connection}-${queue.length}`, cookies: new Cookies() };
-          await client.authorize(browser.cookies, browser.person);
-          queue.push(browser);
-        }
-      }),
-    );
+    for (const [connection, queue] of queues.entries()) {
+      while (queue.length < (smoke ? 1 : users)) {
+        const browser = {
+          person: `person-${connection + queue.length * connections}`,
+          cookies: new Cookies(),
+        };
+        await client.authorize(browser.cookies, browser.person);
+        queue.push(browser);
+      }
+    }
     return {
       async run(connection) {
         const queue = queues[connection]!;

@@ -14,14 +14,15 @@ export const refresh: Work = {
 export function prepareRefresh(users = 1): Work['prepare'] {
   return async (client, connections, smoke) => {
     const queues = Array.from({ length: connections }, (): string[] => []);
-    await Promise.all(
-      queues.map(async (queue, connection) => {
-        while (queue.length < (smoke ? 1 : users)) {
-          const code = await client.authorize(new Cookies(), `person-${connection}-${queue.length}`);
-          queue.push((await client.exchange(code)).refresh_token);
-        }
-      }),
-    );
+    for (const [connection, queue] of queues.entries()) {
+      while (queue.length < (smoke ? 1 : users)) {
+        const code = await client.authorize(
+          new Cookies(),
+          `person-${connection + queue.length * connections}`,
+        );
+        queue.push((await client.exchange(code)).refresh_token);
+      }
+    }
     return {
       async run(connection) {
         const queue = queues[connection]!;
