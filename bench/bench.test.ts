@@ -132,19 +132,19 @@ test('a target of another contestant than the reference is compared with its rou
   t.false(checkTargets([result]).some(({ what }) => what.includes('node-oauth2-server')));
 });
 
-test('the growth with several processes is compared with that of the floor', (t) => {
+test('the growth with several processes is compared with that of plain', (t) => {
   const rounds = new Map([
     ['gatehouse', [round(200), round(400)]],
     ['gatehouse-workers', [round(300), round(600)]],
-    ['floor', [round(100), round(200)]],
-    ['floor-workers', [round(125), round(250)]],
+    ['plain', [round(100), round(200)]],
+    ['plain-workers', [round(125), round(250)]],
   ] as const);
   const result = toResult({ name: 'client-credentials-workers', about: '' }, rounds);
   t.deepEqual(
     checkTargets([result]).map(({ what, value, met }) => ({ what, value, met })),
     [
       { what: 'CPU time, of the first row’s', value: 1.5, met: false },
-      { what: 'CPU time, of one process’s, beside the growth of the floor’s', value: 1.2, met: false },
+      { what: 'CPU time, of one process’s, beside the growth of plain’s', value: 1.2, met: false },
     ],
   );
 });

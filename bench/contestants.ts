@@ -46,6 +46,7 @@ export type ContestantName =
   | 'plain'
   | 'plain-openid'
   | 'plain-knex'
+  | 'plain-workers'
   | 'floor'
   | 'floor-workers'
   | 'koa'
@@ -153,6 +154,11 @@ export const CONTESTANTS: Readonly<Record<ContestantName, Contestant>> = {
     about: 'oidc-provider alone, with an adapter of one table on Knex and SQLite',
     file: 'plain-knex.ts',
     database: 'SQLite',
+  },
+  'plain-workers': {
+    about: 'plain in as many processes as gatehouse-workers, each with a Map of its own',
+    file: 'workers.ts',
+    worker: 'plain.ts',
   },
   floor: { about: 'Koa and one ES256 signature', file: 'floor.ts' },
   'floor-workers': {

@@ -117,13 +117,13 @@ const TARGETS: readonly Target[] = [
   {
     work: 'client-credentials-workers',
     contestant: 'gatehouse-workers',
-    what: 'CPU time, of one process’s, beside the growth of the floor’s',
+    what: 'CPU time, of one process’s, beside the growth of plain’s',
     value(row, result) {
-      const [one, floor, floors] = (['gatehouse', 'floor', 'floor-workers'] as const).map((name) =>
+      const [one, plain, plains] = (['gatehouse', 'plain', 'plain-workers'] as const).map((name) =>
         findRow(result, name),
       );
-      if (!one || !floor || !floors) return NaN;
-      return ratioOf('cpu', row, one) / ratioOf('cpu', floors, floor);
+      if (!one || !plain || !plains) return NaN;
+      return ratioOf('cpu', row, one) / ratioOf('cpu', plains, plain);
     },
     atMost: 1 / 0.9,
   },

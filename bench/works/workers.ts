@@ -11,8 +11,15 @@ const inWorkers = (work: Work, contestants: Work['contestants'], database = ''):
 
 /** The same works in several processes, which should cost no more: the driver needs a processor too, so that speed says less. */
 export const manyWorkers: readonly Work[] = [
-  // The floor shares nothing between its processes: what an operation costs more there is the machine's.
-  inWorkers(clientCredentials, ['gatehouse', 'gatehouse-workers', 'floor', 'floor-workers']),
+  // The processes of the others share nothing: what an operation costs more there is the machine's.
+  inWorkers(clientCredentials, [
+    'gatehouse',
+    'gatehouse-workers',
+    'plain',
+    'plain-workers',
+    'floor',
+    'floor-workers',
+  ]),
   inWorkers(refresh, ['gatehouse', 'gatehouse-workers']),
   inWorkers(refresh, ['gatehouse-postgresql', 'gatehouse-postgresql-workers'], '-postgresql'),
 ];
