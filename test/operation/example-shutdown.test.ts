@@ -7,6 +7,7 @@ import test from 'ava';
 import { startForScripts, temporaryDirectory } from '../examples/running-example.ts';
 import type { Announced, AnnouncedClient } from '../examples/running-example.ts';
 import { Browser } from '../harness/browser.ts';
+import { freePort } from '../harness/free-port.ts';
 import { postForm, postJson } from '../harness/requests.ts';
 import { RawConnection } from '../harness/raw-connection.ts';
 
@@ -47,7 +48,8 @@ async function refreshTokens(announced: Announced, count: number): Promise<strin
 test('SIGTERM during 20 refreshes: sent responses are valid after a restart, and the others can be repeated', async (t) => {
   await using directory = await temporaryDirectory();
   const dataDirectory = directory.path;
-  const first = await startForScripts({ dataDirectory });
+  const environment = { PORT: String(await freePort()) };
+  const first = await startForScripts({ dataDirectory, environment });
   const { announced } = first;
   const origin = announced.base_url.replace('localhost', '127.0.0.1');
   const app = credentialsOf(announced, 'Command line');
@@ -94,10 +96,7 @@ test('SIGTERM during 20 refreshes: sent responses are valid after a restart, and
     tokens.map((_token, index) => index < 14),
   );
 
-  await using second = await startForScripts({
-    dataDirectory,
-    environment: { PORT: new URL(announced.base_url).port },
-  });
+  await using second = await startForScripts({ dataDirectory, environment });
   t.is(second.announced.base_url, announced.base_url);
   const again = await Promise.all(
     tokens.map(async (token, index) => postForm(`${origin}/oauth/token`, formOf(successors[index] ?? token))),
