@@ -1,7 +1,7 @@
 import type { Storage } from 'koa-gatehouse';
 
-import { FUTURE } from './filled-database.ts';
-import type { BenchDatabase } from './filled-database.ts';
+import { FUTURE } from './bench-database.ts';
+import type { BenchDatabase } from './bench-database.ts';
 import { client, CLIENT_ID, session } from './rows.ts';
 
 /** The rows that a database has before anything is measured. */

@@ -4,8 +4,8 @@ import { findServer, MARIADB, POSTGRESQL } from '../test/adapters/servers.ts';
 import { enlargeBufferPool } from './buffer-pool.ts';
 import type { Contestant } from './contestants.ts';
 import { fillDatabase } from './fill-database.ts';
-import { PAST, serverDatabase, sqliteDatabase } from './filled-database.ts';
-import type { BenchDatabase } from './filled-database.ts';
+import { PAST, serverDatabase, sqliteDatabase } from './bench-database.ts';
+import type { BenchDatabase } from './bench-database.ts';
 import { CLIENT_ID } from './rows.ts';
 
 /** Of a grant with all that belongs to it, in bytes, with room for more rows: a million take 1.7 GiB in MariaDB. */

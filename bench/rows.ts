@@ -1,7 +1,7 @@
 import type { Client, Storage } from 'koa-gatehouse';
 
 import { completeClient } from '../test/harness/client.ts';
-import { FUTURE, PAST } from './filled-database.ts';
+import { FUTURE, PAST } from './bench-database.ts';
 
 /** The client of the grants. */
 export const CLIENT_ID = 'timetable';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { CONTESTANTS } from './contestants.ts';
 import type { ContestantName } from './contestants.ts';
 import type { DatabaseCpu } from './database-cpu.ts';
-import type { BenchDatabase } from './filled-database.ts';
+import type { BenchDatabase } from './bench-database.ts';
 import { makeDatabase } from './make-database.ts';
 import type { Job } from './protocol.ts';
 import { RunningContestant } from './running-contestant.ts';

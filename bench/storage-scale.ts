@@ -9,8 +9,8 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { enlargeBufferPool } from './buffer-pool.ts';
 import { fillDatabase } from './fill-database.ts';
 import type { Size } from './fill-database.ts';
-import { FUTURE, idOf, PAST, serverDatabase, sqliteDatabase, userOf } from './filled-database.ts';
-import type { BenchDatabase } from './filled-database.ts';
+import { FUTURE, idOf, PAST, serverDatabase, sqliteDatabase, userOf } from './bench-database.ts';
+import type { BenchDatabase } from './bench-database.ts';
 import { CLIENT_ID, code, grant, session, successor } from './rows.ts';
 import { median } from './statistics.ts';
 
