@@ -40,7 +40,7 @@ export class Servers implements AsyncDisposable {
     return running;
   }
 
-  /** The options of a contestant, and what is counted of its database, which is removed at the end of `scope`. */
+  /** The options of a contestant, and what is counted of its database, which is removed at the end of `scope`, or with these servers. */
   async prepareJob(
     name: ContestantName,
     scope: AsyncDisposableStack,
@@ -59,9 +59,10 @@ export class Servers implements AsyncDisposable {
   }
 
   async #databaseOf(name: ContestantName, scope: AsyncDisposableStack): Promise<BenchDatabase | undefined> {
+    const contestant = CONTESTANTS[name];
     const part = this.#settings.smoke ? 1000 : 1;
-    if (!CONTESTANTS[name].filled) return makeDatabase(CONTESTANTS[name], part, scope);
-    const database = this.#filled.get(name) ?? makeDatabase(CONTESTANTS[name], part, this.#opened);
+    if (!contestant.filled) return makeDatabase(contestant, part, scope);
+    const database = this.#filled.get(name) ?? makeDatabase(contestant, part, this.#opened);
     this.#filled.set(name, database);
     return database;
   }

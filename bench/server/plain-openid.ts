@@ -1,4 +1,4 @@
-// The same for an app that asks for OpenID Connect: an ID token comes with each access token.
+// oidc-provider alone, which stores in memory, for an app that asks for OpenID Connect: an ID token comes with each access token.
 import { SCOPE } from '../protocol.ts';
 import { MapAdapter } from './map-adapter.ts';
 import { plainProvider } from './plain-provider.ts';

@@ -1,4 +1,5 @@
 import { Cookies } from '../client/cookies.ts';
+import { prepareUsers } from './users.ts';
 import { SERVERS } from './work.ts';
 import type { Work } from './work.ts';
 
@@ -13,17 +14,11 @@ export const again: Work = {
 /** @param users - whose browsers each connection uses in turn */
 export function prepareAgain(users = 1): Work['prepare'] {
   return async (client, connections, smoke) => {
-    const queues = Array.from({ length: connections }, (): { person: string; cookies: Cookies }[] => []);
-    for (const [connection, queue] of queues.entries()) {
-      while (queue.length < (smoke ? 1 : users)) {
-        const browser = {
-          person: `person-${connection + queue.length * connections}`,
-          cookies: new Cookies(),
-        };
-        await client.authorize(browser.cookies, browser.person);
-        queue.push(browser);
-      }
-    }
+    const queues = await prepareUsers(connections, smoke ? 1 : users, async (person) => {
+      const cookies = new Cookies();
+      await client.authorize(cookies, person);
+      return { cookies, person };
+    });
     return {
       async run(connection) {
         const queue = queues[connection]!;

@@ -1,4 +1,5 @@
 import { Cookies } from '../client/cookies.ts';
+import { prepareUsers } from './users.ts';
 import { SERVERS } from './work.ts';
 import type { Work } from './work.ts';
 
@@ -13,16 +14,10 @@ export const refresh: Work = {
 /** @param users - whose tokens each connection presents in turn */
 export function prepareRefresh(users = 1): Work['prepare'] {
   return async (client, connections, smoke) => {
-    const queues = Array.from({ length: connections }, (): string[] => []);
-    for (const [connection, queue] of queues.entries()) {
-      while (queue.length < (smoke ? 1 : users)) {
-        const code = await client.authorize(
-          new Cookies(),
-          `person-${connection + queue.length * connections}`,
-        );
-        queue.push((await client.exchange(code)).refresh_token);
-      }
-    }
+    const queues = await prepareUsers(connections, smoke ? 1 : users, async (person) => {
+      const tokens = await client.exchange(await client.authorize(new Cookies(), person));
+      return tokens.refresh_token;
+    });
     return {
       async run(connection) {
         const queue = queues[connection]!;

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * A free port of the loopback address. It stays free until it is used, because it is below those that the kernel gives to connections and to
- * servers that take any.
+ * A free port of the loopback address, below those that the kernel gives to connections and to servers that take any: one of these could
+ * have it before it is used.
  */
 export async function freePort(): Promise<number> {
   const port = randomInt(20_000, 32_768);
